@@ -34,6 +34,12 @@ test.each([
   [["--log", "http://u:hunter2@a"], {}, "--log (MILLRACE_LOG) must be the address"],
   [[], { MILLRACE_LOG: "nats://u:hunter2@a:x" }, "--log (MILLRACE_LOG) must be the address"],
   [["--log", "nats://a", "--data", ":memory:"], {}, "--log (MILLRACE_LOG) can't be used"],
+  [["--log-writer", "other"], {}, "--log-writer (MILLRACE_LOG_WRITER) must be server or separate"],
+  [
+    ["--log", "nats://u:hunter2@a"],
+    { MILLRACE_LOG_WRITER: "separate" },
+    "--log-writer (MILLRACE_LOG_WRITER) can be separate only with a log and a store",
+  ],
   [
     ["--log-max-bytes", "2G"],
     {},

@@ -24,7 +24,7 @@ if (parentPort !== null) {
 
 async function start(
   port: MessagePort,
-  { connection, dataDir }: PostgresThreadData,
+  { connection, dataDir, canLead = true }: PostgresThreadData,
 ): Promise<void> {
   const post = (message: PostgresWriterMessage, buffers: readonly ArrayBuffer[] = []): void =>
     port.postMessage(message, buffers);
@@ -49,6 +49,7 @@ async function start(
         }
       },
     },
+    { canLead },
   );
   const postState = (): void => {
     post({ kind: "state", isLeader: writer.isLeader, pools: writer.pools });

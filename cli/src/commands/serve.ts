@@ -29,6 +29,7 @@ interface ServeFlags {
   readonly webhookHost: readonly string[];
   readonly log?: string;
   readonly logMaxBytes: string;
+  readonly logWriter?: string;
   readonly auditDays: string;
   readonly logFormat?: string;
   readonly drainSeconds: string;
@@ -117,6 +118,10 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
       String(defaultLogBytes),
     )
     .option(
+      "--log-writer <where>",
+      "what stores the runs of the log in the database: this server, or, with --store, only separate processes of millrace work; also MILLRACE_LOG_WRITER (server by default)",
+    )
+    .option(
       "--audit-days <number>",
       "days for which entries of the audit log are kept; also MILLRACE_AUDIT_DAYS",
       String(defaultAuditDays),
@@ -181,6 +186,7 @@ const variablesByFlag = {
   modelBudget: "MILLRACE_MODEL_BUDGET",
   log: "MILLRACE_LOG",
   logMaxBytes: "MILLRACE_LOG_MAX_BYTES",
+  logWriter: "MILLRACE_LOG_WRITER",
   auditDays: "MILLRACE_AUDIT_DAYS",
   logFormat: "MILLRACE_LOG_FORMAT",
   drainSeconds: "MILLRACE_DRAIN_SECONDS",
@@ -290,14 +296,23 @@ async function readModelOptions(
 function readLogOptions({
   log,
   logMaxBytes,
-}: ServeFlags): Pick<ServerOptions, "log" | "logMaxBytes"> {
+  logWriter,
+}: ServeFlags): Pick<ServerOptions, "log" | "logMaxBytes" | "logWriter"> {
   if (!/^\d{1,16}$/.test(logMaxBytes)) {
     throw new UsageError(
       `--log-max-bytes (MILLRACE_LOG_MAX_BYTES) must be a whole number of bytes, such as ${defaultLogBytes}, not ${JSON.stringify(logMaxBytes)}`,
     );
   }
-  return { logMaxBytes: Number(logMaxBytes), ...(log === undefined ? {} : { log }) };
+  return {
+    logMaxBytes: Number(logMaxBytes),
+    ...(log === undefined ? {} : { log }),
+    // The server checks the value, as it checks all values.
+    ...(logWriter === undefined
+      ? {}
+      : { logWriter: logWriter as NonNullable<ServerOptions["logWriter"]> }),
+  };
 }
+
 /** Parses a limit that need not be set. */
 const parseLimit = (
   flag: "tenantRate" | "tenantIngestBytes" | "tenantMaxRuns",

@@ -301,6 +301,11 @@ export interface ServerOptions {
    * requests that bring runs. @defaultValue 2 GiB
    */
   readonly logMaxBytes?: number;
+  /**
+   * What stores the runs of the log in the database: this `server`, too, or only `separate` processes (`millrace work`),
+   * which needs a `store`. @defaultValue "server"
+   */
+  readonly logWriter?: LogWriter;
   /** Days for which entries of the audit log are kept, from 1 to 3,650. @defaultValue 365 */
   readonly auditDays?: number;
   /**
@@ -364,7 +369,12 @@ export interface ServerSettings extends NetworkSettings {
 export interface LogSettings {
   readonly target: LogTarget;
   readonly maxBytes: number;
+  readonly writer: LogWriter;
 }
+
+const logWriters = ["server", "separate"] as const;
+/** What stores the runs of the ingest log in the database. */
+export type LogWriter = (typeof logWriters)[number];
 
 const optionKeys: KeyTable<ServerOptions> = {
   port: true,
@@ -379,6 +389,7 @@ const optionKeys: KeyTable<ServerOptions> = {
   webhookHosts: true,
   log: true,
   logMaxBytes: true,
+  logWriter: true,
   auditDays: true,
   logFormat: true,
   drainSeconds: true,
@@ -493,13 +504,21 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
 }
 
 function parseLogOptions(
-  { log, logMaxBytes = serverLimits.logBytes }: ServerOptions,
+  { log, logMaxBytes = serverLimits.logBytes, logWriter = "server", store }: ServerOptions,
   dataDir: string,
 ): LogSettings | undefined {
   const { logBytesMin, logBytesMax } = serverLimits;
   if (!Number.isInteger(logMaxBytes) || logMaxBytes < logBytesMin || logMaxBytes > logBytesMax) {
     throw new OptionError(
       `logMaxBytes must be a whole number of bytes from ${logBytesMin} to ${logBytesMax}, not ${String(logMaxBytes)}`,
+    );
+  }
+  if (!logWriters.includes(logWriter)) {
+    throw new OptionError(`logWriter must be server or separate, not ${JSON.stringify(logWriter)}`);
+  }
+  if (logWriter === "separate" && (log === undefined || store === undefined)) {
+    throw new OptionError(
+      "logWriter can be separate only with a log and a store: the database in a data folder belongs to the server's process. Leave it out, or use PostgreSQL",
     );
   }
   if (log === undefined) {
@@ -510,7 +529,7 @@ function parseLogOptions(
       "log can't be used with a database in memory: the log forgets a run once it is in the database. Set dataDir to a folder",
     );
   }
-  return { target: parseLogUrl(log), maxBytes: logMaxBytes };
+  return { target: parseLogUrl(log), maxBytes: logMaxBytes, writer: logWriter };
 }
 
 function parseModelOptions({

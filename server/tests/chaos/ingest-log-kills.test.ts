@@ -11,7 +11,8 @@ import { IngestLog } from "../../dist/ingest-log/ingest-log.js";
 import { parseLogUrl } from "../../dist/model/log-target.js";
 import { memoryDataDir, parseServerOptions } from "../../dist/model/options.js";
 import { openTemporaryStore } from "../../dist/store/sqlite-store.js";
-import { canRunNats, NatsCluster } from "../support/nats-cluster.ts";
+import { canRunNats } from "../support/nats-cluster.ts";
+import { startNats } from "../support/started-nats.ts";
 import { call, temporaryFolder } from "../support/running-server.ts";
 
 /** For a busy machine, on which the log may need several elections. */
@@ -68,7 +69,7 @@ const readMetric = async (server: { readonly url: string }, name: string): Promi
 
 describe.skipIf(!canRunNats)("the SDK, while the ingest log fails", () => {
   test("the stream's leader is killed three times: each acknowledged run is there once, and none is lost", async () => {
-    const cluster = await NatsCluster.start(3);
+    const cluster = await startNats(3);
     const dataDir = await temporaryFolder();
     const server = await startServer({
       port: 0,
@@ -120,7 +121,7 @@ describe.skipIf(!canRunNats)("the SDK, while the ingest log fails", () => {
   }, 300_000);
 
   test("a full log makes the SDK wait, and nothing is lost", async () => {
-    const cluster = await NatsCluster.start(1);
+    const cluster = await startNats(1);
     const store = await openTemporaryStore();
     onTestFinished(() => store.close());
     // Nothing applies the log, as if all writers were away.
@@ -156,7 +157,7 @@ describe.skipIf(!canRunNats)("the SDK, while the ingest log fails", () => {
   }, 240_000);
 
   test("without a log, runs are refused with 503, the server is not ready, and both end when it is back", async () => {
-    const cluster = await NatsCluster.start(1);
+    const cluster = await startNats(1);
     const dataDir = await temporaryFolder();
     const server = await startServer({
       port: 0,

@@ -15,6 +15,8 @@ export interface PostgresThreadData {
   readonly connection: ConnectionSettings;
   /** Folder with the key of share links. */
   readonly dataDir: string;
+  /** Whether this process may do what only one server does; see `ServerNotices`. */
+  readonly canLead?: boolean;
 }
 
 /** Opens a connection of a server. */

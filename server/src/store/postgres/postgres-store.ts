@@ -42,6 +42,8 @@ export interface PostgresStoreOptions {
   readonly dataDir: string;
   /** Maximum duration of one query, in milliseconds. */
   readonly queryTimeoutMs?: number;
+  /** Whether this process may become the one that applies rules and sends webhooks. @defaultValue true */
+  readonly canLead?: boolean;
 }
 
 /**
@@ -53,7 +55,7 @@ export interface PostgresStoreOptions {
  */
 export async function openPostgresStore(
   url: string,
-  { dataDir, queryTimeoutMs = serverLimits.queryMs }: PostgresStoreOptions,
+  { dataDir, queryTimeoutMs = serverLimits.queryMs, canLead = true }: PostgresStoreOptions,
 ): Promise<Store> {
   const target = parseStoreUrl(url);
   if (dataDir === memoryDataDir) {
@@ -80,7 +82,7 @@ export async function openPostgresStore(
       defaultTenantId,
       linkSecret: tokenKeys.deriveSecret("links"),
     });
-    await store.start({ connection: { target, statementMs, roleSql }, dataDir });
+    await store.start({ connection: { target, statementMs, roleSql }, dataDir, canLead });
     return store;
   } finally {
     await first.close();

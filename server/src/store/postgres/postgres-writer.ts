@@ -35,6 +35,7 @@ import { postgresLimits, toPoolLimits, toPoolState } from "./postgres-limits.ts"
 import { resolveTenant, WriteSession } from "./postgres-sessions.ts";
 import type { SessionFactory } from "./postgres-sessions.ts";
 import { ServerNotices } from "./server-notices.ts";
+import type { NoticeOptions } from "./server-notices.ts";
 
 /** A write, and who makes it. */
 export type PostgresWrite = ResourceCall<Writers> &
@@ -68,7 +69,11 @@ export class PostgresWriter {
   #maintainTimer: NodeJS.Timeout | undefined;
   #maintaining: Promise<void> | undefined;
 
-  constructor(sessions: SessionFactory, listeners: WriterListeners) {
+  constructor(
+    sessions: SessionFactory,
+    listeners: WriterListeners,
+    noticeOptions: NoticeOptions = {},
+  ) {
     this.#listeners = listeners;
     const { writeConnections, ingestConnections } = postgresLimits;
     const open = (): Promise<WriteSession> => WriteSession.open(sessions);
@@ -76,18 +81,22 @@ export class PostgresWriter {
       writes: new SessionPool(open, toPoolLimits(writeConnections)),
       ingest: new SessionPool(open, toPoolLimits(ingestConnections)),
     };
-    this.#notices = new ServerNotices(sessions.connect, {
-      onNotice: ({ activity = [], hasChanged }) => {
-        if (activity.length > 0) {
-          listeners.onActivity(activity);
-        }
-        if (hasChanged === true) {
-          this.#cacheVersion += 1;
-          listeners.onWake();
-        }
+    this.#notices = new ServerNotices(
+      sessions.connect,
+      {
+        onNotice: ({ activity = [], hasChanged }) => {
+          if (activity.length > 0) {
+            listeners.onActivity(activity);
+          }
+          if (hasChanged === true) {
+            this.#cacheVersion += 1;
+            listeners.onWake();
+          }
+        },
+        onLeader: () => listeners.onWake(),
       },
-      onLeader: () => listeners.onWake(),
-    });
+      noticeOptions,
+    );
   }
 
   /** Connects to the other servers, and begins the work in the background. */

@@ -17,14 +17,16 @@ interface NoticeListeners {
   readonly onLeader: () => void;
 }
 
-export interface NoticeTimes {
+export interface NoticeOptions {
   /** Milliseconds for which activity is collected before it is sent. */
-  readonly collectMs: number;
+  readonly collectMs?: number;
   /** Milliseconds between attempts to connect, and to become the leader. */
-  readonly retryMs: number;
+  readonly retryMs?: number;
+  /** Whether this process may become the leader. A process that is no server would leave the leader's work undone. */
+  readonly canLead?: boolean;
 }
 
-const defaultTimes: NoticeTimes = { collectMs: 250, retryMs: 2_000 };
+const defaultOptions: Required<NoticeOptions> = { collectMs: 250, retryMs: 2_000, canLead: true };
 
 const channel = "millrace_notices";
 
@@ -47,7 +49,7 @@ const leaderLock = 7_239_440_002;
 export class ServerNotices {
   readonly #connect: () => Promise<PostgresConnection>;
   readonly #listeners: NoticeListeners;
-  readonly #times: NoticeTimes;
+  readonly #options: Required<NoticeOptions>;
   readonly #id = randomUUID();
   #connection: PostgresConnection | undefined;
   #waitingActivity: Activity[] = [];
@@ -65,11 +67,11 @@ export class ServerNotices {
   constructor(
     connect: () => Promise<PostgresConnection>,
     listeners: NoticeListeners,
-    times: Partial<NoticeTimes> = {},
+    options: NoticeOptions = {},
   ) {
     this.#connect = connect;
     this.#listeners = listeners;
-    this.#times = { ...defaultTimes, ...times };
+    this.#options = { ...defaultOptions, ...options };
   }
 
   get isLeader(): boolean {
@@ -85,7 +87,7 @@ export class ServerNotices {
   sendActivity(activity: readonly Activity[]): void {
     const room = maxWaitingActivity - this.#waitingActivity.length;
     this.#waitingActivity.push(...activity.slice(0, room));
-    this.#scheduleSend(this.#times.collectMs);
+    this.#scheduleSend(this.#options.collectMs);
   }
 
   /** Reports that caches of other servers may be out of date. */
@@ -126,7 +128,7 @@ export class ServerNotices {
       clearTimeout(this.#leaderTimer);
       this.#leaderTimer = setTimeout(() => {
         this.#keeping = this.#keepConnected();
-      }, this.#times.retryMs);
+      }, this.#options.retryMs);
       this.#leaderTimer.unref();
     }
   }
@@ -151,7 +153,7 @@ export class ServerNotices {
 
   async #tryToLead(): Promise<void> {
     const connection = this.#connection;
-    if (connection === undefined || this.#isLeader) {
+    if (connection === undefined || this.#isLeader || !this.#options.canLead) {
       // The statement finds out that the connection is lost even if the network does not report it.
       await this.#run(async () => connection?.exec("SELECT 1"));
       return;

@@ -10,7 +10,7 @@ import type { Activity } from "../../../runs/activity.ts";
 import { PostgresConnection } from "../../../storage/postgres/postgres-connection.ts";
 import { parseStoreUrl } from "../../../model/store-url.ts";
 import { ServerNotices } from "../server-notices.ts";
-import type { Notice } from "../server-notices.ts";
+import type { Notice, NoticeOptions } from "../server-notices.ts";
 
 describe.skipIf(testServerUrl === undefined)("the servers of a database", () => {
   let database: TestDatabase;
@@ -20,7 +20,7 @@ describe.skipIf(testServerUrl === undefined)("the servers of a database", () => 
   afterAll(() => database.drop());
 
   /** A server, and what it was notified of. */
-  const startServer = async () => {
+  const startServer = async (options: NoticeOptions = {}) => {
     const notices: Notice[] = [];
     const server = new ServerNotices(
       () =>
@@ -29,7 +29,7 @@ describe.skipIf(testServerUrl === undefined)("the servers of a database", () => 
           statementMs: 10_000,
         }),
       { onNotice: (notice) => void notices.push(notice), onLeader: () => undefined },
-      { collectMs: 1, retryMs: 20 },
+      { collectMs: 1, retryMs: 20, ...options },
     );
     onTestFinished(() => server.close());
     await server.start();
@@ -81,6 +81,13 @@ describe.skipIf(testServerUrl === undefined)("the servers of a database", () => 
     other.server.sendActivity([createActivity(9)]);
     await expect.poll(() => activity().map(({ runs }) => runs)).toEqual([9]);
     expect(notices.length).toBe(count + 1);
+  });
+
+  test("do not lead if they may not, even if no other does", async () => {
+    const { server } = await startServer({ canLead: false });
+    const other = await startServer();
+    await expect.poll(() => other.server.isLeader).toBe(true);
+    expect(server.isLeader).toBe(false);
   });
 
   test("connect again, and one of them is the leader at any time", async () => {
