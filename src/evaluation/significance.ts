@@ -18,7 +18,7 @@ export function signTest(improved: number, regressed: number): number {
     const deviations = (pairs / 2 - fewer - 0.5) / Math.sqrt(pairs / 4);
     return Math.min(1, 2 * upperTail(deviations));
   }
-  // The logarithm of pairs! / (count! (pairs - count)!) / 2^pairs, from one count to the next.
+  // The logarithm of pairs! / (count! (pairs - count)!) / 2^pairs. The loop computes it from that of the count before.
   let logProbability = -pairs * Math.LN2;
   let sum = Math.exp(logProbability);
   for (let count = 1; count <= fewer; count += 1) {

@@ -394,7 +394,7 @@ function parseJson(body: Buffer): unknown {
   }
 }
 
-/** Seconds for which a browser that used HTTPS once uses only HTTPS for this host: a year. */
+/** The value of `max-age` in `Strict-Transport-Security`: for a year, browsers use only HTTPS for this host. */
 const strictTransportSeconds = 31_536_000;
 
 /** Seconds after which a client may retry an upload that did not fit on the disk. */

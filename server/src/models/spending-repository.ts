@@ -35,7 +35,7 @@ export interface SpendingWrites {
   settle(tenantId: string, day: string, difference: number): Promise<void>;
 }
 
-/** SQL that creates the table of what the model calls of each tenant cost each day. */
+/** SQL that creates the table with the daily cost of each tenant's model calls. */
 export const spendingTables = `
   CREATE TABLE model_spending (
     tenant_id TEXT NOT NULL, day TEXT NOT NULL, dollars REAL NOT NULL, calls INTEGER NOT NULL,

@@ -32,9 +32,13 @@ export interface ObservedLogState {
   readonly deadLetters: number;
 }
 
+/** What the writer of this process has done with the messages of the log since it was started. */
 export interface ObservedWriter {
+  /** Operations (starts and updates of runs) that it stored. */
   readonly applied: number;
+  /** Operations that were stored already. */
   readonly duplicates: number;
+  /** Messages, or parts of messages, that could not be stored. */
   readonly deadLetters: number;
 }
 

@@ -99,11 +99,12 @@ export async function readMatchingRuns(
   store: MatchingRunStore,
   tenantId: string,
   {
-    runs,
+    runs: wanted,
     cursor,
     limit,
     parts,
   }: {
+    /** Says which runs match. */
     readonly runs: MatchingRuns;
     readonly cursor: JsonValue;
     readonly limit: number;
@@ -111,7 +112,7 @@ export async function readMatchingRuns(
   },
 ): Promise<RunSlice> {
   const search: RunSearch = {
-    ...createSearch(runs, limit),
+    ...createSearch(wanted, limit),
     ...(parts === undefined ? {} : { parts }),
     ...(cursor === null ? {} : { after: parsePosition(cursor) }),
   };

@@ -14,9 +14,12 @@ export interface LangsmithRunTree {
   createChild(config: object): LangsmithRunTree;
   addEvent(event: object): void;
   end(outputs?: unknown, error?: unknown): Promise<void>;
-  /** Records the start of a run, or all of it if it has ended. Has no effect for a run that Millrace records. */
+  /**
+   * Records the start of a run that langsmith created, or all of it if it has ended. Does nothing for a run that Millrace
+   * created, which is recorded by itself.
+   */
   postRun(): Promise<void>;
-  /** Records the end of a run. Has no effect for a run that Millrace records. */
+  /** Records the end of a run that langsmith created. Does nothing for a run that Millrace created. */
   patchRun(): Promise<void>;
 }
 

@@ -49,8 +49,9 @@ type HasRecords = Pick<RunOperation, "records">;
 
 /**
  * Writes runs and values as JSON in WebAssembly. It produces the same bytes as `run-list.ts` and
- * {@link JsonWriter}, in less than half the time. The part of the tape to be written is copied into
- * the module's own memory, and the JSON is copied out of it in chunks.
+ * {@link JsonWriter}, in less than half the time. The part of the tape (the buffer in which the main
+ * thread records runs) to be written is copied into the module's own memory, and the JSON is copied
+ * out of it in chunks.
  */
 export class WasmJson {
   readonly #exports: WasmExports;

@@ -5,7 +5,7 @@ import { readProject } from "./langfuse-project.ts";
 import type { LangfuseProject } from "./langfuse-project.ts";
 import { createPromptPhase } from "./prompt-phase.ts";
 import { createScorePhase } from "./score-phase.ts";
-import { createTracePhase } from "./trace-phase.ts";
+import { createProjectPhase } from "./trace-phase.ts";
 
 /** Imports the project of a key from Langfuse. */
 export function createLangfuseSource(settings: ImportSettings): ImportSource {
@@ -16,7 +16,9 @@ export function createLangfuseSource(settings: ImportSettings): ImportSource {
     connect: async () => (await readOnce()).id,
     phases: [
       ...(kinds.has("datasets") ? [createDatasetPhase(settings, readOnce)] : []),
-      ...(kinds.has("projects") || kinds.has("runs") ? [createTracePhase(settings, readOnce)] : []),
+      ...(kinds.has("projects") || kinds.has("runs")
+        ? [createProjectPhase(settings, readOnce)]
+        : []),
       ...(kinds.has("feedback") ? [createScorePhase(settings, readOnce)] : []),
       ...(kinds.has("prompts") ? [createPromptPhase(settings)] : []),
     ],

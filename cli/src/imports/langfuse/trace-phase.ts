@@ -22,7 +22,7 @@ const maxBuffered = 64;
 const tracesAtOnce = 4;
 
 /** Creates the project, and imports traces: each is a root run above the runs that its observations become. */
-export function createTracePhase(
+export function createProjectPhase(
   settings: ImportSettings,
   readProject: () => Promise<LangfuseProject>,
 ): Phase {

@@ -16,7 +16,10 @@ export interface PayloadSource {
   listModes(): MaybePromise<readonly PayloadMode[]>;
   /** The value as chat messages; empty if it contains none. */
   readMessages(): MaybePromise<readonly ChatMessage[]>;
-  /** The text of a value that is or contains only one text; without a text for any other value. See {@link toProse}. */
+  /**
+   * The text of a value that is one text or contains exactly one. For any other value, the result has no text. See
+   * {@link toProse}.
+   */
   readProse(): MaybePromise<Prose>;
   /** The list of objects that the value is or contains, as a table; without rows for any other value. */
   readTable(): MaybePromise<PayloadTable>;

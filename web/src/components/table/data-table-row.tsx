@@ -29,7 +29,7 @@ interface DataTableRowProps<Row> {
 const PlainRow = <Row extends object>(props: DataTableRowProps<Row>) => {
   const { row, index, offsetTop, columns, renderLink, isCurrent, isOpen, isSelected } = props;
   const tabIndex = isCurrent ? 0 : -1;
-  // Only when the row appears: it must not be marked again while it stays in view.
+  // Determined once, when the row appears, so that a row that stays in view is not marked as fresh again.
   const [isFresh] = useState(() => props.isFresh?.(row) === true);
   // Without a link, the row itself is focusable.
   const isFocusable = renderLink === undefined;

@@ -160,7 +160,7 @@ export function formatChange(
     : `${signs[Math.sign(percent) + 1]}${Math.abs(percent).toLocaleString("en")} %`;
 }
 
-/** Number of ranges that a text names. */
+/** Maximum number of missing ranges that the note on a chart names. The note gives the number of the others. */
 const maxNamedRanges = 3;
 
 /**

@@ -49,8 +49,8 @@ export const JudgeAction = ({
         onChange={onChange}
       />
       <p className="form-about">
-        Each run that matches is one call of the model, within the limits of the server. The result
-        is feedback on the run. Calls of judges are not judged.
+        The judge calls the model once for each matching run, within the limits of the server, and
+        stores its result as feedback on the run. The judge’s own calls are not judged.
         {endpoint?.hasKey === false && !endpoint.isPrivate && (
           <>
             {" "}
