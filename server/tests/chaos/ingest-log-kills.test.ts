@@ -1,12 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { startServer } from "@millrace/server";
 import { Client } from "millrace";
-import { connect } from "nats";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createApp } from "../../dist/app/app.js";
 import { IngestWriter } from "../../dist/ingest-log/ingest-writer.js";
 import { LogConnection } from "../../dist/ingest-log/log-connection.js";
-import { logNames } from "../../dist/ingest-log/log-limits.js";
 import { IngestLog } from "../../dist/ingest-log/ingest-log.js";
 import { parseLogUrl } from "../../dist/model/log-target.js";
 import { memoryDataDir, parseServerOptions } from "../../dist/model/options.js";
@@ -47,20 +45,6 @@ async function readRuns(server: { readonly url: string }, projectName: string) {
   return runs;
 }
 
-/** The server that leads the stream, which takes the messages in. */
-async function findLeader(url: string): Promise<string> {
-  const connection = await connect({ servers: url.slice("nats://".length).split(",") });
-  try {
-    const manager = await connection.jetstreamManager({ timeout: 1_000 });
-    const { cluster } = await manager.streams.info(logNames.stream);
-    return cluster?.leader ?? "";
-  } catch {
-    return ""; // There is none at the moment.
-  } finally {
-    await connection.close();
-  }
-}
-
 const readMetric = async (server: { readonly url: string }, name: string): Promise<number> => {
   const { text } = await call(server, "GET /metrics");
   const line = text.split("\n").find((candidate) => candidate.startsWith(`${name} `));
@@ -92,7 +76,7 @@ describe.skipIf(!canRunNats)("the SDK, while the ingest log fails", () => {
         .poll(() => readMetric(server, "millrace_log_appended_total"), patient)
         .toBeGreaterThan(acknowledged);
       let leader = "";
-      await expect.poll(async () => (leader = await findLeader(cluster.url)), patient).not.toBe("");
+      await expect.poll(async () => (leader = await cluster.findLeader()), patient).not.toBe("");
       await cluster.kill(leader);
       const atKill = await readMetric(server, "millrace_log_appended_total");
       await expect

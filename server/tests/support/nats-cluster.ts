@@ -18,6 +18,9 @@ export const canRunNats =
 
 const startMs = 20_000;
 
+/** The stream of runs. The name is stored by every NATS server, so it does not change. */
+const ingestStream = "MILLRACE_INGEST";
+
 interface Node {
   readonly name: string;
   readonly port: number;
@@ -132,6 +135,22 @@ export class NatsCluster {
       }),
     );
     return states.filter((state) => state === 1).length;
+  }
+
+  /** The server that leads the stream of the log, which takes the messages in; an empty text if there is none. */
+  async findLeader(): Promise<string> {
+    const connection = await connect({
+      servers: this.#nodes.map(({ port }) => `127.0.0.1:${port}`),
+    });
+    try {
+      const manager = await connection.jetstreamManager({ timeout: 1_000 });
+      const { cluster } = await manager.streams.info(ingestStream);
+      return cluster?.leader ?? "";
+    } catch {
+      return "";
+    } finally {
+      await connection.close();
+    }
   }
 
   #find(name: string): Node {
