@@ -53,12 +53,14 @@ export class AuditLog {
     let isStored = false;
     const id = randomUUID();
     const atMicros = this.#nowMicros();
+    // Read now, because Node knows the address only while the socket is connected.
+    const address = (request.ip as string | undefined) ?? null;
     const createEntry = (): AuditEntry => ({
       id,
       tenantId: request.tenantId,
       atMicros,
       actor,
-      address: request.ip,
+      address,
       action: action.name,
       target: describeTarget(request, action),
       outcome: "succeeded",
