@@ -149,7 +149,7 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
     )
     .option(
       "--public-url <url>",
-      "URL at which a proxy publishes the server, such as https://traces.example.com/millrace; links begin with it; also MILLRACE_PUBLIC_URL",
+      "address at which a proxy publishes the server, such as https://traces.example.com/millrace; links begin with it; also MILLRACE_PUBLIC_URL",
     )
     .addOption(
       new Option(
@@ -161,9 +161,9 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
     )
     .option(
       "--tls-cert <file>",
-      "PEM file of the certificate for HTTPS, read again when it changes; also MILLRACE_TLS_CERT",
+      "file of the certificate for HTTPS, in PEM format, read again when it changes; also MILLRACE_TLS_CERT",
     )
-    .option("--tls-key <file>", "PEM file of the certificate's private key; also MILLRACE_TLS_KEY")
+    .option("--tls-key <file>", "file of the private key, in PEM format; also MILLRACE_TLS_KEY")
     .option("--open", "open the UI in a browser")
     .action((flags: ServeFlags) => serve(applyVariables(command, flags, env), env));
   addHelpExamples(command, [

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { AuditActor, AuditEntry, PendingAudit } from "../model/audit-entry.ts";
-import { messageOf } from "../model/errors.ts";
+import { messageOf, RequestError } from "../model/errors.ts";
 import { createIncreasingClock } from "../storage/clock.ts";
 import type { Clock } from "../storage/clock.ts";
 import { auditLimits } from "./audit.ts";
@@ -53,12 +53,14 @@ export class AuditLog {
     let isStored = false;
     const id = randomUUID();
     const atMicros = this.#nowMicros();
+    // Read now, because Node knows the address only while the socket is connected.
+    const address = (request.ip as string | undefined) ?? null;
     const createEntry = (): AuditEntry => ({
       id,
       tenantId: request.tenantId,
       atMicros,
       actor,
-      address: request.ip,
+      address,
       action: action.name,
       target: describeTarget(request, action),
       outcome: "succeeded",
@@ -113,6 +115,10 @@ export class AuditLog {
       .record(entry.tenantId, entry)
       .catch((cause: unknown) => {
         this.#onDropped();
+        if (cause instanceof RequestError) {
+          // The store refuses all writes, and has said why: its disk is full, or it is closing.
+          return;
+        }
         process.emitWarning(
           `an entry of the audit log could not be stored (${entry.action}): ${messageOf(cause)}`,
         );

@@ -28,7 +28,7 @@ export interface AuditEntry {
   /** Microseconds since the Unix epoch. */
   readonly atMicros: number;
   readonly actor: AuditActor;
-  /** The address of the client; `null` for a command on the machine itself. */
+  /** The address of the client; `null` for a command on the machine itself, and if the client left at once. */
   readonly address: string | null;
   /** The name of the endpoint, such as `createKey`. */
   readonly action: string;

@@ -51,7 +51,7 @@ test("a server on a completely full disk starts, reads, deletes, and writes agai
   const delivered: unknown = expect.objectContaining({ delivered: 100, pending: 0, lost: 0 });
   const files: unknown = expect.arrayContaining(["millrace.db", "millrace.reserve"]);
   expect(facts).toEqual({
-    refused: { status: 503, retryAfter: "10", detail },
+    refused: { status: 503, retryAfter: "10", detail, request_id: expect.any(String) as unknown },
     info: "the disk is full: only deletions are accepted",
     acknowledged: some,
     // What the client recorded meanwhile waits, and all of it is delivered.

@@ -66,7 +66,7 @@ export function fillStore(db: Connection, { tenantId, runs, examples }: FillSize
     INSERT INTO datasets (id, tenant_id, name_json, created_us, modified_us, version_us, example_count, is_ready, body)
       VALUES ('${datasetId}', '${tenantId}', '"filled"', ${firstMicros}, ${firstMicros}, ${firstMicros},
       ${examples}, 1, '${datasetBody}');
-    INSERT INTO dataset_versions VALUES ('${tenantId}', '${datasetId}', ${firstMicros});
+    INSERT INTO dataset_versions (tenant_id, dataset_id, at_us) VALUES ('${tenantId}', '${datasetId}', ${firstMicros});
     ${numbers(examples)} INSERT INTO examples (tenant_id, dataset_id, id, position, created_us, from_us, inputs, outputs, metadata)
       SELECT '${tenantId}', '${datasetId}', ${example}, n, ${firstMicros}, ${firstMicros},
         '{"question":"' || ${text} || '"}', '{"answer":"' || ${wordOf(29)} || '"}', '{}' FROM c;

@@ -77,6 +77,16 @@ test("a client that disconnects before the response leaves a failed entry", asyn
   expect(entries).toMatchObject([{ outcome: "failed", status: 499 }]);
 });
 
+test("the address is that from which the request came, also if its connection is closed meanwhile", () => {
+  const { log } = createLog();
+  const { request, reply } = createExchange("t");
+  const open = log.begin(request, reply, actor);
+  // Node knows the address of a socket only while the socket is connected.
+  Object.assign(request, { ip: undefined });
+  expect(open?.createEntry().address).toBe("::1");
+  expect(log.begin(request, reply, actor)?.createEntry().address).toBeNull();
+});
+
 test("refused requests beyond the limit of a minute are counted, for each tenant by itself", async () => {
   const { log, entries, dropped, passMs } = createLog();
   const refuse = (tenantId: string): void => {
