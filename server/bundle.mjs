@@ -13,7 +13,10 @@ const { dependencies } = JSON.parse(readFileSync(join(folder, "package.json"), "
 
 /** Whether a source, named from `src`, becomes a bundle. */
 export const isServerEntry = (name) =>
-  name === "index.ts" || name === "log.ts" || /^[\w-]+\.worker\.ts$/.test(name);
+  name === "index.ts" ||
+  name === "log.ts" ||
+  name === "work.ts" ||
+  /^[\w-]+\.worker\.ts$/.test(name);
 
 /**
  * Writes the bundles to `dist`.

@@ -15,6 +15,7 @@ import { addReplay } from "./commands/replay.ts";
 import { addServe } from "./commands/serve.ts";
 import { addSpool } from "./commands/spool.ts";
 import { addUpload } from "./commands/upload.ts";
+import { addWork } from "./commands/work.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Exit codes of the command. */
@@ -48,9 +49,10 @@ export function createProgram(
   addServe(program, env);
   addDoctor(program, { env, onFailed: () => setExitCode(failureCode) });
   addEval(program, { env, onFailed: () => setExitCode(failureCode) });
-  addKeys(program);
+  addWork(program, env);
+  addKeys(program, env);
   addAudit(program, env);
-  addBackup(program);
+  addBackup(program, env);
   addLog(program, env);
   addPrices(program, env);
   addUpload(program, onPartialSuccess);

@@ -34,6 +34,12 @@ test.each([
   [["--log", "http://u:hunter2@a"], {}, "--log (MILLRACE_LOG) must be the address"],
   [[], { MILLRACE_LOG: "nats://u:hunter2@a:x" }, "--log (MILLRACE_LOG) must be the address"],
   [["--log", "nats://a", "--data", ":memory:"], {}, "--log (MILLRACE_LOG) can't be used"],
+  [["--log-writer", "other"], {}, "--log-writer (MILLRACE_LOG_WRITER) must be server or separate"],
+  [
+    ["--log", "nats://u:hunter2@a"],
+    { MILLRACE_LOG_WRITER: "separate" },
+    "--log-writer (MILLRACE_LOG_WRITER) can be separate only with a log and a store",
+  ],
   [
     ["--log-max-bytes", "2G"],
     {},
@@ -229,4 +235,41 @@ test("a failure to start exits with 1 and reports why", async () => {
   const { code, errors } = await ended(child);
   expect(code).toBe(1);
   expect(errors).toBe(`error: Failed to use ${script} as data folder: it is not a folder\n`);
+});
+
+test("the URL of a store is checked, and no message shows its password", async () => {
+  const malformed = start(["serve", "--store", "mysql://me:hidden@db/x"]);
+  expect(await ended(malformed)).toEqual({
+    code: 2,
+    output: "",
+    errors: expect.stringMatching(
+      /^error: --store \(MILLRACE_STORE_URL\) must be a URL such as postgres:\/\/user:password@host/,
+    ) as string,
+  });
+  const unreachable = start(["serve", "--data", join(await folder(), "d"), "--port", "0"], {
+    MILLRACE_STORE_URL: "postgres://me:hidden@127.0.0.1:1,127.0.0.1:2/x",
+  });
+  const { code, errors } = await ended(unreachable);
+  expect(code).toBe(1);
+  expect(errors).toContain("Failed to open the store at 127.0.0.1:1,127.0.0.1:2/x");
+  expect(errors).toContain("ECONNREFUSED");
+  expect(errors).not.toContain("hidden");
+  const memory = start(["serve", "--data", ":memory:", "--store", "postgres://db/x"]);
+  expect(await ended(memory)).toMatchObject({
+    code: 2,
+    errors: expect.stringContaining("must be a folder if there is a store") as string,
+  });
+});
+
+test("commands for data folders refuse to work on the default folder while there is a store", async () => {
+  const env = { MILLRACE_STORE_URL: "postgres://me:hidden@db/x" };
+  for (const args of [
+    ["keys", "list"],
+    ["backup", "b.db"],
+    ["restore", "b.db"],
+  ]) {
+    const { code, errors } = await ended(start(args, env));
+    expect(code).toBe(2);
+    expect(errors).toMatch(/^error: MILLRACE_STORE_URL names a PostgreSQL database/);
+  }
 });

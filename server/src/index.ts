@@ -12,3 +12,4 @@ export type { ModelEndpointOption } from "./model/model-endpoint.ts";
 export type { ServerOptions } from "./model/options.ts";
 export { startServer } from "./start-server.ts";
 export type { RunningServer } from "./start-server.ts";
+export { describeStoreUrl } from "./model/store-url.ts";

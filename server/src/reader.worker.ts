@@ -10,6 +10,7 @@ import { attachTextIndex } from "./runs/sqlite/text-index/text-index.ts";
 import { TaskQueue } from "./storage/task-queue.ts";
 import { invokeMethod, toFailure } from "./storage/thread-reply.ts";
 import { forwardWarnings } from "./storage/thread-warnings.ts";
+import { findTransferable } from "./storage/transferable.ts";
 
 // Runs queries one after the other, on a read-only connection of this thread.
 
@@ -20,7 +21,7 @@ if (parentPort !== null) {
 
 function start(port: MessagePort, { path, cancelFlag }: ReaderData): void {
   const post = (message: ReaderMessage): void =>
-    port.postMessage(message, findTransferable(message));
+    port.postMessage(message, message.kind === "result" ? findTransferable(message.value) : []);
   let db: Connection | undefined;
   try {
     db = openReader(path);
@@ -54,53 +55,3 @@ function start(port: MessagePort, { path, cancelFlag }: ReaderData): void {
     post({ kind: "failedToStart", reason: messageOf(cause) });
   }
 }
-
-/**
- * Buffers of at least this size are transferred. Smaller ones may be part of Node's shared pool, which can't be
- * transferred.
- */
-const minTransferBytes = 65_536;
-
-/**
- * Finds the buffers of payloads and files in a result, which are transferred to the caller's thread without a copy.
- */
-function findTransferable(message: ReaderMessage): ArrayBuffer[] {
-  if (message.kind !== "result") {
-    return [];
-  }
-  const foundBuffers = new Set<ArrayBuffer>();
-  const collect = (value: unknown, depth: number): void => {
-    if (value instanceof Uint8Array) {
-      const { buffer } = value;
-      // Node marks the pool that small buffers share. It has 8 KiB in Node 20, which has no function to ask for the
-      // mark, and more in later versions.
-      if (
-        buffer instanceof ArrayBuffer &&
-        buffer.byteLength >= minTransferBytes &&
-        !isUntransferable(buffer)
-      ) {
-        foundBuffers.add(buffer);
-      }
-    } else if (depth > 0 && typeof value === "object" && value !== null) {
-      const members = Array.isArray(value) ? (value as readonly unknown[]) : Object.values(value);
-      for (const member of members) {
-        collect(member, depth - 1);
-      }
-    }
-  };
-  collect(message.value, maxDepth);
-  return [...foundBuffers];
-}
-
-const isMarked: unknown = Reflect.get(
-  process.getBuiltinModule("node:worker_threads"),
-  "isMarkedAsUntransferable",
-);
-const isUntransferable = (buffer: ArrayBuffer): boolean =>
-  typeof isMarked === "function" && Reflect.apply(isMarked, undefined, [buffer]) === true;
-
-/**
- * Number of levels that are searched for buffers: a page, its runs, their payloads, and the bytes of a payload. No
- * result contains bytes at a deeper level.
- */
-const maxDepth = 4;

@@ -28,8 +28,9 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
     settings.logFormat === undefined ? undefined : new ServerLog(settings.logFormat);
   try {
     store = await openStore(settings);
-    // SQLite can be used by one process only, so this process also applies the log.
-    log = settings.log && (await IngestLog.open(settings.log, store));
+    log =
+      settings.log &&
+      (await IngestLog.open(settings.log, settings.log.writer === "server" ? store : undefined));
     const app = createApp(store, settings, { log, requestLog });
     await listen(app, settings);
     const openedStore = store;
@@ -75,8 +76,13 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
   }
 }
 
-function openStore({ dataDir, queryTimeoutMs }: ServerThreadData): Promise<Store> {
+async function openStore({ dataDir, store, queryTimeoutMs }: ServerThreadData): Promise<Store> {
   const options = { queryTimeoutMs };
+  if (store !== undefined) {
+    // Loaded only here, so that a server with SQLite starts faster.
+    const { openPostgresStore } = await import("./store/postgres/postgres-store.ts");
+    return openPostgresStore(store, { dataDir, queryTimeoutMs });
+  }
   return dataDir === memoryDataDir
     ? openTemporaryStore(options)
     : openSqliteStore(dataDir, options);

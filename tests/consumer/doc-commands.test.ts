@@ -124,13 +124,16 @@ test.for(await documentedPages())(
 /** Services on the Internet that `millrace import` reads from. `cli/tests/import-*.test.ts` run it against fakes of them. */
 const publicServices = /https:\/\/(?:api\.smith\.langchain|cloud\.langfuse)\.com/;
 
-/** An ingest log needs NATS servers. `server/tests/chaos/ingest-log.test.ts` runs `millrace log` against one. */
-const natsServers = /nats:\/\//;
+/**
+ * Servers of NATS and of PostgreSQL. `server/tests/chaos/ingest-log.test.ts` runs `millrace log` against one, and the cluster
+ * test `millrace serve` and `millrace work` against both.
+ */
+const otherServers = /(?:nats|postgres):\/\//;
 
 /** Describes what is wrong with a command; an empty text if nothing is. */
 async function faultOf(command: DocumentedCommand): Promise<string> {
   const { kind, text } = command;
-  if (publicServices.test(text) || natsServers.test(text)) {
+  if (publicServices.test(text) || otherServers.test(text)) {
     return faultOfHelp(text);
   }
   const runnable =

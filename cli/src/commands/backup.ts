@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { addHelpExamples } from "../examples.ts";
+import { requireDataFolder } from "../data-folder.ts";
 import { defaultDataDir } from "./serve.ts";
 
 interface BackupFlags {
@@ -12,9 +13,9 @@ interface RestoreFlags extends BackupFlags {
 }
 
 /** Adds `millrace backup` and `millrace restore`. */
-export function addBackup(program: Command): void {
-  const backup = program
-    .command("backup")
+export function addBackup(program: Command, env: NodeJS.ProcessEnv): void {
+  const advice = "back up the database with pg_dump, or with the tools of your provider";
+  const backup = requireDataFolder(program.command("backup"), env, advice)
     .description(
       "Copy the database of a data folder to a new file, whether or not a server is running.",
     )
@@ -33,8 +34,7 @@ export function addBackup(program: Command): void {
     "millrace backup traces-2026-11-26.db",
     "millrace backup traces.db --data ./traces --token-key ../keys/token.key",
   ]);
-  const restore = program
-    .command("restore")
+  const restore = requireDataFolder(program.command("restore"), env, advice)
     .description("Put a backup into a data folder. No server may be running on the folder.")
     .argument("<file>", "the backup; it stays where it is")
     .option("--data <folder>", "folder of the database; created if missing", defaultDataDir)

@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { keyScopes } from "millrace/model";
 import type { KeyScope } from "millrace/model";
 import { addHelpExamples } from "../examples.ts";
+import { requireDataFolder } from "../data-folder.ts";
 import { defaultDataDir } from "./serve.ts";
 
 interface DataFlag {
@@ -17,12 +18,14 @@ interface CreateFlags {
 }
 
 /** Adds `millrace keys create|list|revoke`. */
-export function addKeys(program: Command): void {
-  const keys = program
-    .command("keys")
-    .description(
-      "Create, list and revoke the API keys of a data folder. A running server applies changes at once.",
-    );
+export function addKeys(program: Command, env: NodeJS.ProcessEnv): void {
+  const keys = requireDataFolder(
+    program.command("keys"),
+    env,
+    "create and revoke keys in the UI (Settings)",
+  ).description(
+    "Create, list and revoke the API keys of a data folder. A running server applies changes at once.",
+  );
   addHelpExamples(keys, ["millrace keys create --name laptop", "millrace keys list"]);
   const addSubcommand = (name: string): Command =>
     keys.command(name).option("--data <folder>", "folder of the database", defaultDataDir);

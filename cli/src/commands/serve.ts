@@ -19,6 +19,7 @@ interface ServeFlags {
   readonly port: string;
   readonly host: string;
   readonly data: string;
+  readonly store?: string;
   readonly apiKey: readonly string[];
   readonly apiKeyFile?: string;
   readonly queryTimeoutMs: string;
@@ -28,6 +29,7 @@ interface ServeFlags {
   readonly webhookHost: readonly string[];
   readonly log?: string;
   readonly logMaxBytes: string;
+  readonly logWriter?: string;
   readonly auditDays: string;
   readonly logFormat?: string;
   readonly drainSeconds: string;
@@ -60,6 +62,10 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
       "127.0.0.1",
     )
     .option("--data <folder>", "folder of the database; also MILLRACE_DATA_DIR", defaultDataDir)
+    .option(
+      "--store <url>",
+      "database of PostgreSQL that holds the data in place of the folder, such as postgres://host:5432/database; also MILLRACE_STORE_URL, which hides the password from the list of processes",
+    )
     .option(
       "--api-key-file <path>",
       "file with one accepted API key per line; also MILLRACE_API_KEY_FILE, or MILLRACE_API_KEY for a single key",
@@ -110,6 +116,10 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
       "--log-max-bytes <number>",
       "bytes of runs that may wait in the log; then the server refuses runs with 429; also MILLRACE_LOG_MAX_BYTES",
       String(defaultLogBytes),
+    )
+    .option(
+      "--log-writer <where>",
+      "what stores the runs of the log in the database: this server, or, with --store, only separate processes of millrace work; also MILLRACE_LOG_WRITER (server by default)",
     )
     .option(
       "--audit-days <number>",
@@ -170,11 +180,13 @@ const variablesByFlag = {
   port: "MILLRACE_PORT",
   host: "MILLRACE_HOST",
   data: "MILLRACE_DATA_DIR",
+  store: "MILLRACE_STORE_URL",
   queryTimeoutMs: "MILLRACE_QUERY_TIMEOUT_MS",
   modelRate: "MILLRACE_MODEL_RATE",
   modelBudget: "MILLRACE_MODEL_BUDGET",
   log: "MILLRACE_LOG",
   logMaxBytes: "MILLRACE_LOG_MAX_BYTES",
+  logWriter: "MILLRACE_LOG_WRITER",
   auditDays: "MILLRACE_AUDIT_DAYS",
   logFormat: "MILLRACE_LOG_FORMAT",
   drainSeconds: "MILLRACE_DRAIN_SECONDS",
@@ -200,7 +212,7 @@ function applyVariables(command: Command, flags: ServeFlags, env: NodeJS.Process
 const appendText = (text: string, texts: readonly string[]): readonly string[] => [...texts, text];
 
 async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<void> {
-  const { port, host, data, apiKey, apiKeyFile, queryTimeoutMs, webhookHost, open } = flags;
+  const { port, host, data, store, apiKey, apiKeyFile, queryTimeoutMs, webhookHost, open } = flags;
   const stopRequest = waitForStopRequest(env);
   const keyFilePath = apiKeyFile ?? ignoreEmpty(env["MILLRACE_API_KEY_FILE"]);
   const apiKeys = [
@@ -212,6 +224,7 @@ async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<void> {
     port: parsePort(port),
     host,
     dataDir: data,
+    ...(store === undefined ? {} : { store }),
     apiKeys,
     queryTimeoutMs: parseMs(queryTimeoutMs),
     ...(await readModelOptions(flags, env)),
@@ -228,7 +241,8 @@ async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<void> {
     ...parseLimit("tenantMaxRuns", flags.tenantMaxRuns),
     ...readNetworkOptions(flags, env),
   });
-  process.stdout.write(`millrace listens on ${server.url} and keeps its data in ${data}\n`);
+  const place = store === undefined ? data : `PostgreSQL at ${await describeStore(store)}`;
+  process.stdout.write(`millrace listens on ${server.url} and keeps its data in ${place}\n`);
   if (server.log !== undefined) {
     const { address, replicas } = server.log;
     process.stdout.write(
@@ -248,6 +262,12 @@ async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<void> {
   }
   await stopRequest;
   await server.close();
+}
+
+/** The hosts and the database of a store, without the password. */
+async function describeStore(store: string): Promise<string> {
+  const { describeStoreUrl } = await import("@millrace/server");
+  return describeStoreUrl(store);
 }
 
 /** Reads the flags about models, and the keys of the endpoints from the environment. */
@@ -276,14 +296,23 @@ async function readModelOptions(
 function readLogOptions({
   log,
   logMaxBytes,
-}: ServeFlags): Pick<ServerOptions, "log" | "logMaxBytes"> {
+  logWriter,
+}: ServeFlags): Pick<ServerOptions, "log" | "logMaxBytes" | "logWriter"> {
   if (!/^\d{1,16}$/.test(logMaxBytes)) {
     throw new UsageError(
       `--log-max-bytes (MILLRACE_LOG_MAX_BYTES) must be a whole number of bytes, such as ${defaultLogBytes}, not ${JSON.stringify(logMaxBytes)}`,
     );
   }
-  return { logMaxBytes: Number(logMaxBytes), ...(log === undefined ? {} : { log }) };
+  return {
+    logMaxBytes: Number(logMaxBytes),
+    ...(log === undefined ? {} : { log }),
+    // The server checks the value, as it checks all values.
+    ...(logWriter === undefined
+      ? {}
+      : { logWriter: logWriter as NonNullable<ServerOptions["logWriter"]> }),
+  };
 }
+
 /** Parses a limit that need not be set. */
 const parseLimit = (
   flag: "tenantRate" | "tenantIngestBytes" | "tenantMaxRuns",

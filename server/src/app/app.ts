@@ -117,7 +117,7 @@ export function createApp(
   const workThreads = new WorkThreads();
   const metrics = new ServerMetrics(store, log);
   store.onActivity((activity) => metrics.countActivity(activity));
-  const dependencies = { store, links: new SignedLinks() };
+  const dependencies = { store, links: new SignedLinks(Date.now, store.linkSecret) };
   const models = createModels(store, settings, keyGuard);
   const runExports = new RunExports(store);
   const judging = { models: models.caller, workThreads };
@@ -125,6 +125,7 @@ export function createApp(
   const kinds = new Map((jobKinds ?? createJobKinds(launch)).map((kind) => [kind.name, kind]));
   const runner = new JobRunner(store, kinds);
   const automation = new Automation(store, judging, settings);
+  store.onWake(() => automation.wake());
   const auditLog = new AuditLog(store, () => metrics.countDroppedAuditEntry());
   const tenantLimits = new TenantLimits({
     requestRate: settings.tenantRate,

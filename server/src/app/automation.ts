@@ -35,6 +35,12 @@ export class Automation {
     this.alerts.start();
   }
 
+  /** Must be called after another server has changed rules, alerts or webhooks. */
+  wake(): void {
+    this.sender.wake();
+    this.rules.wake();
+  }
+
   /** Cancels what is running. Deliveries that were not sent are sent after the next start. */
   async close(): Promise<void> {
     this.outbound.close();

@@ -3,6 +3,7 @@ import type { Expression } from "kysely";
 import {
   containsIgnoringCase,
   isInList,
+  perEngine,
   readJsonMember,
   isWithinTimeLimit,
   withoutIndex,
@@ -100,7 +101,7 @@ const selectDatasets = () =>
       sql<number | null>`max(p.start_us)`.as("last_session_us"),
     ])
     .where("d.is_ready", "=", sql.lit(datasetStates.ready))
-    .groupBy("d.id");
+    .groupBy(["d.id", "d.tenant_id"]);
 
 /** SQL that is 1 if the row `e` of an example is valid at a time, otherwise 0. */
 const isValidAt = (micros: Expression<number>) =>
@@ -263,7 +264,15 @@ export const datasetQueries = {
       .insertInto("dataset_tags")
       .values(columnsOf(row, ["tenant_id", "dataset_id", "tag_json", "at_us"]))
       .onConflict((conflict) =>
-        conflict.columns(["dataset_id", "tag_json"]).doUpdateSet({ at_us: row.at_us }),
+        // On PostgreSQL, the keys of all tables begin with the tenant.
+        conflict
+          .expression(
+            perEngine<unknown>({
+              sqlite: sql`dataset_id, tag_json`,
+              postgres: sql`tenant_id, dataset_id, tag_json`,
+            }),
+          )
+          .doUpdateSet({ at_us: row.at_us }),
       ),
   ),
   diff: new Query(({ id, from, to }: Parameters<{ id: string; from: number; to: number }>) =>

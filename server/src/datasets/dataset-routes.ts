@@ -8,7 +8,12 @@ import {
   exportDatasetJsonl,
   exportDatasetOpenAi,
 } from "./imports/dataset-exports.ts";
-import { indexBody, indexDataset, searchBody, searchDataset } from "./examples/example-search.ts";
+import {
+  indexBody,
+  indexDataset,
+  searchBody,
+  searchDataset,
+} from "./examples/search/example-search.ts";
 import {
   countSharedExamples,
   listSharedExamples,

@@ -6,20 +6,16 @@ import {
   toSingleValue,
   toValues,
 } from "./conditions.ts";
-import type { JsonValue, ValueComparison } from "./conditions.ts";
+import type { ValueComparison } from "./conditions.ts";
 import type { FieldType, Group } from "./fields.ts";
-import {
-  createContainsObjectCondition,
-  createTextSearchCondition,
-  createEntryCondition,
-  createAnyTextCondition,
-  createContainsCondition,
-} from "./json-sql.ts";
-import { joinConditions, negateCondition, sql } from "./sql.ts";
+import type { FilterSql, JsonValue } from "./filter-sql.ts";
+import { joinConditions, negateCondition, never, sql } from "./sql.ts";
 import type { Sql } from "./sql.ts";
 
 /** The SQL expressions for the fields of one kind of row. No expression may fail, whatever the row contains. */
 export interface FilterSource {
+  /** The SQL of the engine. */
+  readonly language: FilterSql;
   /**
    * SQL of columns by field name, for fields of the types uuid, text, choice, time (microseconds), duration
    * (microseconds) and number. NULL if there is no value.
@@ -116,11 +112,11 @@ const isInPayload = ({ field, comparator }: CheckedComparison): boolean =>
 
 const payloadTypes: ReadonlySet<FieldType> = new Set(["error", "texts", "json", "value", "entry"]);
 
-const compileSearch = (text: string, { searchedColumns }: FilterSource): Sql =>
+const compileSearch = (text: string, { language, searchedColumns }: FilterSource): Sql =>
   joinConditions(
     [
-      ...searchedColumns.texts.map((column) => createContainsCondition(column, text)),
-      ...searchedColumns.json.map((json) => createTextSearchCondition(json, text)),
+      ...searchedColumns.texts.map((column) => language.createContains(column, text)),
+      ...searchedColumns.json.map((json) => language.createTextSearch(json, text)),
     ],
     "OR",
   );
@@ -207,15 +203,18 @@ function compileComparison(comparison: CheckedComparison, source: FilterSource):
   }
   switch (field.type) {
     case "boolean":
-      return compileBoolean(source.conditions[name] ?? "0", comparison);
+      return compileBoolean(source.conditions[name] ?? never.sql, comparison);
     case "error":
       return compileErrorComparison(comparison, source);
     case "texts":
-      return compileTextsComparison(source.lists[name] ?? "NULL", comparison);
+      return compileTextsComparison(source, source.lists[name] ?? "NULL", comparison);
     case "json":
-      return compileObjectComparison(source.objects[name] ?? "NULL", comparison);
+      return compileObjectComparison(source, source.objects[name] ?? "NULL", comparison);
     default:
-      return compileColumnComparison(source.columns[name] ?? "NULL", { comparator, operand });
+      return compileColumnComparison(source.language, source.columns[name] ?? "NULL", {
+        comparator,
+        operand,
+      });
   }
 }
 
@@ -232,7 +231,7 @@ function compileErrorComparison(
   { comparator, operand }: ValueComparison,
   source: FilterSource,
 ): Sql {
-  const errorCondition = source.conditions["error"] ?? "0";
+  const errorCondition = source.conditions["error"] ?? never.sql;
   if (comparator === "neq") {
     return negateCondition(compileErrorComparison({ comparator: "eq", operand }, source));
   }
@@ -242,41 +241,52 @@ function compileErrorComparison(
     }
     const textComparator = comparator === "in" ? "eq" : comparator;
     const test = { comparator: textComparator, operand: { kind: "scalar", value } } as const;
-    return sql`(${errorCondition} AND ${compileColumnComparison(source.columns["error"] ?? "NULL", test)})`;
+    return sql`(${errorCondition} AND ${compileColumnComparison(source.language, source.columns["error"] ?? "NULL", test)})`;
   });
   return joinConditions(parts, "OR");
 }
 
-function compileTextsComparison(list: string, { comparator, operand }: ValueComparison): Sql {
+function compileTextsComparison(
+  source: FilterSource,
+  list: string,
+  { comparator, operand }: ValueComparison,
+): Sql {
   if (comparator === "neq") {
-    return negateCondition(compileTextsComparison(list, { comparator: "eq", operand }));
+    return negateCondition(compileTextsComparison(source, list, { comparator: "eq", operand }));
   }
-  return createAnyTextCondition(list, compileColumnComparison("e.atom", { comparator, operand }));
+  const { language } = source;
+  return language.createAnyText(
+    list,
+    compileColumnComparison(language, "e.atom", { comparator, operand }),
+  );
 }
 
-function compileObjectComparison(object: string, { comparator, operand }: ValueComparison): Sql {
+function compileObjectComparison(
+  { language }: FilterSource,
+  object: string,
+  { comparator, operand }: ValueComparison,
+): Sql {
   if (operand.kind === "json") {
-    return createContainsObjectCondition(object, operand.json);
+    return language.createContainsObject(object, operand.json);
   }
   const text = String(toSingleValue(operand));
   if (comparator === "search") {
-    return createTextSearchCondition(object, text);
+    return language.createTextSearch(object, text);
   }
-  return createEntryCondition(
+  return language.createEntry(
     object,
-    compileColumnComparison("w.path", { comparator: "eq", operand }),
+    compileColumnComparison(language, "w.path", { comparator: "eq", operand }),
     [text],
   );
 }
 
-const entryValue: JsonValue = { type: "w.type", atom: "w.atom" };
-
-/** SQL for an entry of a JSON object, with the column names of `createEntryCondition`. */
-const objectEntry: Entry = {
+/** SQL for an entry of a JSON object, with the column names of `FilterSql.createEntry`. */
+const createObjectEntry = (language: FilterSql): Entry => ({
+  language,
   key: "w.path",
   object: "CASE w.type WHEN 'object' THEN w.json END",
-  findValue: () => entryValue,
-};
+  findValue: () => language.entryValue,
+});
 
 /** Creates the condition that a single entry of a group, such as one metadata entry, meets all of `parts`. */
 function createGroupCondition(
@@ -284,22 +294,27 @@ function createGroupCondition(
   parts: readonly CheckedFilter[],
   source: FilterSource,
 ): Sql {
+  const { language, feedback } = source;
   if (group !== "feedback") {
+    const objectEntry = createObjectEntry(language);
     const condition = joinConditions(
       parts.map((part) => compileEntry(part, objectEntry)),
       "AND",
     );
-    return createEntryCondition(
+    return language.createEntry(
       source.objects[group] ?? "NULL",
       condition,
       findRequiredKeys(parts),
     );
   }
-  const { feedback } = source;
   if (feedback === undefined) {
-    return sql`0`;
+    return never;
   }
-  const entry = { key: feedback.key, findValue: (name: string) => feedback.values[name] };
+  const entry = {
+    language,
+    key: feedback.key,
+    findValue: (name: string) => feedback.values[name],
+  };
   const conditions = parts.map((part) => compileEntry(part, entry));
   return sql`EXISTS (SELECT 1 FROM ${feedback.from} WHERE ${joinConditions([sql`${feedback.where}`, ...conditions], "AND")})`;
 }
@@ -319,6 +334,7 @@ function findRequiredKeys(parts: readonly CheckedFilter[]): readonly string[] | 
 }
 
 interface Entry {
+  readonly language: FilterSql;
   readonly key: string;
   /** SQL for the JSON text of the value if it is an object; absent if values can't be objects. */
   readonly object?: string;
@@ -337,16 +353,16 @@ function compileEntry(filter: CheckedFilter, entry: Entry): Sql {
     case "not":
       return negateCondition(compileEntry(filter.part, entry));
     case "search":
-      return sql`0`;
+      return never;
     case "comparison": {
       const { field, comparator, operand } = filter;
       if (operand.kind === "json") {
-        return createContainsObjectCondition(entry.object ?? "NULL", operand.json);
+        return entry.language.createContainsObject(entry.object ?? "NULL", operand.json);
       }
       const value = entry.findValue(field.name);
       return field.type === "key" || value === undefined
-        ? compileColumnComparison(entry.key, { comparator, operand })
-        : sql`(${compileValueComparison(value, { comparator, operand })})`;
+        ? compileColumnComparison(entry.language, entry.key, { comparator, operand })
+        : sql`(${compileValueComparison(entry.language, value, { comparator, operand })})`;
     }
   }
 }

@@ -1,20 +1,13 @@
 import type { Comparator } from "./ast.ts";
 import type { Operand, Scalar } from "./operands.ts";
-import { createContainsCondition } from "./json-sql.ts";
-import { bind, bindBytes, joinConditions, negateCondition, sql } from "./sql.ts";
+import type { FilterSql, JsonValue } from "./filter-sql.ts";
+import { joinConditions, negateCondition, sql } from "./sql.ts";
 import type { Sql } from "./sql.ts";
 
 /** A comparator and its value, without a field. */
 export interface ValueComparison {
   readonly comparator: Comparator;
   readonly operand: Operand;
-}
-
-/** The SQL expressions for the type and the content of a JSON value. */
-export interface JsonValue {
-  /** The type by SQLite's name: `text`, `integer`, `real`, `true`, `false`, `null`, … */
-  readonly type: string;
-  readonly atom: string;
 }
 
 const sqlOperators = { gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
@@ -29,6 +22,7 @@ export const toValues = (operand: Operand): readonly Scalar[] =>
 
 /** Compiles a comparison with a column, which is NULL if there is no value. */
 export function compileColumnComparison(
+  { bind, createDifference, createContains, createPattern }: FilterSql,
   column: string,
   { comparator, operand }: ValueComparison,
 ): Sql {
@@ -36,9 +30,9 @@ export function compileColumnComparison(
     case "eq":
     case "has":
     case "in":
-      return createListCondition(column, toValues(operand));
+      return createListCondition(bind, column, toValues(operand));
     case "neq":
-      return sql`${column} IS NOT ${bind(toSingleValue(operand))}`;
+      return createDifference(column, toSingleValue(operand));
     case "gt":
     case "gte":
     case "lt":
@@ -46,13 +40,17 @@ export function compileColumnComparison(
       return sql`${column} ${sqlOperators[comparator]} ${bind(toSingleValue(operand))}`;
     case "search":
     case "exists":
-      return createContainsCondition(column, String(toSingleValue(operand)));
+      return createContains(column, String(toSingleValue(operand)));
     case "like":
-      return createPatternCondition(column, String(toSingleValue(operand)));
+      return createPattern(column, String(toSingleValue(operand)));
   }
 }
 
-function createListCondition(column: string, values: readonly Scalar[]): Sql {
+function createListCondition(
+  bind: FilterSql["bind"],
+  column: string,
+  values: readonly Scalar[],
+): Sql {
   const nonNull = values.filter((value) => value !== null);
   const [first] = nonNull;
   const parts: Sql[] = values.length > nonNull.length ? [sql`${column} IS NULL`] : [];
@@ -71,32 +69,37 @@ function createListCondition(column: string, values: readonly Scalar[]): Sql {
 
 /** Compiles a comparison with a JSON value of any type. */
 export function compileValueComparison(
+  language: FilterSql,
   value: JsonValue,
   { comparator, operand }: ValueComparison,
 ): Sql {
+  const { bind, createContains, createPattern } = language;
   switch (comparator) {
     case "eq":
     case "has":
     case "in":
       return joinConditions(
-        toValues(operand).map((expected) => createEqualityCondition(value, expected)),
+        toValues(operand).map((expected) => createEqualityCondition(language, value, expected)),
         "OR",
       );
     case "neq":
-      return negateCondition(createEqualityCondition(value, toSingleValue(operand)));
+      return negateCondition(createEqualityCondition(language, value, toSingleValue(operand)));
     case "gt":
     case "gte":
     case "lt":
     case "lte": {
       const expected = toSingleValue(operand);
-      const types = typeof expected === "number" ? "'integer', 'real'" : "'text'";
-      return sql`${value.type} IN (${types}) AND ${value.atom} ${sqlOperators[comparator]} ${bind(expected)}`;
+      const [types, content] =
+        typeof expected === "number"
+          ? (["'integer', 'real'", value.number] as const)
+          : (["'text'", value.atom] as const);
+      return sql`${value.type} IN (${types}) AND ${content} ${sqlOperators[comparator]} ${bind(expected)}`;
     }
     case "search":
     case "exists":
-      return sql`${value.type} = 'text' AND ${createContainsCondition(value.atom, String(toSingleValue(operand)))}`;
+      return sql`${value.type} = 'text' AND ${createContains(value.atom, String(toSingleValue(operand)))}`;
     case "like":
-      return sql`${value.type} = 'text' AND ${createPatternCondition(value.atom, String(toSingleValue(operand)))}`;
+      return sql`${value.type} = 'text' AND ${createPattern(value.atom, String(toSingleValue(operand)))}`;
   }
 }
 
@@ -104,46 +107,22 @@ export function compileValueComparison(
  * Creates the condition that a JSON value equals the expected value. An expected text that looks like a number or a
  * boolean also equals that number or boolean, because metadata from environment variables is always text.
  */
-function createEqualityCondition({ type, atom }: JsonValue, expected: Scalar): Sql {
+function createEqualityCondition(
+  { bind, toNumberText }: FilterSql,
+  { type, atom, number }: JsonValue,
+  expected: Scalar,
+): Sql {
   if (expected === null || typeof expected === "boolean") {
     return sql`${type} = '${String(expected)}'`;
   }
   if (typeof expected === "number") {
-    return sql`${type} IN ('integer', 'real') AND ${atom} = ${bind(expected)}`;
+    return sql`${type} IN ('integer', 'real') AND ${number} = ${bind(expected)}`;
   }
   if (expected === "true" || expected === "false") {
     return sql`(${type} = '${expected}' OR ${type} = 'text' AND ${atom} = ${bind(expected)})`;
   }
   const textCondition = sql`${type} = 'text' AND ${atom} = ${bind(expected)}`;
   return /^-?\d/.test(expected)
-    ? sql`(${textCondition} OR ${type} IN ('integer', 'real') AND CAST(${atom} AS TEXT) = ${bind(expected)})`
+    ? sql`(${textCondition} OR ${type} IN ('integer', 'real') AND ${toNumberText(number)} = ${bind(expected)})`
     : textCondition;
-}
-
-/**
- * Creates the condition that a text matches a pattern: `%` matches any characters, `_` matches one character.
- * Matching is case-sensitive.
- */
-function createPatternCondition(text: string, pattern: string): Sql {
-  const simplePattern = /^(%?)([^%_]*)(%?)$/.exec(pattern);
-  if (simplePattern === null) {
-    const glob = pattern.replaceAll(/[*?[]/g, "[$&]").replaceAll("%", "*").replaceAll("_", "?");
-    return sql`${text} GLOB ${bind(glob)}`;
-  }
-  // Compare simple patterns byte by byte, because GLOB ends a text at its first NUL.
-  const [, leadingWildcard = "", middle = "", trailingWildcard = ""] = simplePattern;
-  const part = bindBytes(middle);
-  const blob = `CAST(${text} AS BLOB)`;
-  if (middle === "") {
-    return leadingWildcard + trailingWildcard === "" ? sql`${text} = ''` : sql`${text} IS NOT NULL`;
-  }
-  if (leadingWildcard !== "" && trailingWildcard !== "") {
-    return sql`instr(${blob}, ${part}) > 0`;
-  }
-  if (trailingWildcard !== "") {
-    return sql`substr(${blob}, 1, ${String(part.length)}) = ${part}`;
-  }
-  return leadingWildcard === ""
-    ? sql`${blob} = ${part}`
-    : sql`substr(${blob}, -${String(part.length)}) = ${part}`;
 }

@@ -1,4 +1,4 @@
-/** A value that SQLite can bind. */
+/** A value that every engine can bind. */
 export type SqlValue = string | number | null;
 
 /** A fragment of SQL with the values of its placeholders in order. The SQL itself contains no text from clients. */
@@ -30,10 +30,16 @@ export function sql(parts: TemplateStringsArray, ...fragments: readonly (Sql | s
  */
 const maxGroupSize = 100;
 
+/** A condition that every row meets, in a form that every engine knows. */
+export const always: Sql = { sql: "1 = 1", values: [] };
+
+/** A condition that no row meets, in a form that every engine knows. */
+export const never: Sql = { sql: "1 = 0", values: [] };
+
 /** Combines conditions with AND or OR, in parentheses. */
 export function joinConditions(conditions: readonly Sql[], operator: "AND" | "OR"): Sql {
   if (conditions.length === 0) {
-    return { sql: operator === "AND" ? "1" : "0", values: [] };
+    return operator === "AND" ? always : never;
   }
   if (conditions.length > maxGroupSize) {
     const groups = Array.from({ length: Math.ceil(conditions.length / maxGroupSize) }, (_, index) =>

@@ -42,14 +42,15 @@ const sign = (secret: Uint8Array, text: string): Buffer =>
   createHmac("sha256", secret).update(text).digest();
 
 /**
- * Creates signed URLs. Each URL gives access to one file, without a key, until it expires. The secret is not stored,
- * so URLs also become invalid when the process ends.
+ * Creates signed URLs. Each URL gives access to one file, without a key, until it expires. Without a secret
+ * that several servers share, the secret is not stored, so URLs also become invalid when the process ends.
  */
 export class SignedLinks {
-  readonly #secret = randomBytes(32);
+  readonly #secret: Uint8Array;
   readonly #now: () => number;
 
-  constructor(now: () => number = Date.now) {
+  constructor(now: () => number = Date.now, secret: Uint8Array = randomBytes(32)) {
+    this.#secret = secret;
     this.#now = now;
   }
 

@@ -1,3 +1,4 @@
+import type { LogTarget } from "../model/log-target.ts";
 import type { LogSettings } from "../model/options.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
 import { IngestWriter } from "./ingest-writer.ts";
@@ -26,8 +27,20 @@ export class IngestLog {
    *
    * @throws ServerError the log can't be reached, or its servers refuse what a server needs.
    */
-  static async open({ target, maxBytes }: LogSettings, store?: AppliedStore): Promise<IngestLog> {
+  static async open(
+    { target, maxBytes }: Omit<LogSettings, "writer">,
+    store?: AppliedStore,
+  ): Promise<IngestLog> {
     return new IngestLog(await LogConnection.open(target, { maxBytes }), store);
+  }
+
+  /**
+   * Connects to a log that a server has created, and applies it.
+   *
+   * @throws ServerError the log can't be reached, or there is none.
+   */
+  static async openWriter(target: LogTarget, store: AppliedStore): Promise<IngestLog> {
+    return new IngestLog(await LogConnection.openExisting(target), store);
   }
 
   /** The address without credentials. */

@@ -14,6 +14,8 @@ export type ServerErrorCode =
   | "BACKUP"
   /** The ingest log can't be reached, or its servers refuse what a server needs. */
   | "LOG"
+  /** PostgreSQL can't be used as the store: it refuses the connection, or its tables have another format. */
+  | "STORE"
   /** A thread of the server ended, or did not start in time. */
   | "THREAD";
 

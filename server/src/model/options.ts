@@ -16,6 +16,7 @@ import type { NetworkSettings } from "./network-options.ts";
 import { logFormats } from "./log-format.ts";
 import type { LogFormat } from "./log-format.ts";
 import { parseAllowedHost } from "../outbound/target-rules.ts";
+import { parseStoreUrl } from "./store-url.ts";
 
 const mebibyte = 1_048_576;
 
@@ -260,6 +261,12 @@ export interface ServerOptions {
    * closes. @defaultValue "./.millrace"
    */
   readonly dataDir?: string;
+  /**
+   * URL of a PostgreSQL database that holds the data, such as `postgres://user:password@host:5432/database`. Several
+   * hosts are separated by commas. Several servers may use one database; each needs the same file `token.key` in its
+   * `dataDir`, which then holds nothing else. Without it, the data is in SQLite in `dataDir`.
+   */
+  readonly store?: string;
   /** Access keys that are accepted. Without any, a loopback server accepts every local program. */
   readonly apiKeys?: readonly string[];
   /**
@@ -294,6 +301,11 @@ export interface ServerOptions {
    * requests that bring runs. @defaultValue 2 GiB
    */
   readonly logMaxBytes?: number;
+  /**
+   * What stores the runs of the log in the database: this `server`, too, or only `separate` processes (`millrace work`),
+   * which needs a `store`. @defaultValue "server"
+   */
+  readonly logWriter?: LogWriter;
   /** Days for which entries of the audit log are kept, from 1 to 3,650. @defaultValue 365 */
   readonly auditDays?: number;
   /**
@@ -336,6 +348,8 @@ export interface ServerSettings extends NetworkSettings {
   readonly port: number;
   readonly host: string;
   readonly dataDir: string;
+  /** The URL of a PostgreSQL database, which may contain a password. */
+  readonly store: string | undefined;
   readonly apiKeys: readonly string[];
   readonly queryTimeoutMs: number;
   readonly modelEndpoints: readonly ModelEndpoint[];
@@ -355,12 +369,18 @@ export interface ServerSettings extends NetworkSettings {
 export interface LogSettings {
   readonly target: LogTarget;
   readonly maxBytes: number;
+  readonly writer: LogWriter;
 }
+
+const logWriters = ["server", "separate"] as const;
+/** What stores the runs of the ingest log in the database. */
+export type LogWriter = (typeof logWriters)[number];
 
 const optionKeys: KeyTable<ServerOptions> = {
   port: true,
   host: true,
   dataDir: true,
+  store: true,
   apiKeys: true,
   queryTimeoutMs: true,
   modelEndpoints: true,
@@ -369,6 +389,7 @@ const optionKeys: KeyTable<ServerOptions> = {
   webhookHosts: true,
   log: true,
   logMaxBytes: true,
+  logWriter: true,
   auditDays: true,
   logFormat: true,
   drainSeconds: true,
@@ -392,7 +413,7 @@ export const memoryDataDir = ":memory:";
 export function parseServerOptions(options: ServerOptions): ServerSettings {
   checkKeys(options, optionKeys, { subject: "startServer", error: OptionError });
   const { port = defaultPort, host = "127.0.0.1", dataDir = "./.millrace", apiKeys = [] } = options;
-  const { queryTimeoutMs = serverLimits.queryMs, webhookHosts = [] } = options;
+  const { queryTimeoutMs = serverLimits.queryMs, webhookHosts = [], store } = options;
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new OptionError(`port must be a whole number from 0 to 65535, not ${String(port)}`);
   }
@@ -401,6 +422,15 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
   }
   if (typeof dataDir !== "string" || dataDir === "" || dataDir.includes("\0")) {
     throw new OptionError(`dataDir must be the path of a folder, not ${JSON.stringify(dataDir)}`);
+  }
+  if (store !== undefined) {
+    // The URL itself is not shown in an error, because it may contain a password.
+    parseStoreUrl(typeof store === "string" ? store : "");
+    if (dataDir === memoryDataDir) {
+      throw new OptionError(
+        `dataDir must be a folder if there is a store, not ${memoryDataDir}: it holds the key of share links, which all servers of the store need`,
+      );
+    }
   }
   if (!Array.isArray(apiKeys) || !apiKeys.every(isKey)) {
     throw new OptionError(
@@ -457,6 +487,7 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
     port,
     host: host.replace(/^\[(.*)\]$/, "$1"),
     dataDir,
+    store,
     apiKeys,
     queryTimeoutMs,
     webhookHosts,
@@ -473,13 +504,21 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
 }
 
 function parseLogOptions(
-  { log, logMaxBytes = serverLimits.logBytes }: ServerOptions,
+  { log, logMaxBytes = serverLimits.logBytes, logWriter = "server", store }: ServerOptions,
   dataDir: string,
 ): LogSettings | undefined {
   const { logBytesMin, logBytesMax } = serverLimits;
   if (!Number.isInteger(logMaxBytes) || logMaxBytes < logBytesMin || logMaxBytes > logBytesMax) {
     throw new OptionError(
       `logMaxBytes must be a whole number of bytes from ${logBytesMin} to ${logBytesMax}, not ${String(logMaxBytes)}`,
+    );
+  }
+  if (!logWriters.includes(logWriter)) {
+    throw new OptionError(`logWriter must be server or separate, not ${JSON.stringify(logWriter)}`);
+  }
+  if (logWriter === "separate" && (log === undefined || store === undefined)) {
+    throw new OptionError(
+      "logWriter can be separate only with a log and a store: the database in a data folder belongs to the server's process. Leave it out, or use PostgreSQL",
     );
   }
   if (log === undefined) {
@@ -490,7 +529,7 @@ function parseLogOptions(
       "log can't be used with a database in memory: the log forgets a run once it is in the database. Set dataDir to a folder",
     );
   }
-  return { target: parseLogUrl(log), maxBytes: logMaxBytes };
+  return { target: parseLogUrl(log), maxBytes: logMaxBytes, writer: logWriter };
 }
 
 function parseModelOptions({

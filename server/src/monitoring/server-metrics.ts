@@ -1,10 +1,13 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { TenantLimit } from "../tenants/tenant-limits.ts";
 import type { Activity } from "../runs/activity.ts";
+import type { PoolState } from "../storage/pool-state.ts";
 
 /** What the metrics need from the store. */
 export interface ObservedStore {
   readonly readOnlyReason: string | undefined;
+  /** The connections of a database server, by their use. */
+  readonly pools: Readonly<Record<string, PoolState>>;
 }
 
 /** What the metrics and the checks of health need from the ingest log. */
@@ -161,6 +164,9 @@ export class ServerMetrics {
     if (log !== undefined) {
       this.#observeLog(log);
     }
+    if (Object.keys(store.pools).length > 0) {
+      this.#observePools(store);
+    }
   }
 
   get contentType(): string {
@@ -199,6 +205,33 @@ export class ServerMetrics {
         collect: () => gauge.set(read(log) ?? Number.NaN),
       });
     }
+  }
+
+  #observePools(store: ObservedStore): void {
+    const connections: Gauge<"pool" | "state"> = new Gauge({
+      name: "millrace_store_connections",
+      help: "Connections to the database server: the most that may be open (limit), those that are open, and those in use (busy).",
+      labelNames: ["pool", "state"],
+      registers: [this.#registry],
+      collect: () => {
+        for (const [pool, { size, open, busy }] of Object.entries(store.pools)) {
+          connections.set({ pool, state: "limit" }, size);
+          connections.set({ pool, state: "open" }, open);
+          connections.set({ pool, state: "busy" }, busy);
+        }
+      },
+    });
+    const waiting: Gauge<"pool"> = new Gauge({
+      name: "millrace_store_waiting_calls",
+      help: "Calls that wait for a connection to the database server.",
+      labelNames: ["pool"],
+      registers: [this.#registry],
+      collect: () => {
+        for (const [pool, state] of Object.entries(store.pools)) {
+          waiting.set({ pool }, state.waiting);
+        }
+      },
+    });
   }
 
   countDroppedAuditEntry(): void {

@@ -105,7 +105,7 @@ export class PriceWriter implements PriceWrites {
       return previous;
     }
     const begun = mode === "restart" || previous.isDone ? noProgress : previous;
-    const progress = this.#runs.recomputeSome(tenantId, begun);
+    const progress = await this.#runs.recomputeSome(tenantId, begun);
     await this.#db.run(priceQueries.setProgress, { key, value: JSON.stringify(progress) });
     return progress;
   }

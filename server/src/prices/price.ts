@@ -60,5 +60,8 @@ export interface PriceWrites {
 /** Computes the costs of stored runs again. */
 export interface StoredRunCosts {
   /** Continues after a position, for a limited time. */
-  recomputeSome(tenantId: string, progress: RecomputeProgress): RecomputeProgress;
+  recomputeSome(
+    tenantId: string,
+    progress: RecomputeProgress,
+  ): RecomputeProgress | Promise<RecomputeProgress>;
 }

@@ -1,13 +1,12 @@
 import type { Database } from "../storage/query.ts";
-import type { RootScan, RuleReads } from "./rule.ts";
+import type { RootScan, RuleReads, RuleRoots } from "./rule.ts";
 import { RuleRepository } from "./rule-repository.ts";
-import type { EndedRoots } from "./sqlite/ended-roots.ts";
 
 /** Reads rules, and the root runs to which they may apply. */
 export class RuleReader extends RuleRepository implements RuleReads {
-  readonly #roots: EndedRoots;
+  readonly #roots: RuleRoots;
 
-  constructor(db: Database, roots: EndedRoots) {
+  constructor(db: Database, roots: RuleRoots) {
     super(db, roots);
     this.#roots = roots;
   }

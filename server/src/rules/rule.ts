@@ -119,6 +119,16 @@ export interface RootScan {
   readonly expired: readonly number[];
 }
 
+/**
+ * Finds root runs in the order in which they were stored. Whether a method returns a promise depends on the database
+ * engine.
+ */
+export interface RuleRoots {
+  scan(nowMicros: number): RootScan | Promise<RootScan>;
+  /** The row that was stored last; 0 if there is none. */
+  latestRow(): number | Promise<number>;
+}
+
 /** Runs to which a rule applies. */
 export interface RuleMatches {
   readonly tenantId: string;

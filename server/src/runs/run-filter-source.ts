@@ -5,7 +5,8 @@ import { createModelCallSql } from "./usage/run-cost.ts";
 import { usageSources } from "./usage/usage-sources.ts";
 import type { UsageName } from "./usage/usage-sources.ts";
 import type { FilterSource } from "../filter/compiler.ts";
-import type { JsonValue } from "../filter/conditions.ts";
+import type { JsonValue } from "../filter/filter-sql.ts";
+import { sqliteFilterSql } from "../filter/sqlite-filter-sql.ts";
 
 /**
  * Returns the SQL expressions for the fields of a run: columns of `runs` under an alias, and members of the run's
@@ -38,6 +39,7 @@ function createSource(runAlias: string): FilterSource {
   const { first_token_us: firstToken, ...usage } = createMeasureColumnSql(runAlias);
   const error = `(${createMemberSql(runAlias, { member: "error" })} ->> '$')`;
   return {
+    language: sqliteFilterSql,
     columns: {
       id: `${runAlias}.id`,
       trace_id: `${runAlias}.trace_id`,
@@ -71,7 +73,11 @@ function createSource(runAlias: string): FilterSource {
       where: `f.run_id = ${runAlias}.id AND f.tenant_id = (SELECT tenant_id FROM projects WHERE id = ${runAlias}.project_id)`,
       key: "(f.key_json ->> '$')",
       values: {
-        feedback_score: { type: "iif(f.score IS NULL, 'null', 'real')", atom: "f.score" },
+        feedback_score: {
+          type: "iif(f.score IS NULL, 'null', 'real')",
+          atom: "f.score",
+          number: "f.score",
+        },
         feedback_value: createJsonColumn("f.value_json"),
         feedback_comment: createJsonColumn("f.comment_json"),
       },
@@ -84,10 +90,14 @@ function createSource(runAlias: string): FilterSource {
 }
 
 /** SQL for a column of JSON text. A text that SQLite can't parse is treated as null. */
-const createJsonColumn = (column: string): JsonValue => ({
-  type: `coalesce(CASE WHEN json_valid(${column}) THEN json_type(${column}) END, 'null')`,
-  atom: `CASE WHEN json_valid(${column}) THEN ${column} ->> '$' END`,
-});
+function createJsonColumn(column: string): JsonValue {
+  const content = `CASE WHEN json_valid(${column}) THEN ${column} ->> '$' END`;
+  return {
+    type: `coalesce(CASE WHEN json_valid(${column}) THEN json_type(${column}) END, 'null')`,
+    atom: content,
+    number: content,
+  };
+}
 
 interface Member {
   readonly member: string;

@@ -25,7 +25,7 @@ export interface RunPageReads {
     search: RunSearch,
     select: ReadonlySet<string>,
   ): Promise<SearchSlice<string>>;
-  readTrace(tenantId: string, query: TraceQuery): TraceLine;
+  readTrace(tenantId: string, query: TraceQuery): Promise<TraceLine>;
 }
 
 /** A line of the response to `GET /ui/traces/{id}`. */

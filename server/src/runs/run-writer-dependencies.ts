@@ -63,3 +63,9 @@ export interface RunPrices {
   /** Drops cached prices of tenants. Must be called after a transaction was rolled back. */
   clearCache(): void;
 }
+
+/** Computes the costs of runs of one tenant at a time, on an engine on which other servers may change its prices. */
+export interface RunPricesOfTenant extends Pick<RunPrices, "price"> {
+  /** Reads the prices of a tenant. Must be called in each transaction, before the other methods. */
+  read(tenantId: string): Promise<void>;
+}

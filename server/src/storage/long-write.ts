@@ -1,9 +1,9 @@
 /**
  * A write that is performed in slices, between which other writes run. A repository method returns a long write, or a
  * promise of one, in place of the result of the write, and callers of the store receive only that result (see
- * {@link WithLongWrites}). The statements of a slice are synchronous, because a slice is one transaction and its
- * duration decides where it ends. This is possible because long writes concern only runs and examples, whose SQL is
- * written separately for each engine. New data becomes visible with the last slice, but while a deletion is under way,
+ * {@link WithLongWrites}). Long writes concern only runs and examples, whose SQL is written separately for each engine.
+ * SQLite performs the statements of a slice synchronously, because a slice is one transaction and its duration decides
+ * where it ends; PostgreSQL awaits them. New data becomes visible with the last slice, but while a deletion is under way,
  * some of the data may already be missing.
  */
 export class LongWrite<Result> {
@@ -11,10 +11,25 @@ export class LongWrite<Result> {
   readonly steps: Generator<void, Result>;
   /** Reverts what earlier slices have committed, also in slices. Called when a later slice fails. */
   readonly undo: () => Generator<void, void>;
+  /** The slices as an engine performs them whose statements are asynchronous; `steps` is then not used. */
+  readonly asyncSteps: AsyncGenerator<void, Result> | undefined;
 
-  constructor(steps: Generator<void, Result>, undo: () => Generator<void, void> = undoNothing) {
+  constructor(
+    steps: Generator<void, Result>,
+    undo: () => Generator<void, void> = undoNothing,
+    asyncSteps?: AsyncGenerator<void, Result>,
+  ) {
     this.steps = steps;
     this.undo = undo;
+    this.asyncSteps = asyncSteps;
+  }
+
+  /**
+   * A long write whose statements are asynchronous, for PostgreSQL. Each slice is a transaction of its own, so a
+   * failure leaves what earlier slices have committed: only deletions, which can be repeated, may have several slices.
+   */
+  static createAsync<Result>(steps: AsyncGenerator<void, Result>): LongWrite<Result> {
+    return new LongWrite<Result>(refuseSync(), undoNothing, steps);
   }
 
   /** Performs all slices at once, in the caller's transaction. Used by programs that serve no other requests. */
@@ -40,3 +55,8 @@ export type WithLongWrites<Writes, Names extends keyof Writes> = {
 };
 
 function* undoNothing(): Generator<void, void> {}
+
+// oxlint-disable-next-line require-yield -- it throws at its first step
+function* refuseSync<Result>(): Generator<void, Result> {
+  throw new Error("this long write has asynchronous slices, which SQLite can't perform");
+}

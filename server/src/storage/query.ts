@@ -158,6 +158,10 @@ export function bindValues(parameters: readonly unknown[], values: object): unkn
   );
 }
 
+/** The names of the parameters, for error messages; `undefined` for a parameter that is a value itself. */
+export const nameParameters = (parameters: readonly unknown[]): readonly (string | undefined)[] =>
+  parameters.map((parameter) => (parameter instanceof ParameterName ? parameter.name : undefined));
+
 /**
  * Runs queries in the transaction of the caller. Integers are returned as numbers by every engine. Each method
  * rejects if its statement fails. With SQLite, the statement is complete when the method returns, but with other

@@ -3,7 +3,7 @@ import { toDistFileUrl } from "../storage/dist-files.ts";
 import { messageOf, RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 import { endThread, threadOptions, waitForFirstMessage, waitForExit } from "../storage/threads.ts";
-import type { ReaderCall, ReaderData, ReaderMessage, ReaderQuery } from "./reader-protocol.ts";
+import type { ReaderCall, ReaderMessage, ReaderQuery } from "./reader-protocol.ts";
 import { toError } from "../storage/thread-reply.ts";
 
 interface PendingQuery {
@@ -12,20 +12,36 @@ interface PendingQuery {
   readonly reject: (cause: Error) => void;
 }
 
+/** How a reader thread of a database engine is started. */
+export interface ReaderSource {
+  /** Name of the thread's file in the output folder. */
+  readonly file: string;
+  /**
+   * Creates the `workerData`. The flag is one number, shared with the thread. A value other than 0 cancels the running
+   * query.
+   */
+  createData(cancelFlag: Int32Array<SharedArrayBuffer>): object;
+  /**
+   * Whether the thread also gets the message `cancel` for a query that is to be canceled: it waits for messages while
+   * the query runs.
+   */
+  readonly getsCancelMessage: boolean;
+}
+
 /**
  * The main thread's handle of a reader thread. The reader thread starts with its first query and runs one query at a
  * time.
  */
 export class ReaderThread {
-  readonly #path: string;
+  readonly #source: ReaderSource;
   readonly #onDamage: (detail: string) => void;
   readonly #cancelFlag = new Int32Array(new SharedArrayBuffer(4));
   #pending: PendingQuery | undefined;
   #worker: Promise<Worker> | undefined;
   #sequence = 0;
 
-  constructor(path: string, onDamage: (detail: string) => void) {
-    this.#path = path;
+  constructor(source: ReaderSource, onDamage: (detail: string) => void = () => undefined) {
+    this.#source = source;
     this.#onDamage = onDamage;
   }
 
@@ -41,9 +57,12 @@ export class ReaderThread {
     });
   }
 
-  /** Cancels the running query. It ends when it reads the next row. */
+  /** Cancels the running query. With SQLite, it ends when it reads the next row. */
   cancel(): void {
     Atomics.store(this.#cancelFlag, 0, 1);
+    if (this.#source.getsCancelMessage && this.#pending !== undefined) {
+      void this.#worker?.then((worker) => worker.postMessage("cancel")).catch(() => undefined);
+    }
   }
 
   /** Ends the thread; resolves when its connection is closed. */
@@ -56,10 +75,10 @@ export class ReaderThread {
   }
 
   async #start(): Promise<Worker> {
-    const worker = new Worker(toDistFileUrl("reader.worker.js"), {
+    const worker = new Worker(toDistFileUrl(this.#source.file), {
       ...threadOptions,
       name: "millrace-reader",
-      workerData: { path: this.#path, cancelFlag: this.#cancelFlag } satisfies ReaderData,
+      workerData: this.#source.createData(this.#cancelFlag),
     });
     // Listen before anything else: if the thread ended without a listener, callers would wait forever.
     worker.once("exit", () => this.#onExit());

@@ -4,11 +4,8 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import type { Activity } from "../runs/activity.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
-import type { VersionAuthor } from "../datasets/version-author.ts";
-import { nameClient, readAuthor } from "../http/author.ts";
 import { RequestScope } from "../http/request-scope.ts";
 import type { ReadScope, ScopedRequest } from "../http/request-scope.ts";
-import type { PendingAudit } from "../model/audit-entry.ts";
 import type { Readers, Writers } from "./repositories.ts";
 import type { Store } from "./store.ts";
 import type { Promised } from "../storage/promised.ts";
@@ -18,8 +15,10 @@ import { restrictFiles, prepareFolder } from "../storage/sqlite/folder.ts";
 import { lockFolder } from "../storage/sqlite/folder-lock.ts";
 import type { FolderLock } from "../storage/sqlite/folder-lock.ts";
 import { isImmediate } from "./reader-protocol.ts";
+import type { ReaderData } from "./reader-protocol.ts";
 import { ReadPool } from "./read-pool.ts";
 import { ReaderThread } from "./reader-thread.ts";
+import type { ReaderSource } from "./reader-thread.ts";
 import {
   databaseFileName,
   openReader,
@@ -29,13 +28,16 @@ import type { Connection } from "../storage/sqlite/connection.ts";
 import { TenantReader } from "../tenants/tenant-reader.ts";
 import { SqliteDatabase } from "../storage/sqlite/sqlite-database.ts";
 import { invokeMethod } from "../storage/thread-reply.ts";
-import type { ResourceCall } from "../storage/thread-reply.ts";
 import { prepareTextIndex, removeTextIndex } from "../runs/sqlite/text-index/text-index.ts";
 import { startMetricThread } from "../metrics/metric-thread.ts";
 import { startTextIndexThread } from "../runs/sqlite/text-index/text-index-thread.ts";
 import { hasHiddenTokens, tokenKeyFileName } from "../storage/sqlite/token-keys.ts";
 import { writeChecked } from "../datasets/examples/schemas/schema-guard.ts";
 import { WorkThreads } from "../storage/work-threads.ts";
+import { createResourceProxy } from "./resource-proxy.ts";
+import { ScopedStore } from "./scoped-store.ts";
+import { originOfClient, originOfRequest, writeFrom } from "./writer-origin.ts";
+import type { WriterOrigin } from "./writer-origin.ts";
 import { WriterThread } from "./writer-thread.ts";
 
 export interface StoreOptions {
@@ -72,7 +74,10 @@ async function openStore(
     restrictFiles(folderPath);
     warnOfUnknownKey(connection, folderPath);
     const warnOnce = createDamageLog();
-    const pool = new ReadPool(() => new ReaderThread(databasePath, warnOnce), queryTimeoutMs);
+    const pool = new ReadPool(
+      () => new ReaderThread(createSqliteSource(databasePath), warnOnce),
+      queryTimeoutMs,
+    );
     const backgroundThreads = [
       startTextIndexThread(databasePath, (method, value) =>
         writer.write({ resource: "textIndex", method, args: [value] }),
@@ -95,6 +100,13 @@ async function openStore(
     throw cause;
   }
 }
+
+const createSqliteSource = (path: string): ReaderSource => ({
+  file: "reader.worker.js",
+  createData: (cancelFlag): ReaderData => ({ path, cancelFlag }),
+  // A query occupies the thread, so it finds out by the flag that it is canceled.
+  getsCancelMessage: false,
+});
 
 function warnOfUnknownKey(connection: Connection, folder: string): void {
   if (hasHiddenTokens(connection)) {
@@ -164,6 +176,8 @@ class SqliteStore implements Store {
   readonly read: Promised<Readers>;
   readonly write: Promised<Writers>;
   readonly defaultTenantId: string;
+  readonly linkSecret = undefined;
+  readonly pools = {};
   readonly #parts: StoreComponents;
   readonly #immediateReaders: { readonly tenants: TenantReader };
   /** Threads for schema checks; they start on first use. */
@@ -184,21 +198,16 @@ class SqliteStore implements Store {
   }
 
   forRequest(request: ScopedRequest): Store {
-    const { audit } = request;
     return new ScopedStore(this, {
       read: this.#createReaders(new RequestScope(request)),
-      write: this.#createWriters({
-        findAuthor: () => toVersionAuthor(request),
-        ...(audit && { audit }),
-      }),
+      write: this.#createWriters(originOfRequest(request)),
     });
   }
 
   forClient(client: string): Store {
-    const author = { name: null, keyName: null, client };
     return new ScopedStore(this, {
       read: this.read,
-      write: this.#createWriters({ findAuthor: () => author }),
+      write: this.#createWriters(originOfClient(client)),
     });
   }
 
@@ -210,6 +219,9 @@ class SqliteStore implements Store {
     this.#parts.writer.onActivity(listener);
   }
 
+  /** No other server uses the folder, so nothing needs to be woken. */
+  onWake(_listener: () => void): void {}
+
   endReads(): void {
     this.#parts.pool.cancelAll();
   }
@@ -220,24 +232,22 @@ class SqliteStore implements Store {
   }
 
   #createReaders(scope?: ReadScope): Promised<Readers> {
-    return createProxy<Readers>(async (call) =>
+    return createResourceProxy<Readers>(async (call) =>
       isImmediate(call)
         ? invokeMethod(this.#immediateReaders, call)
         : this.#parts.pool.read(call, scope),
     );
   }
 
-  #createWriters({ findAuthor, audit }: WriterOrigin): Promised<Writers> {
-    return createProxy<Writers>(async (call) => {
-      const { writer } = this.#parts;
-      const author = versionedResources.has(call.resource) ? findAuthor?.() : undefined;
-      const entry = audit?.createEntry();
-      const result = await writeChecked(this.#work, String(call.args[0]), (checkResults) =>
-        writer.write(call, checkResults, { author, audit: entry }),
-      );
-      audit?.markStored();
-      return result;
-    });
+  #createWriters(origin: WriterOrigin): Promised<Writers> {
+    const { writer } = this.#parts;
+    return createResourceProxy<Writers>((call) =>
+      writeFrom(origin, call.resource, (context) =>
+        writeChecked(this.#work, String(call.args[0]), (checkResults) =>
+          writer.write(call, checkResults, context),
+        ),
+      ),
+    );
   }
 
   async #close(): Promise<void> {
@@ -250,110 +260,4 @@ class SqliteStore implements Store {
     lock.release();
     onClosed?.();
   }
-}
-
-/** Who makes the writes. */
-interface WriterOrigin {
-  /** Returns the author of versions; it is called for each write that adds versions to datasets. */
-  readonly findAuthor?: () => VersionAuthor | undefined;
-  /** The entry of the audit log that the first write takes along. */
-  readonly audit?: PendingAudit;
-}
-
-/** The resources whose writes add versions to datasets, which have an author. */
-const versionedResources: ReadonlySet<string> = new Set([
-  "datasets",
-  "examples",
-  "largeExamples",
-  "uploads",
-]);
-
-function toVersionAuthor({
-  headers = {},
-  apiKey = null,
-}: ScopedRequest): VersionAuthor | undefined {
-  const { name, key } = readAuthor({ headers, apiKey });
-  const client = nameClient(headers);
-  return name === null && key === null && client === null
-    ? undefined
-    : { name, keyName: key?.name ?? null, client };
-}
-
-/**
- * A store whose queries belong to one request, and whose writes carry its entry of the audit log, or whose writes belong
- * to a part of the server.
- */
-class ScopedStore implements Store {
-  readonly read: Promised<Readers>;
-  readonly write: Promised<Writers>;
-  readonly #store: Store;
-
-  constructor(store: Store, { read, write }: Pick<Store, "read" | "write">) {
-    this.#store = store;
-    this.read = read;
-    this.write = write;
-  }
-
-  get defaultTenantId(): string {
-    return this.#store.defaultTenantId;
-  }
-
-  get readOnlyReason(): string | undefined {
-    return this.#store.readOnlyReason;
-  }
-
-  forRequest(request: ScopedRequest): Store {
-    return this.#store.forRequest(request);
-  }
-
-  forClient(client: string): Store {
-    return this.#store.forClient(client);
-  }
-
-  ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult> {
-    return this.#store.ingest(tenantId, batch);
-  }
-
-  onActivity(listener: (activity: readonly Activity[]) => void): void {
-    this.#store.onActivity(listener);
-  }
-
-  endReads(): void {
-    this.#store.endReads();
-  }
-
-  close(): Promise<void> {
-    return this.#store.close();
-  }
-}
-
-/**
- * Creates a proxy that turns each call of a resource's method into a call of `invoke` with the names of the resource
- * and the method. TypeScript ensures that the method exists.
- */
-function createProxy<Resources>(
-  invoke: (call: ResourceCall<Resources>) => Promise<unknown>,
-): Promised<Resources> {
-  const methodsOf = (resource: string): object =>
-    new Proxy(
-      {},
-      {
-        get:
-          (_target, method) =>
-          (...args: readonly unknown[]) =>
-            invoke({ resource, method: String(method), args } as ResourceCall<Resources>),
-      },
-    );
-  const resources = new Map<string, object>();
-  return new Proxy(
-    {},
-    {
-      get: (_target, name) => {
-        const resource = String(name);
-        const methods = resources.get(resource) ?? methodsOf(resource);
-        resources.set(resource, methods);
-        return methods;
-      },
-    },
-  ) as Promised<Resources>;
 }

@@ -1,6 +1,7 @@
 import type { RequestScoped } from "../http/request-scope.ts";
 import type { Activity } from "../runs/activity.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
+import type { PoolState } from "../storage/pool-state.ts";
 import type { Promised } from "../storage/promised.ts";
 import type { Readers, Writers } from "./repositories.ts";
 
@@ -25,6 +26,18 @@ export interface Store extends RequestScoped<Store> {
   ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult>;
   /** Adds a listener that is called after each commit with the counts of the runs that the commit stored. */
   onActivity(listener: (activity: readonly Activity[]) => void): void;
+  /**
+   * Adds a listener that is called when another server of the same database has changed rules, alerts or webhooks, or
+   * when this server begins to be the one that applies them. SQLite has one server only, so it calls no listener.
+   */
+  onWake(listener: () => void): void;
+  /**
+   * A secret that all servers of the same database share, with which URLs are signed; `undefined` if this is the only
+   * server.
+   */
+  readonly linkSecret: Uint8Array | undefined;
+  /** The connections of a database server, by their use; empty for SQLite. */
+  readonly pools: Readonly<Record<string, PoolState>>;
   /** Cancels running queries and refuses new ones, because the server is about to end. */
   endReads(): void;
   /** Cancels queries, completes running writes, then releases files and threads. May be called twice. */

@@ -3,15 +3,14 @@ import { toDistFileUrl } from "../storage/dist-files.ts";
 import { RequestError, ServerError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 import { threadOptions, waitForFirstMessage, waitForExit } from "../storage/threads.ts";
-import type { AuditEntry } from "../model/audit-entry.ts";
 import type { Activity } from "../runs/activity.ts";
 import { batchMemory } from "../runs/batch-memory.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
 import { packPosts } from "../runs/sqlite/post-rows.ts";
-import type { VersionAuthor } from "../datasets/version-author.ts";
 import type { SchemaCheckResult } from "../datasets/examples/schemas/schema-checks.ts";
 import { toError } from "../storage/thread-reply.ts";
 import type { ResourceCall, ThreadReply } from "../storage/thread-reply.ts";
+import type { WriteContext } from "./writer-origin.ts";
 import type {
   WriterCall,
   WriterMessage,
@@ -26,14 +25,6 @@ interface PendingCall {
   readonly bytes: number;
   readonly resolve: (value: unknown) => void;
   readonly reject: (cause: Error) => void;
-}
-
-/** Who makes a write. */
-export interface WriteContext {
-  /** For the versions that it adds to datasets; absent if that is not known. */
-  readonly author?: VersionAuthor | undefined;
-  /** The entry of the audit log that is stored with the write. */
-  readonly audit?: AuditEntry | undefined;
 }
 
 /** The main thread's handle of the writer thread. Counts the bytes of requests that are not committed yet. */

@@ -5,6 +5,7 @@ import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { Maybe } from "../http/schema-parts.ts";
 import type { KeyGuard } from "./key-guard.ts";
+import { describeStoreUrl } from "../model/store-url.ts";
 import { isLoopback } from "../model/options.ts";
 import type { ServerSettings } from "../model/options.ts";
 import type { TenantStore } from "./tenant-store.ts";
@@ -50,20 +51,21 @@ export interface SettingsDependencies {
 }
 
 /**
- * `GET /ui/server`: describes the server. The path of the data folder is shown only to requests from this machine.
+ * `GET /ui/server`: describes the server. Where it keeps its data is shown only to requests from this machine.
  */
 export async function readServerFacts(
   dependencies: SettingsDependencies,
   request: FastifyRequest,
 ): Promise<unknown> {
-  const { host, dataDir, publicUrl } = dependencies.settings;
+  const { host, dataDir, publicUrl, store } = dependencies.settings;
+  const place = store === undefined ? dataDir : `PostgreSQL at ${describeStoreUrl(store)}`;
   // Behind a proxy on this machine, each request seems to come from this machine.
   const isLocal = publicUrl === undefined && isLoopback(host) && isLoopback(request.ip);
   return {
     version,
     needs_key: await dependencies.keyGuard.isKeyRequired(),
     is_operator: await isOperator(dependencies, request),
-    ...(isLocal ? { data_dir: dataDir } : {}),
+    ...(isLocal ? { data_dir: place } : {}),
   };
 }
 

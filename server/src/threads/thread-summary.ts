@@ -3,9 +3,7 @@ import type { TraceUsage } from "../experiments/experiment.ts";
 import type { Thread, Turn } from "./thread.ts";
 
 /** A turn as it is stored. Its usage is that of the run that stands for it, which may report none. */
-export interface StoredTurn extends Omit<Turn, "feedback"> {
-  readonly rowId: number;
-}
+export type StoredTurn = Omit<Turn, "feedback">;
 
 /** Computes a thread from its turns, which are in the order of their start. */
 export function toThread(

@@ -1,17 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { startServer } from "@millrace/server";
 import { Client } from "millrace";
-import { connect } from "nats";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createApp } from "../../dist/app/app.js";
 import { IngestWriter } from "../../dist/ingest-log/ingest-writer.js";
 import { LogConnection } from "../../dist/ingest-log/log-connection.js";
-import { logNames } from "../../dist/ingest-log/log-limits.js";
 import { IngestLog } from "../../dist/ingest-log/ingest-log.js";
 import { parseLogUrl } from "../../dist/model/log-target.js";
 import { memoryDataDir, parseServerOptions } from "../../dist/model/options.js";
 import { openTemporaryStore } from "../../dist/store/sqlite-store.js";
-import { canRunNats, NatsCluster } from "../support/nats-cluster.ts";
+import { canRunNats } from "../support/nats-cluster.ts";
+import { startNats } from "../support/started-nats.ts";
 import { call, temporaryFolder } from "../support/running-server.ts";
 
 /** For a busy machine, on which the log may need several elections. */
@@ -46,20 +45,6 @@ async function readRuns(server: { readonly url: string }, projectName: string) {
   return runs;
 }
 
-/** The server that leads the stream, which takes the messages in. */
-async function findLeader(url: string): Promise<string> {
-  const connection = await connect({ servers: url.slice("nats://".length).split(",") });
-  try {
-    const manager = await connection.jetstreamManager({ timeout: 1_000 });
-    const { cluster } = await manager.streams.info(logNames.stream);
-    return cluster?.leader ?? "";
-  } catch {
-    return ""; // There is none at the moment.
-  } finally {
-    await connection.close();
-  }
-}
-
 const readMetric = async (server: { readonly url: string }, name: string): Promise<number> => {
   const { text } = await call(server, "GET /metrics");
   const line = text.split("\n").find((candidate) => candidate.startsWith(`${name} `));
@@ -67,7 +52,7 @@ const readMetric = async (server: { readonly url: string }, name: string): Promi
 };
 
 /** Starts a server whose log is a cluster. It is closed when the test has finished. */
-async function startLoggedServer({ url: log }: NatsCluster) {
+async function startLoggedServer({ url: log }: { readonly url: string }) {
   const dataDir = await temporaryFolder();
   const server = await startServer({ port: 0, dataDir, log, logMaxBytes: 67_108_864 });
   onTestFinished(() => server.close());
@@ -76,7 +61,7 @@ async function startLoggedServer({ url: log }: NatsCluster) {
 
 describe.skipIf(!canRunNats)("the SDK, while the ingest log fails", () => {
   test("the stream's leader is killed three times: each acknowledged run is there once, and none is lost", async () => {
-    const cluster = await NatsCluster.start(3);
+    const cluster = await startNats(3);
     const server = await startLoggedServer(cluster);
     expect(server.log).toEqual({ address: cluster.url, replicas: 3 });
     const client = new Client({
@@ -92,7 +77,7 @@ describe.skipIf(!canRunNats)("the SDK, while the ingest log fails", () => {
         .poll(() => readMetric(server, "millrace_log_appended_total"), patient)
         .toBeGreaterThan(acknowledged);
       let leader = "";
-      await expect.poll(async () => (leader = await findLeader(cluster.url)), patient).not.toBe("");
+      await expect.poll(async () => (leader = await cluster.findLeader()), patient).not.toBe("");
       await cluster.kill(leader);
       const atKill = await readMetric(server, "millrace_log_appended_total");
       await expect
@@ -121,7 +106,7 @@ describe.skipIf(!canRunNats)("the SDK, while the ingest log fails", () => {
   }, 300_000);
 
   test("a full log makes the SDK wait, and nothing is lost", async () => {
-    const cluster = await NatsCluster.start(1);
+    const cluster = await startNats(1);
     const store = await openTemporaryStore();
     onTestFinished(() => store.close());
     // Nothing applies the log, as if all writers were away.
@@ -157,7 +142,7 @@ describe.skipIf(!canRunNats)("the SDK, while the ingest log fails", () => {
   }, 240_000);
 
   test("without a log, runs are refused with 503, the server is not ready, and both end when it is back", async () => {
-    const cluster = await NatsCluster.start(1);
+    const cluster = await startNats(1);
     const server = await startLoggedServer(cluster);
     const [node = ""] = cluster.names;
     const send = (id: string) =>

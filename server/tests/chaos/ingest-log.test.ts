@@ -25,7 +25,9 @@ import { parseLogUrl } from "../../dist/model/log-target.js";
 import { parseBatch, parseOneRun } from "../../dist/runs/ingest/parse-batch.js";
 import { openSqliteStore, openTemporaryStore } from "../../dist/store/sqlite-store.js";
 import type { Store } from "../../dist/store/store.js";
-import { canRunNats, NatsCluster } from "../support/nats-cluster.ts";
+import { canRunNats } from "../support/nats-cluster.ts";
+import type { NatsCluster } from "../support/nats-cluster.ts";
+import { startNats } from "../support/started-nats.ts";
 import { StoreFixture } from "../support/store-fixture.ts";
 import { otlpRequest, otlpSpan, spanIdOf, spanUuid } from "../support/otlp-spans.ts";
 import { multipart, multipartType, someMicros, wireRun } from "../support/wire-runs.ts";
@@ -86,7 +88,7 @@ const isEmpty = async (log: LogConnection): Promise<boolean> => {
 
 describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
   test("a run is received when the log has it, and readable when a writer has applied it", async () => {
-    const log = await openLog(await NatsCluster.start(1));
+    const log = await openLog(await startNats(1));
     const store = await openStore();
     const { send } = startIngest(log);
     const run = wireRun({ inputs: { question: "why?" } });
@@ -109,7 +111,7 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
   });
 
   test("a patch that is applied before its post, and in another message, is merged with it", async () => {
-    const log = await openLog(await NatsCluster.start(1));
+    const log = await openLog(await startNats(1));
     const store = await openStore();
     const { ingest, send } = startIngest(log);
     const run = wireRun({ inputs: { a: 1 } });
@@ -126,7 +128,7 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
   });
 
   test("two writers share the messages of two tenants, and each run is stored once", async () => {
-    const cluster = await NatsCluster.start(1);
+    const cluster = await startNats(1);
     const [first, second] = [await openLog(cluster), await openLog(cluster)];
     const store = await openStore();
     const { id: otherTenant } = await store.write.tenants.create({
@@ -151,7 +153,7 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
   });
 
   test("a writer that is killed between the commit and the acknowledgement stores nothing twice", async () => {
-    const cluster = await NatsCluster.start(1);
+    const cluster = await startNats(1);
     const folder = await temporaryFolder();
     const log = await openLog(cluster);
     const { send } = startIngest(log);
@@ -177,7 +179,7 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
   });
 
   test("while the store is away, nothing becomes a dead letter, and it is said once", async () => {
-    const log = await openLog(await NatsCluster.start(1));
+    const log = await openLog(await startNats(1));
     const store = await openStore();
     const { send } = startIngest(log);
     let attempts = 0;
@@ -204,7 +206,7 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
   });
 
   test("what the store refuses becomes a dead letter without its neighbors, and can be replayed", async () => {
-    const log = await openLog(await NatsCluster.start(1));
+    const log = await openLog(await startNats(1));
     const store = await openStore();
     const { ingest, send } = startIngest(log);
     const runs = someRuns(9);
@@ -257,7 +259,7 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
   });
 
   test("a message that closed writers gave back is applied, also if the store fails once", async () => {
-    const log = await openLog(await NatsCluster.start(1));
+    const log = await openLog(await startNats(1));
     const store = await openStore();
     const { send } = startIngest(log);
     await send(store.defaultTenantId, wireRun());
@@ -278,7 +280,7 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
   });
 
   test("a message that no writer completes becomes a dead letter, and can be replayed", async () => {
-    const log = await openLog(await NatsCluster.start(1));
+    const log = await openLog(await startNats(1));
     const store = await openStore();
     const { send } = startIngest(log);
     await send(store.defaultTenantId, wireRun());
@@ -292,7 +294,7 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
   });
 
   test("a run that is too large for a message is stored as it was sent, and its object is deleted", async () => {
-    const log = await openLog(await NatsCluster.start(1));
+    const log = await openLog(await startNats(1));
     const store = await openStore();
     const { send } = startIngest(log);
     const text = "ä".repeat(1_600_000);
@@ -312,7 +314,7 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
   });
 
   test("a large run that the store refuses is replayed whole", async () => {
-    const log = await openLog(await NatsCluster.start(1));
+    const log = await openLog(await startNats(1));
     const store = await openStore();
     const { send } = startIngest(log);
     let isRefused = true;
@@ -340,7 +342,7 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
   });
 
   test("a full log refuses runs with 429, and takes them again when a writer has made space", async () => {
-    const log = await openLog(await NatsCluster.start(1), { maxBytes: 1_048_576 });
+    const log = await openLog(await startNats(1), { maxBytes: 1_048_576 });
     const store = await openStore();
     const { send } = startIngest(log);
     const fill = async () => {
@@ -363,7 +365,7 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
   });
 
   test("each call that brings runs, feedback, files or spans goes through the log, and is stored whole", async () => {
-    const cluster = await NatsCluster.start(1);
+    const cluster = await startNats(1);
     const dataDir = await temporaryFolder();
     const server = await startServer({ port: 0, dataDir, log: cluster.url, logMaxBytes: maxBytes });
     onTestFinished(() => server.close());
@@ -429,7 +431,7 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
   }, 120_000);
 
   test("the command shows the state and the dead letters, and replays them", async () => {
-    const cluster = await NatsCluster.start(1);
+    const cluster = await startNats(1);
     const log = await IngestLog.open({ target: parseLogUrl(cluster.url), maxBytes: 4_194_304 });
     onTestFinished(() => log.close());
     const connection = await LogConnection.openExisting(parseLogUrl(cluster.url));
@@ -481,7 +483,7 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
   }, 120_000);
 
   test("wrong credentials are refused at once, and no message contains them", async () => {
-    const cluster = await NatsCluster.start(1, ["authorization { user: u, password: right }"]);
+    const cluster = await startNats(1, ["authorization { user: u, password: right }"]);
     const toUrl = (credentials: string) => cluster.url.replace("nats://", `nats://${credentials}@`);
     const began = Date.now();
     const refused = await LogConnection.open(parseLogUrl(toUrl("u:hunter2")), { maxBytes }).catch(
@@ -522,7 +524,7 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
   });
 
   test("the limits of a log that exists are changed, and a log that does not fit is refused", async () => {
-    const cluster = await NatsCluster.start(1);
+    const cluster = await startNats(1);
     await openLog(cluster, { maxBytes: 2_097_152 });
     const second = await openLog(cluster, { maxBytes: 4_194_304 });
     expect(await readLogState(second)).toMatchObject({ maxBytes: 4_194_304 });

@@ -11,8 +11,38 @@ export const exampleId = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
 /** Milliseconds, with microseconds as the fraction. */
 const startMs = someMicros / 1_000;
 
+/** Requests that store a corpus of runs, and feedback on these runs. */
+interface Corpus {
+  readonly batches: readonly Parameters<FilterFixture["send"]>[0][];
+  readonly feedback: readonly WireObject[];
+}
+
 /** Stores a corpus of runs with feedback, and returns it as it is read back. */
 export function fillFixture(fixture: FilterFixture): readonly EvaluatedRun[] {
+  const { batches, feedback } = createCorpus();
+  batches.forEach((batch) => fixture.send(batch));
+  fixture.db.exec(feedbackIfMissing(fixture));
+  const insert = fixture.db.prepare(
+    `INSERT INTO feedback (${feedbackColumns.join(", ")}) VALUES (${feedbackColumns.map(() => "?").join(", ")})`,
+  );
+  listFeedbackRows(fixture.tenantId, feedback).forEach((row) => insert.run([...row]));
+  return addFeedback(fixture.runs(), feedback);
+}
+
+/** The runs as they are read back, each with its feedback and the models of its trace. */
+export const addFeedback = (
+  runs: readonly WireObject[],
+  feedback: readonly WireObject[],
+): readonly EvaluatedRun[] =>
+  runs.map((run) => ({
+    run,
+    feedback: feedback.filter((one) => one["run"] === run["id"]),
+    traceModels: runs
+      .filter((other) => other["trace_id"] === run["trace_id"])
+      .flatMap((other) => modelsOf(other)),
+  }));
+
+export function createCorpus(): Corpus {
   const root = wireRun({
     name: "root",
     reference_example_id: exampleId,
@@ -90,54 +120,62 @@ export function fillFixture(fixture: FilterFixture): readonly EvaluatedRun[] {
     outputs: { sql: "'; DROP TABLE runs; --", back: "C:\\dir", zero: 0, huge: 1e21 },
     extra: { metadata: { 'quoted"key': "é", "lone\udfff": "\ud800", "nul\0key": "v\0" } },
   });
-  fixture.send({ post: [root, chat, chat2, tool, pending, patched, odd] });
-  fixture.send({
-    patch: [patchOf(patched, { tags: ["first"], extra: { metadata: { first: 1 } } })],
-  });
-  fixture.send({
-    patch: [patchOf(patched, { tags: ["replaced"], error: null, extra: { metadata: { new: 2 } } })],
-  });
-  return addFeedback(fixture, [
+  const batches = [
+    { post: [root, chat, chat2, tool, pending, patched, odd] },
+    { patch: [patchOf(patched, { tags: ["first"], extra: { metadata: { first: 1 } } })] },
+    {
+      patch: [
+        patchOf(patched, { tags: ["replaced"], error: null, extra: { metadata: { new: 2 } } }),
+      ],
+    },
+  ];
+  const feedback = [
     { run: chat.id, key: "helpful", score: 1, comment: "did well" },
     { run: chat.id, key: "correct", score: null, value: "good" },
     { run: chat2.id, key: "helpful", score: 0.25 },
     { run: chat2.id, key: "note", score: 0, value: { label: "x" } },
-  ]);
+  ];
+  return { batches, feedback };
 }
 
-function addFeedback(
-  fixture: FilterFixture,
+export const feedbackColumns = [
+  "tenant_id",
+  "id",
+  "run_id",
+  "key_json",
+  "score",
+  "score_json",
+  "value_json",
+  "comment_json",
+  "source_type_json",
+  "created_us",
+  "modified_us",
+  "digest",
+] as const;
+
+/** Feedback as rows with the columns of {@link feedbackColumns}. */
+export const listFeedbackRows = (
+  tenantId: string,
   given: readonly WireObject[],
-): readonly EvaluatedRun[] {
-  fixture.db.exec(feedbackIfMissing(fixture));
-  const insert = fixture.db.prepare(
-    `INSERT INTO feedback (tenant_id, id, run_id, key_json, score, score_json, value_json, comment_json,
-      source_type_json, created_us, modified_us, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, '"api"', 0, 0, '')`,
-  );
-  given.forEach(({ run, key, score, value, comment }, index) => {
+): readonly (readonly (string | number | null)[])[] =>
+  given.map(({ run, key, score, value, comment }, index) => {
     const json = (part: unknown): string | null =>
       part === undefined || part === null ? null : JSON.stringify(part);
-    const reckoned = typeof score === "number" ? score : null;
-    insert.run([
-      fixture.tenantId,
+    return [
+      tenantId,
       `f-${index}`,
-      run,
+      String(run),
       json(key),
-      reckoned,
+      typeof score === "number" ? score : null,
       json(score),
       json(value),
       json(comment),
-    ]);
+      '"api"',
+      0,
+      0,
+      "",
+    ];
   });
-  const runs = fixture.runs();
-  return runs.map((run) => ({
-    run,
-    feedback: given.filter((one) => one["run"] === run["id"]),
-    traceModels: runs
-      .filter((other) => other["trace_id"] === run["trace_id"])
-      .flatMap((other) => modelsOf(other)),
-  }));
-}
 
 /** Creates the tables of feedback if the schema has none. */
 export const feedbackIfMissing = ({ db }: FilterFixture): string =>

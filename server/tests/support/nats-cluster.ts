@@ -9,7 +9,6 @@ import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect, NatsError } from "nats";
-import { onTestFinished } from "vitest";
 
 /**
  * Whether the tests of the log can run. In CI they must: `.ci/run` installs the server, and a test fails without it.
@@ -19,6 +18,9 @@ export const canRunNats =
 
 const startMs = 20_000;
 
+/** The stream of runs. The name is stored by every NATS server, so it does not change. */
+const ingestStream = "MILLRACE_INGEST";
+
 interface Node {
   readonly name: string;
   readonly port: number;
@@ -26,20 +28,23 @@ interface Node {
   child: ChildProcess | undefined;
 }
 
-/** NATS servers on loopback, each with a folder of its own. They end with the test. */
+/** NATS servers on loopback, each with a folder of its own. */
 export class NatsCluster {
+  readonly #folder: string;
   readonly #nodes: readonly Node[];
 
-  private constructor(nodes: readonly Node[]) {
+  private constructor(folder: string, nodes: readonly Node[]) {
+    this.#folder = folder;
     this.#nodes = nodes;
   }
 
-  /** Starts a single server, or several that form a cluster. */
+  /** Starts a single server, or several that form a cluster. They run until {@link close}. */
   static async start(size: 1 | 3, settings: readonly string[] = []): Promise<NatsCluster> {
     const folder = mkdtempSync(join(tmpdir(), "millrace-nats-"));
     const [ports, routePorts] = [await findFreePorts(size), await findFreePorts(size)];
     const routes = routePorts.map((port) => `nats://127.0.0.1:${port}`).join(", ");
     const cluster = new NatsCluster(
+      folder,
       ports.map((port, index) => {
         const name = `n${index}`;
         mkdirSync(join(folder, name));
@@ -59,19 +64,22 @@ export class NatsCluster {
         return { name, port, configPath, child: undefined };
       }),
     );
-    onTestFinished(async () => {
-      await Promise.all(cluster.#nodes.map(({ name }) => cluster.kill(name)));
-      rmSync(folder, { recursive: true, force: true });
-    });
     cluster.#nodes.forEach((node) => start(node));
     const deadline = Date.now() + startMs;
     while ((await cluster.countReady()) < size) {
       if (Date.now() > deadline) {
+        await cluster.close();
         throw new Error(`${size} NATS servers did not start: is nats-server installed?`);
       }
       await sleep(50);
     }
     return cluster;
+  }
+
+  /** Ends the servers, and deletes their folders. */
+  async close(): Promise<void> {
+    await Promise.all(this.#nodes.map(({ name }) => this.kill(name)));
+    rmSync(this.#folder, { recursive: true, force: true });
   }
 
   /** The address of the log. */
@@ -93,6 +101,15 @@ export class NatsCluster {
       child.kill("SIGKILL");
       await ended;
     }
+  }
+
+  /** Stops a server without ending it, as if its network were cut, until {@link resume}. */
+  pause(name: string): void {
+    this.#find(name).child?.kill("SIGSTOP");
+  }
+
+  resume(name: string): void {
+    this.#find(name).child?.kill("SIGCONT");
   }
 
   restart(name: string): void {
@@ -118,6 +135,22 @@ export class NatsCluster {
       }),
     );
     return states.filter((state) => state === 1).length;
+  }
+
+  /** The server that leads the stream of the log, which takes the messages in; an empty text if there is none. */
+  async findLeader(): Promise<string> {
+    const connection = await connect({
+      servers: this.#nodes.map(({ port }) => `127.0.0.1:${port}`),
+    });
+    try {
+      const manager = await connection.jetstreamManager({ timeout: 1_000 });
+      const { cluster } = await manager.streams.info(ingestStream);
+      return cluster?.leader ?? "";
+    } catch {
+      return "";
+    } finally {
+      await connection.close();
+    }
   }
 
   #find(name: string): Node {

@@ -1,10 +1,19 @@
-import { PGlite } from "@electric-sql/pglite";
+import { PGlite, types } from "@electric-sql/pglite";
 import { toPlaceSql } from "../../src/datasets/examples/sqlite/example-place-tables.ts";
-import { compileFor } from "../../src/storage/dialect.ts";
-import { bindValues, Query } from "../../src/storage/query.ts";
-import type { BuiltQuery, Database } from "../../src/storage/query.ts";
+import { migrate } from "../../src/storage/postgres/migrations.ts";
+import type {
+  PostgresClient,
+  PostgresRows,
+  PostgresStatement,
+} from "../../src/storage/postgres/postgres-client.ts";
+import { PostgresConnection } from "../../src/storage/postgres/postgres-connection.ts";
+import { parseStoreUrl } from "../../src/model/store-url.ts";
+import { createTestDatabase, testServerUrl } from "./postgres-server.ts";
+import { PostgresDatabase } from "../../src/storage/postgres/postgres-database.ts";
+import type { BuiltQuery, Database, Query } from "../../src/storage/query.ts";
 import { rollBack } from "../../src/storage/sqlite/connection.ts";
 import { SqliteDatabase } from "../../src/storage/sqlite/sqlite-database.ts";
+import { postgresFormats } from "../../src/store/postgres/formats.ts";
 import { openWriter } from "../../src/store/schema.ts";
 
 /** An engine with the tables of the server, on which the repositories of small resources run. */
@@ -55,6 +64,7 @@ export function createEngines(): {
     engines: [
       ["SQLite", openSqlite],
       ["PostgreSQL", () => openPostgres((query) => queriesRun.add(query))],
+      ...openServers((query) => queriesRun.add(query)),
     ],
     findUnused: (tables) =>
       Object.entries(tables).flatMap(([table, queries]) =>
@@ -65,129 +75,127 @@ export function createEngines(): {
   };
 }
 
+/** Opens a database of the PostgreSQL server of the tests, if there is one. */
+export const openServers = (
+  onQuery: (query: unknown) => void,
+  tenantId?: string,
+): readonly (readonly [string, () => Promise<RepositoryEngine>])[] =>
+  testServerUrl === undefined ? [] : [["a PostgreSQL server", () => openServer(onQuery, tenantId)]];
+
+async function openServer(
+  onQuery: (query: unknown) => void,
+  tenantId?: string,
+): Promise<RepositoryEngine> {
+  const database = await createTestDatabase();
+  const engine = await openPostgres(onQuery, tenantId, () =>
+    PostgresConnection.connect(parseStoreUrl(database.adminUrl), {
+      applicationName: "millrace tests",
+      statementMs: 60_000,
+    }),
+  );
+  return {
+    ...engine,
+    close: async () => {
+      await engine.close();
+      await database.drop();
+    },
+  };
+}
+
 /** Runs queries on PostgreSQL, and reports each of them. */
-class PostgresDatabase implements Database {
-  readonly #db: PGlite;
+class ObservedDatabase implements Database {
+  readonly #db: PostgresDatabase;
   readonly #onQuery: (query: unknown) => void;
 
-  constructor(db: PGlite, onQuery: (query: unknown) => void) {
+  constructor(db: PostgresDatabase, onQuery: (query: unknown) => void) {
     this.#db = db;
     this.#onQuery = onQuery;
   }
 
-  async all<Row>(query: BuiltQuery<Row> | Query<Row, never>, values: object = {}): Promise<Row[]> {
-    return (await this.#query<Row>(query, values)).rows;
+  all<Row>(query: BuiltQuery<Row> | Query<Row, never>, values: object = {}): Promise<Row[]> {
+    this.#onQuery(query);
+    return this.#db.all(query, values);
   }
 
-  async first<Row>(
+  first<Row>(
     query: BuiltQuery<Row> | Query<Row, never>,
     values: object = {},
   ): Promise<Row | undefined> {
-    return (await this.#query<Row>(query, values)).rows[0];
-  }
-
-  async run(
-    query: BuiltQuery<unknown> | Query<unknown, never>,
-    values: object = {},
-  ): Promise<number> {
-    return (await this.#query(query, values)).affectedRows ?? 0;
-  }
-
-  #query<Row>(query: BuiltQuery<unknown> | Query<unknown, never>, values: object) {
     this.#onQuery(query);
-    const { sql, parameters } =
-      query instanceof Query ? query.compileFor("postgres") : compileFor("postgres", query);
-    return this.#db.query<Row>(sql, bindValues(parameters, values));
+    return this.#db.first(query, values);
+  }
+
+  run(query: BuiltQuery<unknown> | Query<unknown, never>, values: object = {}): Promise<number> {
+    this.#onQuery(query);
+    return this.#db.run(query, values);
   }
 }
 
+/** PostgreSQL compiled to WebAssembly, with the interface of a connection. */
+export class PgliteClient implements PostgresClient {
+  readonly #db: PGlite;
+
+  constructor(db: PGlite) {
+    this.#db = db;
+  }
+
+  static async create(): Promise<PgliteClient> {
+    const parsers = { [types.INT8]: Number, [types.NUMERIC]: Number };
+    return new PgliteClient(await PGlite.create({ parsers }));
+  }
+
+  async run({ text, values }: PostgresStatement): Promise<PostgresRows> {
+    const { rows, affectedRows } = await this.#db.query<Readonly<Record<string, unknown>>>(text, [
+      ...values,
+    ]);
+    return { rows, count: affectedRows ?? rows.length };
+  }
+
+  async exec(sql: string): Promise<void> {
+    await this.#db.exec(sql);
+  }
+
+  close(): Promise<void> {
+    return this.#db.close();
+  }
+}
+
+/**
+ * Opens PostgreSQL with the tables of the server. The login is a superuser, to which row-level security does not apply:
+ * the conditions of the queries alone keep tenants apart. Columns that only PostgreSQL has belong to `tenantId`.
+ */
 export async function openPostgres(
   onQuery: (query: unknown) => void,
-  tables: readonly string[] = translated,
+  tenantId = "",
+  open: () => Promise<ClosableClient> = () => PgliteClient.create(),
 ): Promise<RepositoryEngine> {
-  const engine = await PGlite.create();
-  await engine.exec(translateTables(tables));
-  const exec = async (sql: string): Promise<void> => {
-    await engine.exec(sql);
-  };
+  const client = await open();
+  await migrate(client, postgresFormats);
+  await client.exec(`${runDefaults}; SET millrace.tenant = '${tenantId}'`);
   return {
-    db: new PostgresDatabase(engine, onQuery),
+    db: new ObservedDatabase(new PostgresDatabase(client), onQuery),
     transact: async (call) => {
-      await exec("BEGIN");
+      await client.exec("BEGIN");
       try {
         const result = await call();
-        await exec("COMMIT");
+        await client.exec("COMMIT");
         return result;
       } catch (cause) {
-        await exec("ROLLBACK");
+        await client.exec("ROLLBACK");
         throw cause;
       }
     },
-    exec,
+    exec: (sql) => client.exec(sql),
     indexExamples: async () => undefined,
-    close: () => engine.close(),
+    close: () => client.close(),
   };
 }
 
-/** Tables whose repositories run on every engine. */
-const translated = [
-  "projects",
-  "prompts",
-  "prompt_commits",
-  "prompt_tags",
-  "prompt_likes",
-  "tenants",
-  "api_keys",
-  "settings",
-  "annotation_queues",
-  "annotation_queue_runs",
-  "annotation_queue_reviews",
-  "datasets",
-  "dataset_versions",
-  "dataset_tags",
-  "examples",
-  "example_blobs",
-  "runs",
-  "comparatives",
-  "comparative_experiments",
-  "feedback",
-  "feedback_tokens",
-  "shares",
-  "trace_shares",
-  "thread_shares",
-];
-
-/** The trigger of SQLite's table, as PostgreSQL writes it. */
-const entryTrigger = `
-  CREATE FUNCTION delete_reviews() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-    DELETE FROM annotation_queue_reviews WHERE place = OLD.place;
-    RETURN NULL;
-  END $$;
-  CREATE TRIGGER annotation_queue_reviews_gone AFTER DELETE ON annotation_queue_runs
-    FOR EACH ROW EXECUTE FUNCTION delete_reviews()`;
-/** The tables and indexes of SQLite, as PostgreSQL writes them. Texts are compared by bytes in both. */
-function translateTables(tables: readonly string[]): string {
-  const db = openWriter(":memory:");
-  // No query of these repositories needs the indexes of runs, some of which PostgreSQL writes differently.
-  const rows = db
-    .prepare(
-      `SELECT sql FROM sqlite_master WHERE type IN ('table', 'index') AND sql IS NOT NULL AND name NOT LIKE 'runs_by_%'
-       AND tbl_name IN (SELECT value FROM json_each(?)) ORDER BY type DESC`,
-    )
-    .raw()
-    .all([JSON.stringify(tables)]);
-  db.close();
-  return rows
-    .flat()
-    .map((sql) =>
-      String(sql)
-        .replace(/\) WITHOUT ROWID$/, ")")
-        .replace("INTEGER PRIMARY KEY AUTOINCREMENT", "BIGSERIAL PRIMARY KEY")
-        .replaceAll(/\bTEXT\b/g, 'TEXT COLLATE "C"')
-        .replaceAll(/\bINTEGER\b/g, "BIGINT")
-        .replaceAll(/\bREAL\b/g, "DOUBLE PRECISION")
-        .replaceAll(/\bBLOB\b/g, "BYTEA"),
-    )
-    .concat(tables.includes("annotation_queue_runs") ? entryTrigger : [])
-    .join(";\n");
+export interface ClosableClient extends PostgresClient {
+  close(): Promise<void>;
 }
+
+/** Lets tests insert runs without the columns that only PostgreSQL has, and that no query of other resources reads. */
+const runDefaults = `
+  ALTER TABLE runs ALTER COLUMN root_us SET DEFAULT 7, ALTER COLUMN measured SET DEFAULT 0,
+    ALTER COLUMN facets SET DEFAULT '{}', ALTER COLUMN place SET DEFAULT 1`;

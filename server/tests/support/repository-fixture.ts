@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Database } from "../../src/storage/query.ts";
 import { addedTables } from "../../src/store/repositories.ts";
-import { openPostgres, openSqlite } from "./repository-engines.ts";
-import type { RepositoryEngine } from "./repository-engines.ts";
+import { openPostgres, openServers, openSqlite } from "./repository-engines.ts";
+import type { Engines, RepositoryEngine } from "./repository-engines.ts";
 
 // The repositories of small resources are written once. The same tests run on SQLite and on PostgreSQL, compiled to
 // WebAssembly, and at the end each query of the repositories has run on PostgreSQL.
@@ -40,24 +40,26 @@ const tables = [
   "shares",
   "trace_shares",
   "thread_shares",
-  ...addedTables.flatMap((sql) =>
-    [...sql.matchAll(/CREATE TABLE (\w+)/g)].map(([, name]) => String(name)),
-  ),
+  ...addedTables
+    .flatMap((sql) => [...sql.matchAll(/CREATE TABLE (\w+)/g)].map(([, name]) => String(name)))
+    // The tables of runs are written for each engine.
+    .filter((name) => !/^(?:metric|experiment)_?/.test(name)),
 ];
 
 /** The query that runs on PostgreSQL is reported to the file whose tests run. */
 let onPostgresQuery: (query: unknown) => void = () => undefined;
 
-const openers = {
-  SQLite: openSqlite,
-  PostgreSQL: () => openPostgres((query) => onPostgresQuery(query), tables),
-};
+const openers: Engines = [
+  ["SQLite", openSqlite],
+  ["PostgreSQL", () => openPostgres((query) => onPostgresQuery(query), tenantId)],
+  ...openServers((query) => onPostgresQuery(query), tenantId),
+];
 
 /** The engines that run. PostgreSQL takes seconds to start, so all files of a process share one. */
 const started = new Map<string, Promise<RepositoryEngine>>();
 
-function startOnce(name: keyof typeof openers): Promise<RepositoryEngine> {
-  const engine = started.get(name) ?? openers[name]();
+function startOnce(name: string, open: () => Promise<RepositoryEngine>): Promise<RepositoryEngine> {
+  const engine = started.get(name) ?? open();
   started.set(name, engine);
   return engine;
 }
@@ -90,11 +92,11 @@ export function describeRepositories(
 ): void {
   const queriesRun = new Set<unknown>();
 
-  describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (name) => {
+  describe.each(openers)("on %s", (name, open) => {
     let engine: RepositoryEngine;
     beforeAll(async () => {
       onPostgresQuery = (query) => queriesRun.add(query);
-      engine = await startOnce(name);
+      engine = await startOnce(name, open);
     });
     beforeEach(() =>
       engine.exec(`${tables.map((table) => `DELETE FROM ${table};`).join("\n")}

@@ -8,12 +8,18 @@ import { toRunJson } from "../../src/runs/serializers/run-json.ts";
 
 export type WireObject = Readonly<Record<string, unknown>>;
 
+/** The part of a store that every engine of runs has. */
+export interface RunTestStore extends Pick<Store, "ingest" | "defaultTenantId"> {
+  readonly read: Pick<Store["read"], "runs" | "projects">;
+  readonly write: Pick<Store["write"], "runs" | "projects">;
+}
+
 /** A store that tests use with runs in the wire format. */
-export class StoreFixture {
-  readonly store: Store;
+export class StoreFixture<TestedStore extends RunTestStore = Store> {
+  readonly store: TestedStore;
   readonly tenantId: string;
 
-  constructor(store: Store, tenantId = store.defaultTenantId) {
+  constructor(store: TestedStore, tenantId = store.defaultTenantId) {
     this.store = store;
     this.tenantId = tenantId;
   }

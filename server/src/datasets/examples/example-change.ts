@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import { appendSplits, separateStoredMetadata } from "./splits.ts";
+import { appendSplits, readSplits, separateStoredMetadata } from "./splits.ts";
 import { RequestError } from "../../model/errors.ts";
-import type { Attachment, AttachmentOperations, ExampleChange } from "./example.ts";
+import type { Attachment, AttachmentOperations, ExampleChange, SplitChange } from "./example.ts";
 import type { CurrentExample, NewExampleRow } from "./example-rows.ts";
 
 interface ChangeInput {
@@ -80,4 +80,20 @@ function applyAttachmentOperations(
     throw new RequestError(422, `two attachments of example ${id} would have the same name`);
   }
   return retained;
+}
+
+/**
+ * Creates the change that adds an example to a split or removes it from the split; an empty change if nothing changes.
+ */
+export function toSplitChange(
+  id: string,
+  example: CurrentExample | undefined,
+  { name, isRemoval }: Omit<SplitChange, "exampleIds">,
+): ExampleChange {
+  const splits = example === undefined ? [] : readSplits(example.metadata);
+  const others = splits.filter((split) => split !== name);
+  if (others.length < splits.length !== isRemoval) {
+    return { id };
+  }
+  return { id, splits: isRemoval ? others : [...splits, name] };
 }

@@ -154,6 +154,13 @@ test("a signed URL gives access to one file until it expires, and no other URL d
   expect(() => new SignedLinks(() => 0).readTarget(token)).toThrow("there is no such attachment");
 });
 
+test("servers with the same secret accept the signed URLs of each other", () => {
+  const [one, other] = [1, 1].map((byte) => new SignedLinks(Date.now, Buffer.alloc(32, byte)));
+  const target = { kind: "example", blob: 7, mimeType: "a/b" } as const;
+  const url = new URL(String(one?.createUrl({ baseUrl: "http://a" }, target)));
+  expect(other?.readTarget(url.searchParams.get("token") ?? "")).toEqual(target);
+});
+
 test("attachments of runs can be read through their URLs, without a key", async () => {
   const server = await runServer({ apiKeys: ["k"] });
   const headers = { "x-api-key": "k" };

@@ -1,4 +1,3 @@
-import { computeComparison } from "../comparison.ts";
 import type {
   ComparedExperiment,
   ComparedRun,
@@ -6,11 +5,13 @@ import type {
   ComparisonPage,
   ComparisonRequest,
   ExperimentReads,
-  ExperimentTotals,
-  PayloadPreview,
   TraceUsage,
 } from "../experiment.ts";
-import { mergePayloads } from "../../runs/payload.ts";
+import {
+  createComparedExperiment,
+  createComparisonPage,
+  describeComparedRun,
+} from "../experiment-results.ts";
 import type { StoredRun } from "../../runs/run-row.ts";
 import { createModelCallSql, roundCost } from "../../runs/usage/run-cost.ts";
 import { withinDeadlineSql } from "../../storage/sqlite/query-clock.ts";
@@ -101,18 +102,11 @@ export class ExperimentReader implements ExperimentReads {
   }
 
   compare(tenantId: string, request: ComparisonRequest): ComparisonPage {
-    const { experimentIds, comparativeId, limit, offset, ...query } = request;
-    const experiments = experimentIds.map((id) =>
-      this.#readExperiment(tenantId, { id, comparativeId }),
+    const { experimentIds, comparativeId } = request;
+    return createComparisonPage(
+      experimentIds.map((id) => this.#readExperiment(tenantId, { id, comparativeId })),
+      request,
     );
-    const { exampleCount, matchingCount, keys, readPage } = computeComparison(experiments, query);
-    return {
-      exampleCount,
-      matchingCount,
-      experiments: experiments.map(toTotals),
-      keys,
-      examples: readPage(offset, limit),
-    };
   }
 
   /**
@@ -163,21 +157,7 @@ export class ExperimentReader implements ExperimentReads {
       tenantId,
       runs.map(({ row }) => row.traceId),
     );
-    return runs.map(({ row, bodies }) => {
-      const payloads = mergePayloads(bodies);
-      return {
-        experimentId: row.projectId,
-        exampleId: row.referenceExampleId ?? "",
-        id: row.id,
-        traceId: row.traceId,
-        hasError: row.hasError,
-        latencyMicros: row.endMicros === null ? null : row.endMicros - row.startMicros,
-        outputs: toPreview(payloads.get("outputs"), previewChars),
-        error: toPreview(payloads.get("error"), previewChars),
-        scores: Object.fromEntries(scores.get(row.id) ?? []),
-        usage: usage.get(row.traceId),
-      };
-    });
+    return runs.map((run) => describeComparedRun(run, { scores, usage, previewChars }));
   }
 
   /** Reads the mean scores of runs, by run and key. */
@@ -238,75 +218,22 @@ function toComparedExperiment(
   const [exampleIds, runCounts, errorCounts, latencyMicros, firstStartMicros] = (
     results ?? ["[]", "[]", "[]", "[]", "[]"]
   ).map(parseList);
-  const ids = exampleIds as readonly string[];
-  const positions = new Map(ids.map((exampleId, index) => [exampleId, index]));
-  return {
+  return createComparedExperiment(
     id,
-    exampleIds: ids,
-    runCounts: runCounts as readonly number[],
-    errorCounts: errorCounts as readonly number[],
-    latencyMicros: latencyMicros as readonly (number | null)[],
-    firstStartMicros: firstStartMicros as readonly number[],
-    scores: new Map(
-      scoreLists.map(([keyJson, scored, scores]) => [
-        String(JSON.parse(String(keyJson))),
-        computeMeans(positions, parseList(scored) as string[], parseList(scores) as number[]),
-      ]),
-    ),
-  };
+    {
+      exampleIds: exampleIds as readonly string[],
+      runCounts: runCounts as readonly number[],
+      errorCounts: errorCounts as readonly number[],
+      latencyMicros: latencyMicros as readonly (number | null)[],
+      firstStartMicros: firstStartMicros as readonly number[],
+    },
+    scoreLists.map(([keyJson, scored, scores]) => ({
+      keyJson: String(keyJson),
+      exampleIds: parseList(scored) as string[],
+      scores: parseList(scores) as number[],
+    })),
+  );
 }
 
 const parseList = (json: unknown): readonly unknown[] =>
   JSON.parse(String(json)) as readonly unknown[];
-
-/** Computes the mean score of each example. An example may have several scores: one for each run, or from each source. */
-function computeMeans(
-  positions: ReadonlyMap<string, number>,
-  exampleIds: readonly string[],
-  scores: readonly number[],
-): Float64Array {
-  const sums = new Float64Array(positions.size);
-  const counts = new Uint32Array(positions.size);
-  exampleIds.forEach((exampleId, index) => {
-    // Feedback that was stored after the results were read may be on an example that they lack.
-    const position = positions.get(exampleId);
-    if (position !== undefined) {
-      sums[position] = (sums[position] ?? 0) + (scores[index] ?? 0);
-      counts[position] = (counts[position] ?? 0) + 1;
-    }
-  });
-  // 0 / 0 is NaN, which means that there is no score.
-  return sums.map((sum, index) => sum / (counts[index] ?? 0));
-}
-
-/**
- * Returns the beginning of a payload. A character has at most four bytes, so four times as many bytes as characters are
- * decoded. The last `slice` removes the characters beyond the limit.
- */
-function toPreview(json: Buffer | undefined, maxChars: number): PayloadPreview | null {
-  if (json === undefined || json.toString("latin1", 0, 4) === "null") {
-    return null;
-  }
-  const text = json.toString("utf8", 0, maxChars * 4);
-  return { text: text.slice(0, maxChars), chars: json.length };
-}
-
-const sum = (values: readonly number[]): number =>
-  values.reduce((total, value) => total + value, 0);
-
-function toTotals({
-  id,
-  exampleIds,
-  runCounts,
-  errorCounts,
-  latencyMicros,
-}: ComparedExperiment): ExperimentTotals {
-  const latencies = latencyMicros.filter((latency) => latency !== null);
-  return {
-    id,
-    exampleCount: exampleIds.length,
-    runCount: sum(runCounts),
-    errorCount: sum(errorCounts),
-    latencyMicros: latencies.length === 0 ? null : sum(latencies) / latencies.length,
-  };
-}

@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openPostgres, openSqlite } from "../../../tests/support/repository-engines.ts";
+import type { RepositoryEngine } from "../../../tests/support/repository-engines.ts";
 import { checkFilter } from "../checker.ts";
-import { compileExampleFilter } from "../../datasets/examples/example-filter-source.ts";
+import { compileExampleFilter } from "../../datasets/examples/search/example-filter-source.ts";
 import { exampleFields } from "../fields.ts";
-import { parseRows } from "../../storage/sqlite/rows.ts";
-import { openWriter } from "../../store/schema.ts";
-import type { Connection } from "../../storage/sqlite/connection.ts";
+import { fillPlaceholders } from "../../storage/dialect.ts";
+import type { EngineName } from "../../storage/dialect.ts";
+import { createQueryBuilder } from "../../storage/query.ts";
 
 interface ExampleInit {
   readonly metadata?: string;
@@ -29,21 +31,55 @@ const examples: Readonly<Record<string, ExampleInit>> = {
   deep: { inputs: deep, metadata: '{"foo":"bar"}' },
 };
 
-describe("a filter of examples", () => {
-  let db: Connection;
+interface Tables {
+  readonly examples: {
+    readonly key: number;
+    readonly tenant_id: string;
+    readonly dataset_id: string;
+    readonly id: string;
+    readonly position: number;
+    readonly created_us: number;
+    readonly from_us: number;
+    readonly source_run_id: string | null;
+    readonly inputs: string;
+    readonly outputs: string | null;
+    readonly metadata: string;
+  };
+}
 
-  beforeAll(() => {
-    db = openWriter(":memory:");
-    const insert = db.prepare(
-      `INSERT INTO examples (tenant_id, dataset_id, id, position, created_us, from_us, source_run_id, inputs, outputs, metadata)
-       VALUES ('t', ?, ?, 1, ?, ?, ?, ?, ?, ?)`,
-    );
-    for (const [name, init] of Object.entries(examples)) {
+const builder = createQueryBuilder<Tables>();
+
+const engines: readonly (readonly [EngineName, () => Promise<RepositoryEngine>])[] = [
+  ["sqlite", openSqlite],
+  ["postgres", () => openPostgres(() => undefined)],
+];
+
+describe.each(engines)("a filter of examples on %s", (engineName, open) => {
+  let engine: RepositoryEngine;
+
+  beforeAll(async () => {
+    engine = await open();
+    for (const [index, [name, init]] of Object.entries(examples).entries()) {
       const { micros = 1_704_067_200_000_000, inputs = "{}", outputs = null } = init;
       const { metadata = "{}", sourceRunId: source = null } = init;
-      insert.run([name, randomUUID(), micros, micros + 1, source, inputs, outputs, metadata]);
+      await engine.db.run(
+        builder.insertInto("examples").values({
+          key: index + 1,
+          tenant_id: "t",
+          dataset_id: name,
+          id: randomUUID(),
+          position: 1,
+          created_us: micros,
+          from_us: micros + 1,
+          source_run_id: source,
+          inputs,
+          outputs,
+          metadata,
+        }),
+      );
     }
   });
+  afterAll(() => engine.close());
 
   test.each<[string, readonly string[]]>([
     [
@@ -79,9 +115,15 @@ describe("a filter of examples", () => {
     ['search("WHAT IS")', ["plain"]],
     ['search(inputs, "2+2")', ["plain"]],
     ['has(metadata, \'{"foo": "\\\' OR 1=1 --"}\')', []],
-  ])("%s", (text, names) => {
-    const { sql, values } = compileExampleFilter(checkFilter(text, exampleFields));
-    const rows = db.prepare(`SELECT dataset_id FROM examples e WHERE ${sql} ORDER BY 1`).raw();
-    expect(parseRows(rows.all([...values])).map(([name]) => name)).toEqual(names);
+  ])("%s", async (text, names) => {
+    const { sql, values } = compileExampleFilter(checkFilter(text, exampleFields), engineName);
+    const rows = await engine.db.all(
+      builder
+        .selectFrom("examples as e")
+        .select("e.dataset_id")
+        .where(fillPlaceholders<boolean>(sql, values))
+        .orderBy("e.dataset_id"),
+    );
+    expect(rows.map((row) => row.dataset_id)).toEqual(names);
   });
 });

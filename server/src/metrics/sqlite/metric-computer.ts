@@ -5,7 +5,8 @@ import type { MetricCounts } from "../metric-body.ts";
 import { dayMicros, hourMicros, markLevels, minuteMicros } from "../metrics.ts";
 import type { ComputedMetrics, Mark, MarkLevel, MetricBodies } from "../metrics.ts";
 import { MetricScanner } from "./metric-scanner.ts";
-import { countByMinute, createCounts } from "./metric-units.ts";
+import { countByMinute } from "./metric-units.ts";
+import { createCounts } from "../scanned-run.ts";
 
 /** Marks that one step considers. */
 const marksPerStep = 500;

@@ -1,54 +1,20 @@
 import { readMeasures } from "../../runs/usage/run-measures.ts";
-import { createModelCallSql, isModelCall } from "../../runs/usage/run-cost.ts";
+import { createModelCallSql } from "../../runs/usage/run-cost.ts";
 import { mergePayloads } from "../../runs/payload.ts";
 import { PayloadReader } from "../../runs/sqlite/payload-reader.ts";
 import type { Conditions } from "../../runs/sqlite/run-conditions.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 import { idOf } from "../../storage/row-keys.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
-import type { MetricCounts } from "../metric-body.ts";
-import type { CountedRun } from "../metric-cell.ts";
-import { dimensions } from "../metrics.ts";
-import type { Dimension, MicrosRange } from "../metrics.ts";
+import type { MicrosRange } from "../metrics.ts";
+import { createScannedRun } from "../scanned-run.ts";
+import type { ScannedRun } from "../scanned-run.ts";
 
 /** Runs that one step reads. */
 const runsPerStep = 500;
 
 /** Bytes of payloads that one step reads, exceeded by one run at most. */
 const bytesPerStep = 4_194_304;
-
-/** Metadata keys that name the model and the user of a run. */
-const modelKey = "ls_model_name";
-const userKey = "user_id";
-
-/** Tags of one run that are counted. */
-const maxTags = 100;
-
-/** A run with the values that it has in each dimension. A run can have several tags, and is counted for each. */
-export interface ScannedRun extends CountedRun {
-  readonly startMicros: number;
-  /** See `classesByScope`. */
-  readonly runClass: number;
-  readonly values: { readonly [Name in Dimension]: readonly string[] };
-}
-
-/** Counts for each dimension, by its index. */
-export type CountsByDimension = readonly MetricCounts[];
-
-/** Adds a run to the counts of each dimension. Only calls of models are counted by model. */
-export function countRun(counts: CountsByDimension, run: ScannedRun): void {
-  const { runClass } = run;
-  for (const [index, name] of dimensions.entries()) {
-    const values = run.values[name];
-    if (values.length > 0) {
-      for (const value of values) {
-        counts[index]?.findOrCreate({ runClass, kind: "value", value }).add(run);
-      }
-    } else {
-      counts[index]?.findOrCreate({ runClass, kind: "none", value: "" }).add(run);
-    }
-  }
-}
 
 export interface ScanQuery extends MicrosRange {
   readonly projectId: string;
@@ -185,76 +151,25 @@ function toScannedRun(
   usageByTrace: UsageByTrace,
 ): ScannedRun {
   const [, , startMicros, name, runType, endMicros, errors, parentRunId, measured] = row;
-  const isModel = isModelCall(runType);
   const members = mergePayloads(bodies, measured === 0 ? oldMembers : newMembers);
-  const metadata = readMetadata(members.get("extra"));
   const measures = measured === 0 ? readMeasures(members) : undefined;
-  const usage = isRoot(row) ? usageByTrace.get(row[12]) : undefined;
-  const firstToken = measures?.first_token_us ?? row[11];
-  return {
-    startMicros,
-    runClass: (parentRunId === null ? 1 : 0) + (isModel ? 2 : 0),
-    hasError: errors === 1,
-    latencyMicros: endMicros === null ? null : endMicros - startMicros,
-    firstTokenMicros: firstToken === null ? null : firstToken - startMicros,
-    tokens: isModel ? (measures?.total_tokens ?? row[9] ?? 0) : 0,
-    cost: isModel ? (measures?.total_cost ?? row[10] ?? 0) : 0,
-    traceTokens: usage?.tokens ?? 0,
-    traceCost: usage?.cost ?? 0,
-    values: {
-      status: [toStatus(errors === 1, endMicros)],
-      name: [name],
-      model: isModel ? toTexts(metadata[modelKey]) : [],
-      tag: readTags(members.get("tags")),
-      user: toTexts(metadata[userKey]),
+  return createScannedRun(
+    {
+      startMicros,
+      name,
+      runType,
+      endMicros,
+      hasError: errors === 1,
+      parentRunId,
+      totalTokens: measures?.total_tokens ?? row[9],
+      totalCost: measures?.total_cost ?? row[10],
+      firstTokenMicros: measures?.first_token_us ?? row[11],
     },
-  };
+    members,
+    isRoot(row) ? usageByTrace.get(row[12]) : undefined,
+  );
 }
 
 const newMembers: ReadonlySet<string> = new Set(["tags", "extra"]);
 /** The members that contain the measures of runs that are older than the columns for measures. */
 const oldMembers: ReadonlySet<string> = new Set([...newMembers, "outputs", "events"]);
-
-function toStatus(hasError: boolean, endMicros: number | null): "error" | "pending" | "success" {
-  if (hasError) {
-    return "error";
-  }
-  return endMicros === null ? "pending" : "success";
-}
-
-const modelMarker = Buffer.from(`"${modelKey}"`);
-const userMarker = Buffer.from(`"${userKey}"`);
-
-/** Most runs have neither key; searching for the bytes avoids parsing their `extra`. */
-function readMetadata(extra: Buffer | undefined): Readonly<Record<string, unknown>> {
-  if (extra === undefined || !(extra.includes(modelMarker) || extra.includes(userMarker))) {
-    return {};
-  }
-  return toFields(toFields(parseJson(extra))["metadata"]);
-}
-
-function readTags(json: Buffer | undefined): readonly string[] {
-  if (json === undefined || json.length <= 2) {
-    return [];
-  }
-  const tags = parseJson(json);
-  return Array.isArray(tags)
-    ? [...new Set(tags.filter((tag): tag is string => typeof tag === "string"))].slice(0, maxTags)
-    : [];
-}
-
-const toTexts = (value: unknown): readonly string[] =>
-  (typeof value === "string" && value !== "") || typeof value === "number" ? [String(value)] : [];
-
-function parseJson(json: Buffer): unknown {
-  try {
-    return JSON.parse(json.toString("utf8"));
-  } catch {
-    return undefined; // The JSON is nested too deeply. Such a run has no values in these dimensions.
-  }
-}
-
-const toFields = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as Readonly<Record<string, unknown>>)
-    : {};

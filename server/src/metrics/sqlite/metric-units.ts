@@ -1,18 +1,12 @@
 import type { Conditions } from "../../runs/sqlite/run-conditions.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
-import { MetricCounts } from "../metric-body.ts";
-import {
-  dayMicros,
-  dimensions,
-  hourMicros,
-  markLevels,
-  minuteMicros,
-  unitMicros,
-} from "../metrics.ts";
+import type { MetricCounts } from "../metric-body.ts";
+import { dayMicros, hourMicros, markLevels, minuteMicros, unitMicros } from "../metrics.ts";
 import type { MicrosRange, UnitLevel } from "../metrics.ts";
-import { countRun, MetricScanner } from "./metric-scanner.ts";
-import type { ScannedRun } from "./metric-scanner.ts";
+import { countRun, createCounts, toUnits } from "../scanned-run.ts";
+import type { ScannedRun } from "../scanned-run.ts";
+import { MetricScanner } from "./metric-scanner.ts";
 
 import type { UnitCounts } from "../metric-summary.ts";
 
@@ -118,7 +112,7 @@ export class MetricUnits {
         break;
       }
     }
-    return { units: toUnits(query, countsByStart), missing };
+    return { units: toUnits(query.dimensionIndexes, countsByStart), missing };
   }
 
   /** Counts the runs of whole ranges, the latest first. A range that can't be read in time is missing as a whole. */
@@ -137,7 +131,7 @@ export class MetricUnits {
       if (counts === undefined) {
         missing.push(range);
       } else {
-        units.push(...toUnits(query, counts));
+        units.push(...toUnits(query.dimensionIndexes, counts));
       }
     }
     return { units, missing: joinRanges(missing) };
@@ -222,19 +216,6 @@ const isUnread = ({ unreadHour }: OutdatedUnits, minute: number): boolean =>
 
 const toLarger = (units: ReadonlySet<number>, count: number): readonly number[] =>
   [...units].map((unit) => Math.floor(unit / count));
-
-const toUnits = (
-  { dimensionIndexes }: CollectQuery,
-  countsByStart: ReadonlyMap<number, readonly MetricCounts[]>,
-): readonly UnitCounts[] =>
-  [...countsByStart].flatMap(([startMicros, counts]) =>
-    dimensionIndexes.flatMap((dimensionIndex) => {
-      const body = counts[dimensionIndex]?.encode();
-      return body === undefined ? [] : [{ startMicros, dimensionIndex, body }];
-    }),
-  );
-
-export const createCounts = (): MetricCounts[] => dimensions.map(() => new MetricCounts());
 
 /** Adds runs to the counts of the minutes in which they start. */
 export function countByMinute(

@@ -59,7 +59,7 @@ test.for([
     app.setErrorHandler((cause: RequestError, _request, reply) =>
       reply.code(cause.status).send({ detail: cause.message }),
     );
-    addHealthRoutes(app, { readOnlyReason: "full", read: { tenants: { hasKeys } } });
+    addHealthRoutes(app, { readOnlyReason: "full", pools: {}, read: { tenants: { hasKeys } } });
     const response = await app.inject("/health/ready");
     expect(response.statusCode).toBe(503);
     expect(response.json()).toEqual({ detail: expect.stringMatching(reason) as unknown });
@@ -89,7 +89,7 @@ async function readReadiness(log: ObservedLog): Promise<readonly [number, unknow
     reply.code(cause.status).send({ detail: cause.message }),
   );
   const tenants = { hasKeys: () => Promise.resolve(false) };
-  addHealthRoutes(app, { readOnlyReason: undefined, read: { tenants } }, log);
+  addHealthRoutes(app, { readOnlyReason: undefined, pools: {}, read: { tenants } }, log);
   const response = await app.inject("/health/ready");
   await app.close();
   return [response.statusCode, JSON.parse(response.body) as unknown];
@@ -121,7 +121,7 @@ test("a server with an ingest log says what waits in it, and is not ready withou
 });
 
 test("the metrics contain those of the log, and no number for what could not be read", async () => {
-  const store = { readOnlyReason: undefined };
+  const store = { readOnlyReason: undefined, pools: {} };
   const metrics = await new ServerMetrics(store, someLog).write();
   const values = new Map(
     [...metrics.matchAll(/^millrace_log_(\w+) (\S+)$/gm)].map(([, name, value]) => [
@@ -146,6 +146,17 @@ test("the metrics contain those of the log, and no number for what could not be 
   const unknown = await new ServerMetrics(store, { ...someLog, state: undefined }).write();
   expect(unknown).toMatch(/^millrace_log_dead_letters nan$/im);
   expect(await new ServerMetrics(store).write()).not.toContain("millrace_log_");
+});
+
+test("the metrics contain the connections to a database server, if there is one", async () => {
+  const pools = { writes: { size: 4, open: 3, busy: 2, waiting: 1 } };
+  const metrics = await new ServerMetrics({ readOnlyReason: undefined, pools }).write();
+  const states = ["limit", "open", "busy"].map((state) =>
+    valueOf(metrics, `millrace_store_connections{pool="writes",state="${state}"}`),
+  );
+  expect(states).toEqual([4, 3, 2]);
+  expect(valueOf(metrics, 'millrace_store_waiting_calls{pool="writes"}')).toBe(1);
+  expect(await readMetrics()).not.toContain("millrace_store_");
 });
 
 test("the metrics count requests by route, and stored runs once", async () => {

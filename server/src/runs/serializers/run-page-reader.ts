@@ -3,6 +3,7 @@ import type { PageView, RunPageReads, TraceLine } from "../run-pages.ts";
 import type { RunQuery } from "../run-query.ts";
 import type { RunFile } from "../run-row.ts";
 import type { RunReaders } from "../run-store.ts";
+import type { Promised } from "../../storage/promised.ts";
 import type { TraceQuery, TraceUsage } from "../trace.ts";
 import { toCursor } from "../run-cursor.ts";
 import type { FeedbackStats } from "../run-feedback.ts";
@@ -11,16 +12,19 @@ import { findRequiredParts, toPageJson } from "./run-json.ts";
 import { createListView, toListItem } from "./run-list-json.ts";
 import { toTraceJson } from "./trace-json.ts";
 
+/** The readers of runs of any engine. Those of SQLite return their results at once. */
+type AnyRunReaders = RunReaders | Promised<RunReaders>;
+
 /** Reads pages of runs and writes them as JSON, on a reader thread. */
 export class RunPageReader implements RunPageReads {
-  readonly #readers: RunReaders;
+  readonly #readers: AnyRunReaders;
   readonly #checkLimit: () => void;
 
   /**
    * @param checkLimit - throws if the query has exceeded its limits. It is called every few runs, because writing
    * long payloads takes time, too.
    */
-  constructor(readers: RunReaders, checkLimit: () => void) {
+  constructor(readers: AnyRunReaders, checkLimit: () => void) {
     this.#readers = readers;
     this.#checkLimit = checkLimit;
   }
@@ -30,7 +34,7 @@ export class RunPageReader implements RunPageReads {
     query: RunQuery,
     { select, signer }: PageView,
   ): Promise<Uint8Array> {
-    const { runs, nextPosition } = this.#readers.runs.query(tenantId, {
+    const { runs, nextPosition } = await this.#readers.runs.query(tenantId, {
       ...query,
       ...(select === undefined ? {} : { parts: findRequiredParts(select) }),
     });
@@ -60,12 +64,15 @@ export class RunPageReader implements RunPageReads {
   ): Promise<SearchSlice<string>> {
     const view = createListView(select);
     const { parts } = view;
-    const { runs, ...position } = this.#readers.runLists.search(tenantId, { ...search, parts });
+    const { runs, ...position } = await this.#readers.runLists.search(tenantId, {
+      ...search,
+      parts,
+    });
     const feedbackStatsByRun = select.has("feedback_stats")
       ? await this.#readFeedbackStats(tenantId, runs)
       : noStats;
     const usageByTrace = select.has("trace_usage")
-      ? this.#readers.traces.readUsage(
+      ? await this.#readers.traces.readUsage(
           tenantId,
           runs.flatMap(({ row }) => (row.parentRunId === null ? [row.traceId] : [])),
         )
@@ -82,8 +89,8 @@ export class RunPageReader implements RunPageReads {
     return { runs: serializedRuns, ...position };
   }
 
-  readTrace(tenantId: string, query: TraceQuery): TraceLine {
-    const page = this.#readers.traces.readPage(tenantId, query);
+  async readTrace(tenantId: string, query: TraceQuery): Promise<TraceLine> {
+    const page = await this.#readers.traces.readPage(tenantId, query);
     return {
       json: Buffer.from(`${JSON.stringify(toTraceJson(page))}\n`),
       runCount: page.columns.ids.length,

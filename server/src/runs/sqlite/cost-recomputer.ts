@@ -1,6 +1,7 @@
 import { serverLimits } from "../../model/options.ts";
 import { createModelCallSql } from "../usage/run-cost.ts";
 import type { RecomputeProgress } from "../usage/run-cost.ts";
+import { ModelTally } from "../usage/model-tally.ts";
 import type { RunMetrics, RunPrices } from "../run-writer-dependencies.ts";
 import { MeasureWriter } from "./measure-writer.ts";
 import { costColumns, parseRow, unmeasured, wholeColumns } from "./row.ts";
@@ -10,10 +11,6 @@ import type { Connection } from "../../storage/sqlite/connection.ts";
 /** Number of rows that one query scans, and of runs that it returns: the time is checked after each run. */
 const rowsPerScan = 2_000;
 const runsPerScan = 100;
-/** Maximum number of models that are counted by name. */
-const maxUnknownModels = 500;
-/** The name under which further models are counted. */
-const otherModels = "(other models)";
 
 /** Computes the costs of stored runs again, in the order in which the runs were stored. */
 export class CostRecomputer {
@@ -43,7 +40,7 @@ export class CostRecomputer {
     const endMs = performance.now() + serverLimits.writeSliceMs;
     this.#metrics.beginBatch();
     const last = Number(parseRows(this.#statements.findLast.all())[0]?.[0] ?? 0);
-    const unknownModels = { ...progress.unknownModels };
+    const models = new ModelTally(progress.unknownModels);
     let { position, examined, changed, unreadable } = progress;
     let isLate = false;
     while (position < last && !isLate) {
@@ -61,7 +58,7 @@ export class CostRecomputer {
         }
         unreadable += result.kind === "unreadable" ? 1 : 0;
         if (result.unknownModel !== undefined) {
-          countModel(unknownModels, result.unknownModel);
+          models.add(result.unknownModel);
         }
         isLate = performance.now() > endMs;
         if (isLate || rows.length === runsPerScan) {
@@ -80,13 +77,7 @@ export class CostRecomputer {
       examined,
       changed,
       unreadable,
-      unknownModels,
+      unknownModels: models.counts,
     };
   }
-}
-
-function countModel(counts: Record<string, number>, model: string): void {
-  const isNew = !Object.hasOwn(counts, model);
-  const name = isNew && Object.keys(counts).length >= maxUnknownModels ? otherModels : model;
-  counts[name] = (counts[name] ?? 0) + 1;
 }

@@ -34,9 +34,9 @@ import {
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 import { RunDeleter } from "./run-deleter.ts";
-import { SpanRows } from "./span-rows.ts";
-import { SpanWriter } from "./span-writer.ts";
-import type { SpanRunRecord } from "./span-writer.ts";
+import { SqliteSpanRows } from "./span-rows.ts";
+import { SpanWriter } from "../spans/span-writer.ts";
+import type { SpanRunRecord } from "../spans/span-writer.ts";
 import { idOf } from "../../storage/row-keys.ts";
 import type { TenantKeyWriter } from "../../storage/sqlite/tenant-keys.ts";
 import { selectToken, tokenOwnerSql, toShareToken } from "../../storage/sqlite/token-keys.ts";
@@ -92,7 +92,7 @@ export class RunWriter implements RunWrites {
     this.#facets = new FacetWriter(db);
     this.#metrics = metrics;
     this.#spans = new SpanWriter({
-      rows: new SpanRows(db, metrics),
+      rows: new SqliteSpanRows(db, metrics),
       projects,
       facets: this.#facets,
       keys,

@@ -1,5 +1,6 @@
 import type { SpanRecord } from "millrace/spans";
 import type { RunRow } from "../run-row.ts";
+import type { SpanRow, SpanRows } from "../spans/span-writer.ts";
 import type { RunMetrics } from "../run-writer-dependencies.ts";
 import { insertRunClause, parseRow, parsedColumns, rowToValues, tablesWithRunRows } from "./row.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
@@ -8,16 +9,8 @@ import type { Connection } from "../../storage/sqlite/connection.ts";
 import { idOf } from "../../storage/row-keys.ts";
 import { idSql } from "../../storage/sqlite/tenant-keys.ts";
 
-/** A received span, and the run that was created from it. */
-export interface SpanRow {
-  readonly span: SpanRecord;
-  /** Whether the span contains the name of a project. */
-  readonly hasProject: boolean;
-  readonly run: RunRow;
-}
-
 /** Reads and writes the table of spans, and the positions of their runs. */
-export class SpanRows {
+export class SqliteSpanRows implements SpanRows {
   readonly #metrics: RunMetrics;
   readonly #statements;
 
@@ -87,22 +80,16 @@ export class SpanRows {
     return toSpanRows(this.#statements.findByRun.all([runId]))[0];
   }
 
-  /** Returns the spans that name this span as their parent. */
   listChildren(tenantId: string, { traceId, id }: SpanRecord): readonly SpanRow[] {
     return toSpanRows(this.#statements.listChildren.all([tenantId, traceId, id]));
   }
 
-  /** Returns the spans of a trace whose runs are direct children of a run. */
   listChildrenOfRun(tenantId: string, traceId: string, run: RunRow): readonly SpanRow[] {
     return toSpanRows(
       this.#statements.listChildrenOfRun.all([run.traceId, idOf(run.id), tenantId, traceId]),
     );
   }
 
-  /**
-   * Whether another span directly below `top`, the placeholder at the top of a trace, could also become the trace's top
-   * run: a root span, or, if the parents of both spans belong to other processes (kind `entry`), another entry span.
-   */
   hasCompetitor(tenantId: string, { traceId, id, kind }: SpanRecord, top: RunRow): boolean {
     return (
       this.#statements.findCompetitor.all([tenantId, traceId, idOf(top.id), kind, id]).length > 0
@@ -132,7 +119,6 @@ export class SpanRows {
     this.#statements.insertRun.run(rowToValues(run));
   }
 
-  /** Changes the position of a run in its trace, or moves it to another trace. */
   placeRun(previous: RunRow, run: RunRow): void {
     this.#metrics.mark(previous.projectId, previous.startMicros);
     this.#metrics.mark(run.projectId, previous.startMicros);
@@ -146,7 +132,6 @@ export class SpanRows {
     this.#metrics.markTrace(run.traceId);
   }
 
-  /** Changes the id of a run in all tables. */
   changeRunId({ traceId, id, projectId, startMicros }: RunRow, newId: string): void {
     // The run may become the root of its trace, or no longer be it.
     this.#metrics.mark(projectId, startMicros);
@@ -158,7 +143,6 @@ export class SpanRows {
     this.#statements.changeRunOfSpan.run([newId, id]);
   }
 
-  /** Extends the times of a placeholder to include those of a run below it. */
   extendTimes(
     placeholder: RunRow,
     times: { readonly startMicros: number; readonly endMicros: number },
@@ -168,7 +152,6 @@ export class SpanRows {
     this.#statements.extendTimes.run([times.startMicros, times.endMicros, placeholder.id]);
   }
 
-  /** Deletes a placeholder if it has no runs below it any more. */
   deleteIfEmpty(tenantId: string, key: string): void {
     this.#statements.deleteIfEmpty.run([key, tenantId]);
   }

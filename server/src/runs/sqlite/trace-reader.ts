@@ -1,6 +1,6 @@
 import type { TraceColumns, TracePage, TraceQuery, TraceReads, TraceUsage } from "../trace.ts";
-import { isModelCall, roundCost } from "../usage/run-cost.ts";
-import type { CostBasis } from "../usage/run-cost.ts";
+import { TraceUsages } from "../usage/trace-usages.ts";
+import type { UsageRun } from "../usage/trace-usages.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
@@ -34,14 +34,6 @@ const toPageSql = (runs: string): string => `SELECT ${columnNames
  */
 const tenantCondition = "+project_id IN (SELECT id FROM projects WHERE tenant_id = ?)";
 const orderAndLimit = "ORDER BY id LIMIT ?";
-
-/** The number of runs from which the usage of a trace is summed. A list shows the usage of many traces. */
-const maxUsageRuns = 1_000;
-/** The number of runs that are read for all traces of a list. Traces for which none are left are read with a few. */
-const maxUsageRunsOfList = 20_000;
-const minUsageRuns = 20;
-/** The number of models that are named of a trace. */
-const maxModels = 3;
 
 /** Reads traces without payloads. */
 export class TraceReader implements TraceReads {
@@ -97,49 +89,24 @@ export class TraceReader implements TraceReads {
   }
 
   readUsage(tenantId: string, traceIds: readonly string[]): ReadonlyMap<string, TraceUsage> {
-    const usageByTrace = new Map<string, TraceUsage>();
-    let remainingRuns = maxUsageRunsOfList;
+    const usage = new TraceUsages();
     for (const traceId of new Set(traceIds)) {
-      const limit = Math.max(minUsageRuns, Math.min(maxUsageRuns, remainingRuns));
+      const limit = usage.nextLimit;
       const rows = parseRows(this.#statements.listUsage.all([traceId, tenantId, limit + 1]));
-      remainingRuns -= rows.length;
-      const calls = rows.slice(0, limit).filter(([runType]) => isModelCall(String(runType)));
-      if (calls.length > 0) {
-        usageByTrace.set(traceId, { ...sumUsage(calls), isPartial: rows.length > limit });
-      }
+      usage.add(traceId, rows.map(toUsageRun), limit);
     }
-    return usageByTrace;
+    return usage.byTrace;
   }
 }
 
-/** Sums the usage of model calls. Each has a type, start, tokens, cost, first token and the basis of its cost. */
-function sumUsage(calls: readonly (readonly unknown[])[]): Omit<TraceUsage, "isPartial"> {
-  const models = new Set<string>();
-  let firstTokenMicros: number | null = null;
-  let [tokens, cost]: [number | null, number | null] = [null, null];
-  for (const call of calls.toSorted((left, right) => Number(left[1]) - Number(right[1]))) {
-    const [callTokens, callCost, callFirstToken] = call.slice(2, 5).map(numberOrNull);
-    tokens = callTokens === null ? tokens : (tokens ?? 0) + (callTokens ?? 0);
-    cost = callCost === null ? cost : (cost ?? 0) + (callCost ?? 0);
-    if (typeof callFirstToken === "number") {
-      firstTokenMicros = Math.min(firstTokenMicros ?? Infinity, callFirstToken);
-    }
-    const model = typeof call[5] === "string" ? readModel(call[5]) : undefined;
-    if (model !== undefined && models.size < maxModels) {
-      models.add(model);
-    }
-  }
-  return {
-    tokens,
-    cost: cost === null ? null : roundCost(cost),
-    models: [...models],
-    firstTokenMicros,
-  };
-}
-
-/** The model from which the cost of a run was computed, or for which no price is known. */
-const readModel = (basisJson: string): string | undefined =>
-  (JSON.parse(basisJson) as CostBasis).model;
+const toUsageRun = (values: readonly unknown[]): UsageRun => ({
+  runType: String(values[0]),
+  startMicros: Number(values[1]),
+  tokens: numberOrNull(values[2]),
+  cost: numberOrNull(values[3]),
+  firstTokenMicros: numberOrNull(values[4]),
+  costJson: typeof values[5] === "string" ? values[5] : null,
+});
 
 const toColumns = (
   read: (name: keyof TraceColumns, index: number) => readonly unknown[],

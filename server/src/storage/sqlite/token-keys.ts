@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
 import {
   closeSync,
   existsSync,
@@ -58,6 +58,17 @@ export class TokenKeys implements TokenCipher {
     return TokenKeys.read(folder);
   }
 
+  /** For each key, a digest by which it is recognized. It does not reveal the key. */
+  get digests(): readonly string[] {
+    return this.#keys.map((key) => derive(key, "digest").toString("base64url"));
+  }
+
+  /** A secret for another purpose, which is the same for all servers with the same first key. */
+  deriveSecret(purpose: string): Uint8Array {
+    const [key] = this.#keys;
+    return key === undefined ? randomBytes(keyBytes) : derive(key, purpose);
+  }
+
   /** @param owner - identifies the row that contains the token. */
   encrypt(token: string, owner: string): string {
     const [key] = this.#keys;
@@ -97,6 +108,9 @@ export class TokenKeys implements TokenCipher {
     return undefined;
   }
 }
+
+const derive = (key: Buffer, purpose: string): Buffer =>
+  createHmac("sha256", key).update(purpose).digest();
 
 const parseKeys = (text: string): readonly Buffer[] =>
   text

@@ -6,18 +6,30 @@ import { parseBatch } from "../../runs/ingest/parse-batch.ts";
 import type { IngestResult } from "../../runs/run-record.ts";
 import { toRunJson } from "../../runs/serializers/run-json.ts";
 import { patchOf } from "../../../tests/support/store-fixture.ts";
-import type { StoreFixture, WireObject } from "../../../tests/support/store-fixture.ts";
+import type {
+  RunTestStore,
+  StoreFixture,
+  WireObject,
+} from "../../../tests/support/store-fixture.ts";
 import { someMicros, wireRun } from "../../../tests/support/wire-runs.ts";
 
 /** What every storage engine must do with runs that it receives. `open` gives each test a tenant without rows. */
-export function describeIngest(open: () => Promise<StoreFixture>): void {
-  let fixture: StoreFixture;
+export function describeIngest(open: () => Promise<StoreFixture<RunTestStore>>): void {
+  let fixture: StoreFixture<RunTestStore>;
   beforeEach(async () => {
     fixture = await open();
   });
 
   test("a run that was never received is not found", async () => {
     expect(await fixture.store.read.runs.find(fixture.tenantId, randomUUID())).toBeUndefined();
+  });
+
+  test("a batch without runs is stored, and changes nothing", async () => {
+    expect(await fixture.send({ post: [], patch: [] })).toEqual({
+      accepted: 0,
+      duplicates: 0,
+      rejected: [],
+    });
   });
 
   test("a posted run is found with everything that it contained", async () => {

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
 import type { ProjectQuery } from "../../projects/project.ts";
-import type { StoreFixture } from "../../../tests/support/store-fixture.ts";
+import type { RunTestStore, StoreFixture } from "../../../tests/support/store-fixture.ts";
 import { wireRun } from "../../../tests/support/wire-runs.ts";
 
 const unchanged = { name: null, description: null, endMicros: null, extra: null };
@@ -9,8 +9,8 @@ const unchanged = { name: null, description: null, endMicros: null, extra: null 
  * What every storage engine must do with projects that have runs; `project-repositories.test.ts` tests projects alone.
  * `open` gives each test a tenant without rows.
  */
-export function describeProjects(open: () => Promise<StoreFixture>): void {
-  let fixture: StoreFixture;
+export function describeProjects(open: () => Promise<StoreFixture<RunTestStore>>): void {
+  let fixture: StoreFixture<RunTestStore>;
   beforeEach(async () => {
     fixture = await open();
   });

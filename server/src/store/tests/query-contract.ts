@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
 import type { RunQuery } from "../../runs/run-query.ts";
-import type { StoreFixture } from "../../../tests/support/store-fixture.ts";
+import type { RunTestStore, StoreFixture } from "../../../tests/support/store-fixture.ts";
 import { someMicros, wireRun } from "../../../tests/support/wire-runs.ts";
 
 /** What every storage engine must return for queries. `open` gives each test a tenant without rows. */
-export function describeQueries(open: () => Promise<StoreFixture>): void {
-  let fixture: StoreFixture;
+export function describeQueries(open: () => Promise<StoreFixture<RunTestStore>>): void {
+  let fixture: StoreFixture<RunTestStore>;
   beforeEach(async () => {
     fixture = await open();
   });

@@ -187,7 +187,11 @@ test("closing the store cancels running queries and refuses new ones", async () 
 test("a thread that fails to start is 503, and the next query starts it again", async () => {
   const folder = join(await temporaryFolder(), "later");
   const file = join(folder, "millrace.db");
-  const thread = new ReaderThread(file, () => undefined);
+  const thread = new ReaderThread({
+    file: "reader.worker.js",
+    createData: (cancelFlag) => ({ path: file, cancelFlag }),
+    getsCancelMessage: false,
+  });
   const send = (): Promise<unknown> =>
     thread.read({ resource: "storage", method: "measure", args: ["t"], withinMs: 60_000 });
   await expect(send()).rejects.toMatchObject({ name: "RequestError", status: 503 });

@@ -1,10 +1,9 @@
 import type { ExperimentReads } from "../../experiments/experiment.ts";
-import { mergePayloads } from "../../runs/payload.ts";
 import type { RunFeedbackReads } from "../../runs/run-feedback.ts";
 import type { StoredRun } from "../../runs/run-row.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 import { parseRows, textOf, toWholeTextSql } from "../../storage/sqlite/rows.ts";
-import { previewLastMessage } from "../message-preview.ts";
+import { findLastMessage } from "../last-message.ts";
 import { toThread } from "../thread-summary.ts";
 import type { StoredTurn } from "../thread-summary.ts";
 import type {
@@ -147,7 +146,7 @@ export class ThreadReader implements ThreadReads {
 
   /** Reads the turns in the order of their start. */
   #listTurns({ rowIds, isTruncated }: ThreadRuns): {
-    readonly turns: readonly StoredTurn[];
+    readonly turns: readonly FoundTurn[];
     readonly isTruncated: boolean;
   } {
     this.#db.checkLimit();
@@ -167,27 +166,15 @@ export class ThreadReader implements ThreadReads {
     return { turns, isTruncated: isTruncated || rows.length > maxTurns };
   }
 
-  /** Returns the beginning of the last message of a turn: its answer, its error, or the question while it runs. */
-  #readLastMessage({ rowId, hasError }: StoredTurn): ThreadMessage | null {
+  #readLastMessage({ rowId, hasError }: FoundTurn): ThreadMessage | null {
     const [run] = this.#dependencies.runs.readRows([rowId]);
-    if (run === undefined) {
-      return null;
-    }
-    const members = mergePayloads(run.bodies, messageMembers);
-    const sources = hasError
-      ? (["error", "outputs", "inputs"] as const)
-      : (["outputs", "inputs"] as const);
-    for (const source of sources) {
-      const text = previewLastMessage(members.get(source));
-      if (text !== undefined) {
-        // The lines after the first one are the stack.
-        return { source, text: source === "error" ? (text.split("\n", 1)[0] ?? "") : text };
-      }
-    }
-    return null;
+    return run === undefined ? null : findLastMessage(run.bodies, hasError);
   }
 }
 
-const messageMembers: ReadonlySet<string> = new Set(["inputs", "outputs", "error"]);
+/** A turn and the number of its run's row. */
+interface FoundTurn extends StoredTurn {
+  readonly rowId: number;
+}
 
 const numberOrNull = (value: unknown): number | null => (typeof value === "number" ? value : null);

@@ -5,7 +5,6 @@ import type { Dataset, DatasetUpdate } from "../../dataset.ts";
 import { datasetQueries } from "../../dataset-queries.ts";
 import { toDatasetColumns } from "../../dataset-row.ts";
 import { chooseVersionTime } from "../../dataset-version.ts";
-import { readSplits } from "../splits.ts";
 import type {
   ExampleChange,
   ExampleDraft,
@@ -20,7 +19,7 @@ import { LongWrite } from "../../../storage/long-write.ts";
 import type { WithLongWrites } from "../../../storage/long-write.ts";
 import { prepareQuery } from "../../../storage/sqlite/sqlite-database.ts";
 import type { DatasetWriteDependencies } from "./dataset-writing.ts";
-import { createChangedRow } from "../example-change.ts";
+import { createChangedRow, toSplitChange } from "../example-change.ts";
 import { ExampleStages } from "./example-stage.ts";
 import type { ExampleStage } from "./example-stage.ts";
 import { formatFirstIds } from "../example-rows.ts";
@@ -555,22 +554,6 @@ function splitIntoParts<Item>(items: readonly Item[]): readonly (readonly Item[]
     parts.push(items.slice(start, start + serverLimits.examplesPart));
   }
   return parts;
-}
-
-/**
- * Creates the change that adds an example to a split or removes it from the split; an empty change if nothing changes.
- */
-function toSplitChange(
-  id: string,
-  example: CurrentExample | undefined,
-  { name, isRemoval }: Omit<SplitChange, "exampleIds">,
-): ExampleChange {
-  const splits = example === undefined ? [] : readSplits(example.metadata);
-  const others = splits.filter((split) => split !== name);
-  if (others.length < splits.length !== isRemoval) {
-    return { id };
-  }
-  return { id, splits: isRemoval ? others : [...splits, name] };
 }
 
 function getDataset(datasets: ReadonlyMap<string, Dataset>, id: string): Dataset {

@@ -6,7 +6,7 @@ import { fillPlaceholders } from "../../../storage/dialect.ts";
 import { toParameters } from "../../../storage/query.ts";
 import type { Database } from "../../../storage/query.ts";
 import type { ScopeValues } from "../example-conditions.ts";
-import { compileExampleFilter } from "../example-filter-source.ts";
+import { compileExampleFilter } from "../search/example-filter-source.ts";
 import { buildSearch } from "../example-queries.ts";
 import type { ExampleRow } from "../example-queries.ts";
 
@@ -19,7 +19,7 @@ export class SqliteExampleSearch implements ExampleTextSearch {
   }
 
   compile(filter: CheckedFilter): Expression<boolean> {
-    const { sql: text, values } = compileExampleFilter(filter);
+    const { sql: text, values } = compileExampleFilter(filter, "sqlite");
     return fillPlaceholders(text, values);
   }
 

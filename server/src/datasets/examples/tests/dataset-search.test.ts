@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { extractSearchTerms } from "../search-terms.ts";
+import { extractSearchTerms } from "../search/search-terms.ts";
 import { DatasetFixture, itemsOf, textOf } from "../../../../tests/support/dataset-fixture.ts";
 import { containing } from "../../../../tests/support/matchers.ts";
 import { wireRun } from "../../../../tests/support/wire-runs.ts";

@@ -1,5 +1,5 @@
 import type { CheckedFilter } from "../../../filter/checker.ts";
-import { findRequiredFacets } from "./required-facets.ts";
+import { findRequiredFacets } from "../../required-facets.ts";
 import { findRequiredFeedback, findRequiredLatency } from "./required-ranges.ts";
 import type { Range } from "./required-ranges.ts";
 import { anyFacet, blockMicros } from "../../facets.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { checkFilter } from "../../../filter/checker.ts";
 import { runFields } from "../../../filter/fields.ts";
-import { findRequiredFacets } from "../index-lookups/required-facets.ts";
+import { findRequiredFacets } from "../../required-facets.ts";
 
 const facetsOf = (filter: string) => findRequiredFacets(checkFilter(filter, runFields));
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { checkFilter } from "../../../filter/checker.ts";
 import { runFields } from "../../../filter/fields.ts";
 import { parseFilter } from "../../../filter/infix-parser.ts";
-import { findRequiredFacets } from "../index-lookups/required-facets.ts";
+import { findRequiredFacets } from "../../required-facets.ts";
 import { anyFacet, blockMicros, readPayloadFacets } from "../../facets.ts";
 import { narrowByIndex } from "../index-lookups/narrow.ts";
 import { createReaders } from "../../../store/repositories.ts";

@@ -4,11 +4,11 @@ import {
   createPairFacet,
   createTagFacet,
   createTypeFacet,
-} from "../../facets.ts";
-import { findGroup } from "../../../filter/checker.ts";
-import type { CheckedComparison, CheckedFilter } from "../../../filter/checker.ts";
-import { determineRole } from "../../../filter/compiler.ts";
-import { toValues } from "../../../filter/conditions.ts";
+} from "./facets.ts";
+import { findGroup } from "../filter/checker.ts";
+import type { CheckedComparison, CheckedFilter } from "../filter/checker.ts";
+import { determineRole } from "../filter/compiler.ts";
+import { toValues } from "../filter/conditions.ts";
 import { threadKeys } from "millrace/model";
 
 /** A list of facets of which a run must have at least one. */

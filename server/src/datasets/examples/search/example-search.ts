@@ -1,18 +1,18 @@
-import type { WithLinks } from "../../http/signed-links.ts";
+import type { WithLinks } from "../../../http/signed-links.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { extractSearchTerms } from "./search-terms.ts";
-import { disableIdleTimeout } from "../../http/disable-idle-timeout.ts";
-import { serverLimits } from "../../model/options.ts";
-import { latestTag } from "../dataset-version.ts";
-import type { IndexPosition } from "../dataset.ts";
-import type { DatasetStore } from "../dataset-store.ts";
-import { allMembers, toExampleJson } from "./example-json.ts";
-import { toListJson } from "../../runs/serializers/run-json.ts";
-import { findDataset } from "../dataset-handlers.ts";
-import { parseCondition } from "./example-query.ts";
-import { createAttachmentLinker, sendJson } from "./example-handlers.ts";
+import { disableIdleTimeout } from "../../../http/disable-idle-timeout.ts";
+import { serverLimits } from "../../../model/options.ts";
+import { latestTag } from "../../dataset-version.ts";
+import type { IndexPosition } from "../../dataset.ts";
+import type { DatasetStore } from "../../dataset-store.ts";
+import { allMembers, toExampleJson } from "../example-json.ts";
+import { toListJson } from "../../../runs/serializers/run-json.ts";
+import { findDataset } from "../../dataset-handlers.ts";
+import { parseCondition } from "../example-query.ts";
+import { createAttachmentLinker, sendJson } from "../example-handlers.ts";
 
 /** Body of `POST /datasets/{id}/index`. A missing body means the same as an empty object. */
 export const indexBody = Type.Union([

@@ -3,15 +3,60 @@ import { serverLimits } from "../../model/options.ts";
 import type { SpanRecord } from "millrace/spans";
 import type { RunColumns, RunRecord } from "../run-record.ts";
 import type { RunRow } from "../run-row.ts";
-import type { FacetWriter } from "./facet-writer.ts";
 import type { RunProjects } from "../run-writer-dependencies.ts";
-import type { SpanRow, SpanRows } from "./span-rows.ts";
 import { idOf } from "../../storage/row-keys.ts";
-import type { TenantKeyWriter } from "../../storage/sqlite/tenant-keys.ts";
 
 /** A run that was received as a span. */
 export interface SpanRunRecord extends RunRecord {
   readonly span: SpanRecord;
+}
+
+/** A received span, and the run that was created from it. */
+export interface SpanRow {
+  readonly span: SpanRecord;
+  /** Whether the span contains the name of a project. */
+  readonly hasProject: boolean;
+  readonly run: RunRow;
+}
+
+/** The rows of spans, and of the runs that were created from them. */
+export interface SpanRows {
+  find(tenantId: string, traceId: string, id: string): SpanRow | undefined;
+  findByRun(runId: string): SpanRow | undefined;
+  /** Returns the spans that name this span as their parent. */
+  listChildren(tenantId: string, span: SpanRecord): readonly SpanRow[];
+  /** Returns the spans of a trace whose runs are direct children of a run. */
+  listChildrenOfRun(tenantId: string, traceId: string, run: RunRow): readonly SpanRow[];
+  /**
+   * Whether another span directly below `top`, the placeholder at the top of a trace, could also become the trace's top
+   * run: a root span, or, if the parents of both spans belong to other processes (kind `entry`), another entry span.
+   */
+  hasCompetitor(tenantId: string, span: SpanRecord, top: RunRow): boolean;
+  insert(tenantId: string, row: SpanRow): void;
+  findRun(id: string): RunRow | undefined;
+  insertRun(run: RunRow): void;
+  /** Changes the position of a run in its trace, or moves it to another trace. */
+  placeRun(previous: RunRow, run: RunRow): void;
+  /** Changes the id of a run in all tables. */
+  changeRunId(run: RunRow, newId: string): void;
+  /** Extends the times of a placeholder to include those of a run below it. */
+  extendTimes(
+    placeholder: RunRow,
+    times: { readonly startMicros: number; readonly endMicros: number },
+  ): void;
+  /** Deletes a placeholder if it has no runs below it any more. */
+  deleteIfEmpty(tenantId: string, key: string): void;
+}
+
+/** What the writer of spans needs besides their rows. */
+export interface SpanDependencies {
+  readonly rows: SpanRows;
+  readonly projects: Pick<RunProjects, "resolve" | "resolveDefault" | "belongsTo">;
+  readonly facets: { add(run: RunRow, facets: readonly string[]): void };
+  readonly keys: {
+    keyOf(kind: "run", tenantId: string, id: string): string;
+    assignQualifiedKey(kind: "run", tenantId: string, id: string): string;
+  };
 }
 
 /**
@@ -24,21 +69,11 @@ export interface SpanRunRecord extends RunRecord {
  */
 export class SpanWriter {
   readonly #rows: SpanRows;
-  readonly #projects: RunProjects;
-  readonly #facets: FacetWriter;
-  readonly #keys: TenantKeyWriter;
+  readonly #projects: SpanDependencies["projects"];
+  readonly #facets: SpanDependencies["facets"];
+  readonly #keys: SpanDependencies["keys"];
 
-  constructor({
-    rows,
-    projects,
-    facets,
-    keys,
-  }: {
-    readonly rows: SpanRows;
-    readonly projects: RunProjects;
-    readonly facets: FacetWriter;
-    readonly keys: TenantKeyWriter;
-  }) {
+  constructor({ rows, projects, facets, keys }: SpanDependencies) {
     this.#rows = rows;
     this.#projects = projects;
     this.#facets = facets;

@@ -1,0 +1,119 @@
+import type { RunningWriter, WriterOptions } from "@millrace/server/work";
+import type { Command } from "commander";
+import { OptionError } from "millrace/model";
+import { addHelpExamples } from "../examples.ts";
+import { waitForStopRequest } from "../transfers/stop-request.ts";
+import { UsageError } from "../usage-error.ts";
+import { defaultDataDir } from "./serve.ts";
+
+interface WorkFlags {
+  readonly store?: string;
+  readonly log?: string;
+  readonly data: string;
+  readonly port?: string;
+  readonly host: string;
+}
+
+/** Adds `millrace work`. */
+export function addWork(program: Command, env: NodeJS.ProcessEnv): void {
+  const command = program
+    .command("work")
+    .description(
+      "Store in PostgreSQL what servers have received into the ingest log; Ctrl-C stops it. Any number of these may run.",
+    )
+    .option(
+      "--store <url>",
+      "database of PostgreSQL, as of the servers; also MILLRACE_STORE_URL, which hides the password from the list of processes",
+    )
+    .option(
+      "--log <url>",
+      "address of the ingest log, as of the servers; also MILLRACE_LOG, which hides a password from the list of processes",
+    )
+    .option(
+      "--data <folder>",
+      "folder with the token.key of the servers; also MILLRACE_DATA_DIR",
+      defaultDataDir,
+    )
+    .option(
+      "--port <number>",
+      "TCP port for /health/live, /health/ready and /metrics, which need no key; 0 picks a free one; none by default; also MILLRACE_WORK_PORT",
+    )
+    .option("--host <address>", "address to listen on; also MILLRACE_WORK_HOST", "127.0.0.1")
+    .action(async (flags: WorkFlags) => {
+      await work(
+        {
+          store: requireValue("store", flags.store ?? env["MILLRACE_STORE_URL"]),
+          log: requireValue("log", flags.log ?? env["MILLRACE_LOG"]),
+          dataDir: findVariable(command, "data", env["MILLRACE_DATA_DIR"]) ?? flags.data,
+          host: findVariable(command, "host", env["MILLRACE_WORK_HOST"]) ?? flags.host,
+          ...parsePort(flags.port ?? ignoreEmpty(env["MILLRACE_WORK_PORT"])),
+        },
+        env,
+      );
+    });
+  addHelpExamples(command, [
+    "MILLRACE_STORE_URL=postgres://app:secret@db/traces millrace work --log nats://a,b,c --data ./keys",
+    "millrace work --store postgres://db/traces --log nats://a,b,c --port 1940 --host 0.0.0.0",
+  ]);
+}
+
+async function work(options: WriterOptions, env: NodeJS.ProcessEnv): Promise<void> {
+  const stopRequest = waitForStopRequest(env);
+  const writer = await start(options);
+  process.stdout.write(`millrace stores in PostgreSQL what ${writer.log} has received\n`);
+  if (writer.port !== undefined) {
+    process.stdout.write(`Its health is at http://${options.host}:${writer.port}/health/ready\n`);
+  }
+  await stopRequest;
+  await writer.close();
+}
+
+async function start(options: WriterOptions): Promise<RunningWriter> {
+  const { startWriter } = await import("@millrace/server/work");
+  try {
+    return await startWriter(options);
+  } catch (cause) {
+    if (cause instanceof OptionError) {
+      const message = cause.message.replace(
+        /^(?:store|log|port)\b/,
+        (name) => variables[name as keyof typeof variables],
+      );
+      throw new UsageError(message, { cause });
+    }
+    throw cause;
+  }
+}
+
+const variables = {
+  store: "--store (MILLRACE_STORE_URL)",
+  log: "--log (MILLRACE_LOG)",
+  port: "--port (MILLRACE_WORK_PORT)",
+} as const;
+
+function requireValue(name: "store" | "log", value: string | undefined): string {
+  if (value === undefined || value === "") {
+    const what = name === "store" ? "the database" : "the ingest log";
+    throw new UsageError(`millrace work needs ${what} of the servers: pass ${variables[name]}`);
+  }
+  return value;
+}
+
+function parsePort(text: string | undefined): { readonly port?: number } {
+  if (text !== undefined && !/^\d{1,5}$/.test(text)) {
+    throw new UsageError(
+      `${variables.port} must be a whole number from 0 to 65535, not ${JSON.stringify(text)}`,
+    );
+  }
+  return text === undefined ? {} : { port: Number(text) };
+}
+
+/** The value of a variable, if it is not empty and its flag was not given. */
+const findVariable = (
+  command: Command,
+  flag: string,
+  value: string | undefined,
+): string | undefined =>
+  command.getOptionValueSource(flag) === "default" ? ignoreEmpty(value) : undefined;
+
+const ignoreEmpty = (value: string | undefined): string | undefined =>
+  value === "" ? undefined : value;

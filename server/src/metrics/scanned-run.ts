@@ -1,0 +1,142 @@
+import { isModelCall } from "../runs/usage/run-cost.ts";
+import type { RunRow } from "../runs/run-row.ts";
+import { MetricCounts } from "./metric-body.ts";
+import type { CountedRun } from "./metric-cell.ts";
+import type { UnitCounts } from "./metric-summary.ts";
+import { dimensions } from "./metrics.ts";
+import type { Dimension } from "./metrics.ts";
+
+/** Metadata keys that name the model and the user of a run. */
+const modelKey = "ls_model_name";
+const userKey = "user_id";
+
+/** Tags of one run that are counted. */
+const maxTags = 100;
+
+/** A run with the values that it has in each dimension. A run can have several tags, and is counted for each. */
+export interface ScannedRun extends CountedRun {
+  readonly startMicros: number;
+  /** See `classesByScope`. */
+  readonly runClass: number;
+  readonly values: { readonly [Name in Dimension]: readonly string[] };
+}
+
+/** Counts for each dimension, by its index. */
+export type CountsByDimension = readonly MetricCounts[];
+
+/** Adds a run to the counts of each dimension. Only calls of models are counted by model. */
+export function countRun(counts: CountsByDimension, run: ScannedRun): void {
+  const { runClass } = run;
+  for (const [index, name] of dimensions.entries()) {
+    const values = run.values[name];
+    if (values.length > 0) {
+      for (const value of values) {
+        counts[index]?.findOrCreate({ runClass, kind: "value", value }).add(run);
+      }
+    } else {
+      counts[index]?.findOrCreate({ runClass, kind: "none", value: "" }).add(run);
+    }
+  }
+}
+
+/** The columns of a run that are counted. */
+export interface ScannedColumns extends Pick<
+  RunRow,
+  "startMicros" | "name" | "runType" | "endMicros" | "hasError" | "parentRunId"
+> {
+  readonly totalTokens: number | null;
+  readonly totalCost: number | null;
+  readonly firstTokenMicros: number | null;
+}
+
+/**
+ * Creates a run as metrics count it.
+ *
+ * @param members - the members `tags` and `extra` of its payload
+ * @param usage - the usage of its trace, if it is the root
+ */
+export function createScannedRun(
+  run: ScannedColumns,
+  members: ReadonlyMap<string, Buffer>,
+  usage: { readonly tokens: number; readonly cost: number } | undefined,
+): ScannedRun {
+  const { startMicros, endMicros, firstTokenMicros } = run;
+  const isModel = isModelCall(run.runType);
+  const metadata = readMetadata(members.get("extra"));
+  return {
+    startMicros,
+    runClass: (run.parentRunId === null ? 1 : 0) + (isModel ? 2 : 0),
+    hasError: run.hasError,
+    latencyMicros: endMicros === null ? null : endMicros - startMicros,
+    firstTokenMicros: firstTokenMicros === null ? null : firstTokenMicros - startMicros,
+    tokens: isModel ? (run.totalTokens ?? 0) : 0,
+    cost: isModel ? (run.totalCost ?? 0) : 0,
+    traceTokens: usage?.tokens ?? 0,
+    traceCost: usage?.cost ?? 0,
+    values: {
+      status: [toStatus(run.hasError, endMicros)],
+      name: [run.name],
+      model: isModel ? toTexts(metadata[modelKey]) : [],
+      tag: readTags(members.get("tags")),
+      user: toTexts(metadata[userKey]),
+    },
+  };
+}
+
+function toStatus(hasError: boolean, endMicros: number | null): "error" | "pending" | "success" {
+  if (hasError) {
+    return "error";
+  }
+  return endMicros === null ? "pending" : "success";
+}
+
+const modelMarker = Buffer.from(`"${modelKey}"`);
+const userMarker = Buffer.from(`"${userKey}"`);
+
+/** Most runs have neither key; searching for the bytes avoids parsing their `extra`. */
+function readMetadata(extra: Buffer | undefined): Readonly<Record<string, unknown>> {
+  if (extra === undefined || !(extra.includes(modelMarker) || extra.includes(userMarker))) {
+    return {};
+  }
+  return toFields(toFields(parseJson(extra))["metadata"]);
+}
+
+function readTags(json: Buffer | undefined): readonly string[] {
+  if (json === undefined || json.length <= 2) {
+    return [];
+  }
+  const tags = parseJson(json);
+  return Array.isArray(tags)
+    ? [...new Set(tags.filter((tag): tag is string => typeof tag === "string"))].slice(0, maxTags)
+    : [];
+}
+
+const toTexts = (value: unknown): readonly string[] =>
+  (typeof value === "string" && value !== "") || typeof value === "number" ? [String(value)] : [];
+
+function parseJson(json: Buffer): unknown {
+  try {
+    return JSON.parse(json.toString("utf8"));
+  } catch {
+    return undefined; // The JSON is nested too deeply. Such a run has no values in these dimensions.
+  }
+}
+
+const toFields = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Readonly<Record<string, unknown>>)
+    : {};
+
+/** Converts counts to units. The indexes are those of the dimensions. */
+export const toUnits = (
+  dimensionIndexes: readonly number[],
+  countsByStart: ReadonlyMap<number, readonly MetricCounts[]>,
+): readonly UnitCounts[] =>
+  [...countsByStart].flatMap(([startMicros, counts]) =>
+    dimensionIndexes.flatMap((dimensionIndex) => {
+      const body = counts[dimensionIndex]?.encode();
+      return body === undefined ? [] : [{ startMicros, dimensionIndex, body }];
+    }),
+  );
+
+export const createCounts = (): MetricCounts[] => dimensions.map(() => new MetricCounts());

@@ -1,0 +1,249 @@
+import { randomUUID } from "node:crypto";
+import { stampToMicros } from "millrace/model";
+import { mergeRecord, resolvePosition } from "../merge.ts";
+import { defaultProjectName } from "../run-record.ts";
+import type { RunRecord } from "../run-record.ts";
+import type { RunRow } from "../run-row.ts";
+import { createRowFacets } from "../facets.ts";
+import type { SpanDependencies } from "../spans/span-writer.ts";
+import type { StoredUsage } from "./run-columns.ts";
+
+/** A run as it was stored before a batch. */
+export interface StoredState {
+  readonly row: RunRow;
+  readonly rootMicros: number;
+  readonly usage: StoredUsage | undefined;
+  readonly facets: readonly string[];
+}
+
+/** What a batch makes of a run. */
+export interface MergedRun {
+  readonly id: string;
+  /** What was stored of the run. Its id may have been another one, which only spans change. */
+  readonly stored: StoredState | undefined;
+  readonly row: RunRow;
+  readonly rootMicros: number;
+  readonly facets: ReadonlySet<string>;
+  /** The records of the batch that are not duplicates, in their order. */
+  readonly added: readonly RunRecord[];
+}
+
+/** The projects of a tenant that the records of a batch name, as far as they exist. */
+export interface NamedProjects {
+  readonly idsByName: ReadonlyMap<string, string>;
+  readonly ids: ReadonlySet<string>;
+}
+
+export type MergeResult = "accepted" | "duplicate" | { readonly reason: string };
+
+/** What the merger needs to know of the stored runs. */
+export interface BatchContext {
+  /** The stored runs that the batch changes or refers to. */
+  readonly stored: ReadonlyMap<string, StoredState>;
+  /** The digests of the payloads that are stored for the runs of the batch, by run. */
+  readonly digests: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly projects: NamedProjects;
+  readonly nowMicros: number;
+}
+
+interface RunState {
+  readonly stored: StoredState | undefined;
+  row: RunRow | undefined;
+  readonly digests: Set<string>;
+  readonly facets: Set<string>;
+  readonly added: RunRecord[];
+  /** Whether the run was placed elsewhere, or created as a placeholder. */
+  isPlaced: boolean;
+}
+
+/**
+ * Merges the records of a batch into the runs of a tenant, in memory. The rules are those of `merge.ts`. The caller
+ * holds the locks of the runs, so that what it has read stays true until it writes the result.
+ */
+export class BatchMerger {
+  readonly #context: BatchContext;
+  readonly #states = new Map<string, RunState>();
+  /** The ids of projects that are missing, by name. */
+  readonly #newProjects = new Map<string, string>();
+  /** Ids of runs that had another id before. The id of none of them is stored any more. */
+  readonly #oldIds = new Set<string>();
+  readonly #removed: StoredState[] = [];
+
+  constructor(context: BatchContext) {
+    this.#context = context;
+  }
+
+  /** The projects that must be created, with the ids that the merged rows contain. */
+  get newProjects(): ReadonlyMap<string, string> {
+    return this.#newProjects;
+  }
+
+  /** The runs that changed. */
+  listMerged(): readonly MergedRun[] {
+    return [...this.#states].flatMap(([id, { stored, row, facets, added, isPlaced }]) =>
+      row === undefined || (added.length === 0 && !isPlaced)
+        ? []
+        : [{ id, stored, row, rootMicros: this.#toRootMicros(row, stored), facets, added }],
+    );
+  }
+
+  /** The placeholders that must be deleted, unless they have runs below them. */
+  get removed(): readonly StoredState[] {
+    return this.#removed;
+  }
+
+  findRow(id: string): RunRow | undefined {
+    return this.#findRow(id);
+  }
+
+  /** Adds a run without a payload. */
+  insertRow(row: RunRow): void {
+    const state = this.#findState(row.id);
+    state.row = row;
+    state.isPlaced = true;
+    createRowFacets(row).forEach((facet) => state.facets.add(facet));
+  }
+
+  updateRow(id: string, changes: Partial<RunRow>): void {
+    const state = this.#findState(id);
+    if (state.row !== undefined) {
+      state.row = { ...state.row, ...changes };
+      state.isPlaced = true;
+    }
+  }
+
+  /** Gives a run another id. */
+  renameRow(id: string, newId: string): void {
+    const state = this.#findState(id);
+    if (state.row !== undefined) {
+      state.row = { ...state.row, id: newId };
+      state.isPlaced = true;
+      this.#states.set(newId, state);
+      this.#states.delete(id);
+      this.#oldIds.add(id);
+    }
+  }
+
+  /** Removes a placeholder, unless one of the runs that were read is below it. */
+  removeRowIfEmpty(row: RunRow): void {
+    const hasChild = [...this.#context.stored.keys(), ...this.#states.keys()].some((id) => {
+      const child = this.#findRow(id);
+      return child?.traceId === row.traceId && child.parentRunId === row.id;
+    });
+    if (!hasChild) {
+      const { stored } = this.#findState(row.id);
+      this.#states.delete(row.id);
+      this.#oldIds.add(row.id);
+      if (stored !== undefined) {
+        this.#removed.push(stored);
+      }
+    }
+  }
+
+  /** The projects of the tenant, for {@link SpanWriter}. */
+  get projects(): SpanDependencies["projects"] {
+    return {
+      resolve: (_tenantId, columns) => this.#resolveProject({ columns }),
+      resolveDefault: (_tenantId, { projectId, projectName }) =>
+        typeof projectId === "string" || typeof projectName === "string"
+          ? ""
+          : this.#findOrAssign(defaultProjectName),
+      belongsTo: () => true,
+    };
+  }
+
+  /** Whether a run exists, in the database or in the batch. */
+  has(id: string): boolean {
+    return this.#findRow(id) !== undefined;
+  }
+
+  add(record: RunRecord): MergeResult {
+    const state = this.#findState(record.id);
+    const position = resolvePosition(record, state.row, (id) => this.#findRow(id));
+    if ("reason" in position) {
+      return position;
+    }
+    if (record.operation === "post" && state.row?.posted === true) {
+      return "duplicate";
+    }
+    const projectId = this.#resolveProject(record);
+    if (typeof projectId === "object") {
+      return projectId;
+    }
+    if (state.digests.has(record.digest)) {
+      return "duplicate";
+    }
+    state.row = mergeRecord(state.row, record, {
+      position,
+      ...(projectId === undefined ? {} : { projectId }),
+      defaultProjectId: state.row?.projectId ?? projectId ?? this.#findOrAssign(defaultProjectName),
+      nowMicros: this.#context.nowMicros,
+    });
+    state.digests.add(record.digest);
+    state.added.push(record);
+    for (const facet of [...createRowFacets(state.row), ...record.facets]) {
+      state.facets.add(facet);
+    }
+    return "accepted";
+  }
+
+  #findState(id: string): RunState {
+    const existing = this.#states.get(id);
+    if (existing !== undefined) {
+      return existing;
+    }
+    const stored = this.#findStored(id);
+    const state: RunState = {
+      stored,
+      row: stored?.row,
+      digests: new Set(this.#context.digests.get(id)),
+      facets: new Set(stored?.facets),
+      added: [],
+      isPlaced: false,
+    };
+    this.#states.set(id, state);
+    return state;
+  }
+
+  #findRow(id: string): RunRow | undefined {
+    return (this.#states.get(id) ?? this.#findStored(id))?.row;
+  }
+
+  #findStored(id: string): StoredState | undefined {
+    return this.#oldIds.has(id) ? undefined : this.#context.stored.get(id);
+  }
+
+  /** Like `RunProjects.resolve`. */
+  #resolveProject({
+    columns: { projectId, projectName },
+  }: Pick<RunRecord, "columns">): string | undefined | { readonly reason: string } {
+    if (typeof projectId === "string") {
+      const isKnown =
+        this.#context.projects.ids.has(projectId) ||
+        [...this.#newProjects.values()].includes(projectId);
+      return isKnown ? projectId : { reason: `session_id: there is no project ${projectId}` };
+    }
+    return typeof projectName === "string" ? this.#findOrAssign(projectName) : undefined;
+  }
+
+  #findOrAssign(name: string): string {
+    const id = this.#context.projects.idsByName.get(name) ?? this.#newProjects.get(name);
+    if (id !== undefined) {
+      return id;
+    }
+    const newId = randomUUID();
+    this.#newProjects.set(name, newId);
+    return newId;
+  }
+
+  /** The start of the root. While the position of a run is unknown, it is the time at which the run arrived. */
+  #toRootMicros(row: RunRow, stored: StoredState | undefined): number {
+    return readRootMicros(row.dottedOrder) ?? stored?.rootMicros ?? this.#context.nowMicros;
+  }
+}
+
+const stampLength = 22;
+
+/** The start of the root, which the first segment of a dotted order contains; `undefined` if it is not known. */
+export const readRootMicros = (dottedOrder: string): number | undefined =>
+  dottedOrder === "" ? undefined : stampToMicros(dottedOrder.slice(0, stampLength));

@@ -1,0 +1,71 @@
+import { mergePayloads } from "../payload.ts";
+import { readReportedUsage } from "../usage/run-measures.ts";
+import type { ReportedUsage } from "../usage/run-cost.ts";
+import type { MergedRun } from "./batch-merger.ts";
+import type { RunRows, StoredBody } from "./run-rows.ts";
+
+/** Determines the usage that runs report after a batch. */
+export class BatchUsage {
+  readonly #rows: RunRows;
+  readonly #bodies: Uint8Array;
+
+  constructor(rows: RunRows, bodies: Uint8Array) {
+    this.#rows = rows;
+    this.#bodies = bodies;
+  }
+
+  /**
+   * Returns the usage of each run that reports any. The record of a new run contains what is known of it. If several
+   * records belong to a run, its payloads are read, because a patch may contain the tokens and the post the model.
+   */
+  async read(
+    tenantId: string,
+    merged: readonly MergedRun[],
+  ): Promise<ReadonlyMap<string, ReportedUsage>> {
+    const usage = new Map<string, ReportedUsage>();
+    const several: MergedRun[] = [];
+    for (const run of merged) {
+      const [only] = run.added;
+      const hasMeasures =
+        run.added.length > 0 &&
+        (run.stored?.usage !== undefined ||
+          run.added.some(({ measures }) => measures !== undefined));
+      if (!hasMeasures) {
+        continue;
+      }
+      if (run.stored !== undefined || run.added.length > 1) {
+        several.push(run);
+      } else if (only?.measures !== undefined) {
+        usage.set(run.id, { measures: only.measures, billing: only.billing });
+      }
+    }
+    const storedBodies = await this.#rows.readBodies(
+      tenantId,
+      several.flatMap(({ stored }) => (stored === undefined ? [] : [stored])),
+    );
+    for (const run of several) {
+      const reported = readReportedUsage(
+        mergePayloads(this.#orderBodies(run, storedBodies.get(run.stored?.row.id ?? run.id) ?? [])),
+        { withBilling: true },
+      );
+      if (reported !== undefined) {
+        usage.set(run.id, reported);
+      }
+    }
+    return usage;
+  }
+
+  /** The payloads in ascending precedence: that of the post, then those of the patches. */
+  #orderBodies({ added }: MergedRun, stored: readonly StoredBody[]): readonly Uint8Array[] {
+    const all = [
+      ...stored,
+      ...added.map(({ operation, bodyStart, bodyEnd }) => ({
+        isPatch: operation === "patch",
+        body: this.#bodies.subarray(bodyStart, bodyEnd),
+      })),
+    ];
+    return [...all.filter(({ isPatch }) => !isPatch), ...all.filter(({ isPatch }) => isPatch)].map(
+      ({ body }) => body,
+    );
+  }
+}

@@ -1,0 +1,167 @@
+import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
+
+/** The tables that are divided by the start of the root, the column `root_us`. */
+export const partitionedTables = ["runs", "payloads", "attachments"] as const;
+
+/**
+ * Width of a partition: a week. Retention drops a partition as soon as all its runs have expired, so that at most a
+ * week of expired runs remains to be deleted one by one; and a year has 52 partitions, each of which a query for a
+ * project has to open. With days there would be seven times as many, with months a rule of 30 days would keep two.
+ */
+const weekMicros = 7 * 86_400_000_000;
+
+/**
+ * Maximum number of partitions that exist at once: ten years. Clients choose the start of their roots, so without a
+ * limit they could create any number of partitions. Runs of further weeks are stored in the default partition.
+ */
+const maxPartitions = 520;
+
+/** Time between two searches for empty partitions, and the longest that dropping one waits for a lock. */
+const dropIntervalMicros = 3_600_000_000;
+const dropLockMs = 100;
+
+/** Whether a statement failed because it could not get a lock in time (`lock_not_available`). */
+const isLockTimeout = (cause: unknown): boolean =>
+  typeof cause === "object" && cause !== null && "code" in cause && cause.code === "55P03";
+
+/** The week to which a root belongs, counted from 1970. */
+export const toWeek = (rootMicros: number): number => Math.floor(rootMicros / weekMicros);
+
+/** Creates partitions when runs need them, and ahead of time. */
+export class Partitions {
+  readonly #db: PostgresDatabase;
+  /** Weeks that have a partition, or that can have none. */
+  readonly #known = new Set<number>();
+  #droppedMicros = 0;
+
+  constructor(db: PostgresDatabase) {
+    this.#db = db;
+  }
+
+  /**
+   * Makes sure that these weeks have a partition. Must be called before the transaction writes anything else, because
+   * creating a partition waits for all transactions that use the tables, and one of them may wait for a row.
+   */
+  async ensure(weeks: Iterable<number>): Promise<void> {
+    const newWeeks = [...new Set(weeks)].filter((week) => !this.#known.has(week));
+    if (newWeeks.length === 0) {
+      return;
+    }
+    const existing = await this.#list();
+    const missing = newWeeks.filter((week) => !existing.has(week));
+    if (missing.length > 0) {
+      // Only one transaction at a time creates partitions.
+      await this.#db.query("SELECT pg_advisory_xact_lock(hashtext('millrace.partitions'))");
+      const created = await this.#list();
+      for (const week of missing.toSorted((left, right) => left - right)) {
+        if (!created.has(week) && created.size < maxPartitions && (await this.#isFree(week))) {
+          await this.#create(week);
+          created.add(week);
+        }
+      }
+    }
+    newWeeks.forEach((week) => this.#known.add(week));
+  }
+
+  /** Creates the partitions of this week and of the next, so that no batch of runs has to wait for them. */
+  ensureAhead(nowMicros: number): Promise<void> {
+    const week = toWeek(nowMicros);
+    return this.ensure([week, week + 1]);
+  }
+
+  /**
+   * Drops the partitions of past weeks that retention has emptied, from time to time. If the tables are in use, that is
+   * left for the next time: dropping a partition would block all other transactions while it waits for them.
+   */
+  async dropEmpty(nowMicros: number): Promise<void> {
+    if (nowMicros - this.#droppedMicros < dropIntervalMicros) {
+      return;
+    }
+    this.#droppedMicros = nowMicros;
+    const weeks = [...(await this.#list())].filter((week) => week < toWeek(nowMicros) - 1);
+    for (const week of weeks) {
+      if (await this.#isEmpty(week)) {
+        await this.#drop(week);
+      }
+    }
+  }
+
+  async #isEmpty(week: number): Promise<boolean> {
+    const { rows } = await this.#db.execute<{ readonly used: boolean }>(
+      `SELECT ${partitionedTables
+        .map((table) => `EXISTS (SELECT 1 FROM ${toPartitionName(table, week)})`)
+        .join(" OR ")} AS used`,
+    );
+    return rows[0]?.used === false;
+  }
+
+  /** The partition may get a run until its lock is held, so it is checked again. */
+  async #drop(week: number): Promise<void> {
+    await this.#db.execute("SAVEPOINT drop_partition");
+    try {
+      await this.#db.execute(`SET LOCAL lock_timeout = ${dropLockMs}`);
+      await this.#db.execute(`LOCK TABLE ${partitionedTables.join(", ")} IN ACCESS EXCLUSIVE MODE`);
+      if (await this.#isEmpty(week)) {
+        for (const table of partitionedTables) {
+          await this.#db.execute(`DROP TABLE ${toPartitionName(table, week)}`);
+        }
+        this.#known.delete(week);
+      }
+      await this.#db.execute("RELEASE SAVEPOINT drop_partition");
+    } catch (cause) {
+      if (!isLockTimeout(cause)) {
+        throw cause;
+      }
+      await this.#db.execute("ROLLBACK TO SAVEPOINT drop_partition");
+    }
+  }
+
+  /** Must be called after a rollback, which may have removed partitions that this transaction had created. */
+  clearCache(): void {
+    this.#known.clear();
+  }
+
+  /** The weeks that have a partition. */
+  async #list(): Promise<Set<number>> {
+    const { rows } = await this.#db.query<{ readonly name: string }>(
+      `SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+       WHERE i.inhparent = 'runs'::regclass`,
+    );
+    return new Set(
+      rows.flatMap(({ name }) => {
+        const [, era, week] = /^runs_([mw])(\d+)$/.exec(name) ?? [];
+        return week === undefined ? [] : [era === "m" ? -Number(week) : Number(week)];
+      }),
+    );
+  }
+
+  /**
+   * Whether the default partition has no run of a week. If it has one, the week can't get a partition of its own, and
+   * its further runs are stored in the default partition, too.
+   */
+  async #isFree(week: number): Promise<boolean> {
+    const { rows } = await this.#db.query<{ readonly taken: boolean }>(
+      `SELECT ${partitionedTables
+        .map(
+          (table) =>
+            `EXISTS (SELECT 1 FROM ${table}_other WHERE root_us >= $1::bigint AND root_us < $2::bigint)`,
+        )
+        .join(" OR ")} AS taken`,
+      [week * weekMicros, (week + 1) * weekMicros],
+    );
+    return rows[0]?.taken === false;
+  }
+
+  async #create(week: number): Promise<void> {
+    for (const table of partitionedTables) {
+      await this.#db.execute(
+        `CREATE TABLE ${toPartitionName(table, week)} PARTITION OF ${table}
+         FOR VALUES FROM (${week * weekMicros}) TO (${(week + 1) * weekMicros})`,
+      );
+    }
+  }
+}
+
+/** Weeks before 1970 are negative, and a name can't contain a minus. */
+const toPartitionName = (table: string, week: number): string =>
+  `${table}_${week < 0 ? "m" : "w"}${Math.abs(week)}`;

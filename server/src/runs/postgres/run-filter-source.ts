@@ -1,0 +1,128 @@
+import { threadKeys } from "millrace/model";
+import type { FilterSource } from "../../filter/compiler.ts";
+import { createJsonValueSql, postgresFilterSql } from "../../filter/postgres-filter-sql.ts";
+import { measureNames } from "../usage/measures.ts";
+import { createModelCallSql } from "../usage/run-cost.ts";
+
+/**
+ * Returns the SQL expressions for the fields of a run: columns of `runs` under an alias, and members of the run's
+ * payloads. If several payloads have a member, the latest patch wins; the payload of the post is used only if no patch
+ * has the member.
+ */
+export const selectRunSource = (runAlias: "r" | "q"): FilterSource =>
+  (sources[runAlias] ??= createSource(runAlias));
+
+const sources: { r?: FilterSource; q?: FilterSource } = {};
+
+function createSource(runAlias: string): FilterSource {
+  const metadata = createMemberSql(runAlias, "extra", { inner: "metadata", type: "object" });
+  const inputs = createMemberSql(runAlias, "inputs", { type: "object" });
+  const outputs = createMemberSql(runAlias, "outputs", { type: "object" });
+  const tags = createMemberSql(runAlias, "tags", { type: "array" });
+  const error = `(${createMemberSql(runAlias, "error")} #>> '{}')`;
+  return {
+    language: postgresFilterSql,
+    columns: {
+      id: `${runAlias}.id`,
+      trace_id: `${runAlias}.trace_id`,
+      parent_run_id: `${runAlias}.parent_run_id`,
+      session_id: `${runAlias}.project_id`,
+      reference_example_id: `${runAlias}.reference_example_id`,
+      name: `${runAlias}.name`,
+      run_type: `${runAlias}.run_type`,
+      status: `(CASE WHEN ${runAlias}.has_error = 1 THEN 'error' WHEN ${runAlias}.end_us IS NULL THEN 'pending' ELSE 'success' END)`,
+      error,
+      start_time: `${runAlias}.start_us`,
+      end_time: `${runAlias}.end_us`,
+      first_token_time: `${runAlias}.first_token_us`,
+      latency: `(${runAlias}.end_us - ${runAlias}.start_us)`,
+      execution_order: `(CASE WHEN ${runAlias}.parent_run_id IS NULL THEN 1 ELSE 2 END)`,
+      ...Object.fromEntries(
+        measureNames
+          .filter((name) => name !== "first_token_us")
+          .map((name) => [name, `${runAlias}.${name}`]),
+      ),
+    },
+    conditions: {
+      is_root: `(${runAlias}.parent_run_id IS NULL)`,
+      error: `(${runAlias}.has_error = 1)`,
+    },
+    lists: {
+      tags,
+      tag: tags,
+      thread_id: createThreadIdsSql(metadata),
+      trace_model: createTraceModelsSql(runAlias),
+    },
+    objects: { metadata, inputs, outputs },
+    feedback: {
+      from: "feedback f",
+      where: `f.run_id = ${runAlias}.id AND f.tenant_id = ${runAlias}.tenant_id`,
+      key: `((${createReadableJsonSql("f.key_json")} #>> '{}') COLLATE "C")`,
+      values: {
+        feedback_score: {
+          type: "(CASE WHEN f.score IS NULL THEN 'null' ELSE 'real' END)",
+          atom: "NULL::text",
+          number: "f.score",
+        },
+        feedback_value: createJsonColumn("f.value_json"),
+        feedback_comment: createJsonColumn("f.comment_json"),
+      },
+    },
+    searchedColumns: {
+      texts: [`${runAlias}.name`, error],
+      json: [inputs, outputs, tags, metadata],
+    },
+  };
+}
+
+/** A text of JSON that was stored by another resource may have escapes that `jsonb` can't hold. */
+const createReadableJsonSql = (column: string): string => `run_document(NULL, ${column})`;
+
+const createJsonColumn = (column: string): ReturnType<typeof createJsonValueSql> => {
+  const { type, ...content } = createJsonValueSql(createReadableJsonSql(column));
+  return { type: `coalesce(${type}, 'null')`, ...content };
+};
+
+/** SQL for a member of the run's merged payload as `jsonb`; NULL if no payload has it. */
+function createMemberSql(
+  runAlias: string,
+  member: string,
+  { inner, type }: { readonly inner?: string; readonly type?: "object" | "array" } = {},
+): string {
+  const value = inner === undefined ? "d.json -> p.member" : `d.json -> p.member -> '${inner}'`;
+  const selected =
+    type === undefined ? value : `CASE jsonb_typeof(${value}) WHEN '${type}' THEN ${value} END`;
+  return `(SELECT ${selected}
+    FROM (SELECT document, body, digest, seq, '${member}'::text AS member FROM payloads
+      WHERE tenant_id = ${runAlias}.tenant_id AND root_us = ${runAlias}.root_us AND trace_id = ${runAlias}.trace_id AND id = ${runAlias}.id
+      OFFSET 0) p
+    CROSS JOIN LATERAL (SELECT run_document(p.document, p.body) AS json OFFSET 0) d
+    WHERE jsonb_exists(d.json, p.member) ORDER BY p.digest <> '' DESC, p.seq DESC LIMIT 1)`;
+}
+
+const threadKeyList = threadKeys.map((key) => `'${key}'`).join(", ");
+
+const createThreadIdsSql = (metadata: string): string =>
+  `(SELECT jsonb_agg(m.value) FROM jsonb_each(${metadata}) m
+    WHERE jsonb_typeof(m.value) = 'string' AND m.key IN (${threadKeyList}))`;
+
+/** SQL for the list of the models that the runs of a run's trace call, as `jsonb`; NULL if they call none. */
+export function createTraceModelsSql(runAlias: string): string {
+  const metadata = createMemberSql("t", "extra", { inner: "metadata", type: "object" });
+  return `(SELECT jsonb_agg(DISTINCT m.model) FROM runs t
+    CROSS JOIN LATERAL (SELECT ${metadata} -> 'ls_model_name' AS model OFFSET 0) m
+    WHERE t.tenant_id = ${runAlias}.tenant_id AND t.trace_id = ${runAlias}.trace_id
+      AND ${createModelCallSql("t.run_type")} AND jsonb_typeof(m.model) = 'string')`;
+}
+
+/**
+ * SQL for the id of the thread that a run belongs to; NULL if it belongs to none. If the metadata has several of the
+ * keys, the first one in the order of `threadKeys` counts.
+ */
+export function createThreadIdSql(runAlias: string): string {
+  const metadata = createMemberSql(runAlias, "extra", { inner: "metadata", type: "object" });
+  const order = threadKeys.map((key, index) => `WHEN '${key}' THEN ${index}`).join(" ");
+  return `(SELECT m.value #>> '{}' FROM jsonb_each(${metadata}) m
+    WHERE jsonb_typeof(m.value) = 'string' AND m.key IN (${threadKeyList})
+    ORDER BY CASE m.key ${order} END LIMIT 1)`;
+}

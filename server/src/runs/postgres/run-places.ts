@@ -1,0 +1,16 @@
+// The place of a run is its position among all runs in the order in which transactions stored them: the number of the
+// transaction, followed by a number within it. A sequence would not do: a transaction may take the next number and commit
+// long after others that took later ones, so that whoever has read up to those would never see its runs.
+
+/** Places of one transaction. A batch has fewer operations. */
+const placesPerTransaction = 16_384;
+
+/** SQL for the place of the run with a number within this transaction. */
+export const createPlaceSql = (number: string): string =>
+  `pg_current_xact_id()::text::bigint * ${placesPerTransaction} + ${number}`;
+
+/**
+ * SQL for the last place up to which all runs are visible: that of the transactions before the oldest one that is still
+ * running.
+ */
+export const lastPlaceSql = `(pg_snapshot_xmin(pg_current_snapshot())::text::bigint * ${placesPerTransaction} - 1)`;

@@ -1,0 +1,604 @@
+import { threadKeys } from "millrace/model";
+import { encodeText } from "../../storage/postgres/text-encoding.ts";
+import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
+import { blockMicros, createPairFacet } from "../facets.ts";
+import type { AttachmentRecord, RunRecord } from "../run-record.ts";
+import { readRootMicros } from "./batch-merger.ts";
+import type { MergedRun, StoredState } from "./batch-merger.ts";
+import { createDocument } from "./payload-document.ts";
+import { createPlaceSql } from "./run-places.ts";
+import {
+  parseRow,
+  parseUsage,
+  runColumnNames,
+  runColumnTypes,
+  toColumnValues,
+} from "./run-columns.ts";
+import type { RunColumnValues, StoredUsage } from "./run-columns.ts";
+import type { StoredSpan } from "./span-memory.ts";
+
+/** Where a run is stored. */
+export interface RunKey {
+  readonly rootMicros: number;
+  readonly traceId: string;
+}
+
+/** Keys by the id of the run. */
+export type RunKeys = ReadonlyMap<string, RunKey>;
+
+/** A merged run with its usage. */
+export interface RunChange extends MergedRun {
+  readonly usage: StoredUsage | undefined;
+}
+
+/** A payload of a run. */
+export interface StoredBody {
+  readonly isPatch: boolean;
+  readonly body: Uint8Array;
+}
+
+interface BatchMemory {
+  /** The keys of the runs that were locked as new. */
+  readonly newKeys: RunKeys;
+  readonly bodies: Uint8Array;
+}
+
+/** Reads and writes the rows of the runs of a batch. All runs of a batch take one statement for each table. */
+export class RunRows {
+  readonly #db: PostgresDatabase;
+  /** The values of projects that are stored for suggestions. */
+  readonly #knownFacets = new Set<string>();
+  #knownSinceMs = 0;
+
+  constructor(db: PostgresDatabase) {
+    this.#db = db;
+  }
+
+  /**
+   * Locks traces of spans until the end of the transaction. Traces share some locks, because a transaction can't hold
+   * thousands of them.
+   */
+  async lockTraces(tenantId: string, traceIds: readonly string[]): Promise<void> {
+    if (traceIds.length > 0) {
+      await this.#db.query(
+        `SELECT pg_advisory_xact_lock(hashtext('millrace.spans'), h.lock) FROM (
+           SELECT DISTINCT abs(hashtext($1::text || t.id) % ${traceLocks}) AS lock FROM unnest($2::text[]) t (id) ORDER BY 1) h`,
+        [tenantId, traceIds],
+      );
+    }
+  }
+
+  /**
+   * Locks the runs of a batch until the end of the transaction, and returns the keys of those that are new. Another
+   * transaction with the same run waits, whether the run is stored or not.
+   */
+  async lock(
+    tenantId: string,
+    {
+      records,
+      otherIds,
+      fileOwners,
+      nowMicros,
+    }: {
+      readonly records: readonly RunRecord[];
+      /** Further runs that the batch may change or create. */
+      readonly otherIds: readonly string[];
+      readonly fileOwners: readonly string[];
+      readonly nowMicros: number;
+    },
+  ): Promise<RunKeys> {
+    const keys = new Map<string, RunKey>(
+      otherIds.map((id) => [id, { rootMicros: nowMicros, traceId: id }]),
+    );
+    for (const { id, traceId, dottedOrder } of records) {
+      if (!keys.has(id)) {
+        keys.set(id, {
+          rootMicros: readRootMicros(dottedOrder ?? "") ?? nowMicros,
+          traceId: dottedOrder?.slice(stampLength, stampLength + uuidLength) ?? traceId ?? id,
+        });
+      }
+    }
+    // All transactions insert in the order of the ids, so that none waits for another one that waits for it.
+    const ids = [...keys.keys()].toSorted();
+    const newKeys = new Map<string, RunKey>();
+    let missing: readonly string[] = ids;
+    for (let attempt = 0; missing.length > 0; attempt += 1) {
+      if (attempt === maxLockAttempts) {
+        throw new Error(`runs of a batch were deleted again and again while they were locked`);
+      }
+      const inserted = await this.#insertKeys(tenantId, missing, keys);
+      inserted.forEach((id) =>
+        newKeys.set(id, keys.get(id) ?? { rootMicros: nowMicros, traceId: id }),
+      );
+      const existing = [...missing.filter((id) => !newKeys.has(id)), ...fileOwners];
+      const locked = await this.#lockExisting(tenantId, existing);
+      // A run that was deleted between the two statements is new after all.
+      missing = missing.filter((id) => !newKeys.has(id) && !locked.has(id));
+    }
+    return newKeys;
+  }
+
+  async #insertKeys(
+    tenantId: string,
+    ids: readonly string[],
+    keys: RunKeys,
+  ): Promise<readonly string[]> {
+    const { rows } = await this.#db.query<{ readonly id: string }>(
+      `INSERT INTO run_keys (tenant_id, id, root_us, trace_id)
+       SELECT $1, i.id, i.root_us, i.trace_id FROM unnest($2::text[], $3::bigint[], $4::text[]) i (id, root_us, trace_id)
+       ORDER BY i.id ON CONFLICT DO NOTHING RETURNING id`,
+      [
+        tenantId,
+        ids,
+        ids.map((id) => keys.get(id)?.rootMicros),
+        ids.map((id) => keys.get(id)?.traceId),
+      ],
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  async #lockExisting(tenantId: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
+    if (ids.length === 0) {
+      return new Set();
+    }
+    const { rows } = await this.#db.query<{ readonly id: string }>(
+      'SELECT id FROM run_keys WHERE tenant_id = $1 AND id = ANY($2::text[]) ORDER BY id COLLATE "C" FOR UPDATE',
+      [tenantId, ids],
+    );
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  /** Locks runs that may be stored, and reads those that are. */
+  async lockStored(
+    tenantId: string,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, StoredState>> {
+    await this.#lockExisting(tenantId, ids);
+    return this.readStored(tenantId, ids);
+  }
+
+  /** Deletes the keys of runs that were locked as new, but not stored. */
+  async deleteKeys(tenantId: string, ids: readonly string[]): Promise<void> {
+    if (ids.length > 0) {
+      await this.#db.query("DELETE FROM run_keys WHERE tenant_id = $1 AND id = ANY($2::text[])", [
+        tenantId,
+        ids,
+      ]);
+    }
+  }
+
+  async readStored(
+    tenantId: string,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, StoredState>> {
+    if (ids.length === 0) {
+      return new Map();
+    }
+    const { rows } = await this.#db.query<RunColumnValues & { readonly facets: readonly string[] }>(
+      `SELECT ${runColumnNames.map((name) => `r.${name}`).join(", ")}, r.facets FROM run_keys k
+       JOIN runs r ON r.tenant_id = k.tenant_id AND r.trace_id = k.trace_id AND r.id = k.id AND r.root_us = k.root_us
+       WHERE k.tenant_id = $1 AND k.id = ANY($2::text[])`,
+      [tenantId, ids],
+    );
+    return new Map(
+      rows.map((row) => [
+        row.id,
+        {
+          row: parseRow(row),
+          rootMicros: row.root_us,
+          usage: parseUsage(row),
+          facets: row.facets,
+        },
+      ]),
+    );
+  }
+
+  /** Reads which of the payloads of a batch are stored already, by run. */
+  async readDigests(
+    tenantId: string,
+    stored: ReadonlyMap<string, StoredState>,
+    records: readonly RunRecord[],
+  ): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+    const patches = records.filter(({ operation, id }) => operation === "patch" && stored.has(id));
+    const digests = new Map<string, Set<string>>();
+    if (patches.length === 0) {
+      return digests;
+    }
+    const runs = [...new Set(patches.map(({ id }) => id))].flatMap((id) => stored.get(id) ?? []);
+    const { rows } = await this.#db.query<{ readonly id: string; readonly digest: string }>(
+      `SELECT p.id, p.digest FROM ${payloadJoin} WHERE p.digest = ANY($5::text[])`,
+      [tenantId, ...toKeyLists(runs), patches.map(({ digest }) => digest)],
+    );
+    for (const { id, digest } of rows) {
+      digests.set(id, (digests.get(id) ?? new Set()).add(digest));
+    }
+    return digests;
+  }
+
+  /** Reads the payloads of runs, in the order in which they arrived. */
+  async readBodies(
+    tenantId: string,
+    runs: readonly StoredState[],
+  ): Promise<ReadonlyMap<string, readonly StoredBody[]>> {
+    const bodies = new Map<string, StoredBody[]>();
+    if (runs.length === 0) {
+      return bodies;
+    }
+    const { rows } = await this.#db.query<{
+      readonly id: string;
+      readonly digest: string;
+      readonly body: string;
+    }>(`SELECT p.id, p.digest, p.body FROM ${payloadJoin} ORDER BY p.seq`, [
+      tenantId,
+      ...toKeyLists(runs),
+    ]);
+    for (const { id, digest, body } of rows) {
+      const list = bodies.get(id) ?? [];
+      bodies.set(id, list);
+      list.push({ isPatch: digest !== "", body: Buffer.from(body) });
+    }
+    return bodies;
+  }
+
+  async write(tenantId: string, changes: readonly RunChange[], memory: BatchMemory): Promise<void> {
+    const added = changes.filter(({ stored }) => stored === undefined);
+    const updated = changes.filter(({ stored }) => stored !== undefined);
+    // A run that gets another id leaves its own id to a new run.
+    await this.#updateRuns(tenantId, updated);
+    await this.#moveRuns(tenantId, changes, memory.newKeys);
+    await this.#insertMissingKeys(tenantId, added, memory.newKeys);
+    await this.#insertRuns(tenantId, added);
+    await this.#insertPayloads(tenantId, changes, memory.bodies);
+    await this.#insertFacets(tenantId, changes);
+    await this.#updateThreads(tenantId, changes);
+  }
+
+  async #insertRuns(tenantId: string, changes: readonly RunChange[]): Promise<void> {
+    if (changes.length > 0) {
+      await this.#db.query(insertRunsSql, [tenantId, ...toColumnLists(changes)]);
+    }
+  }
+
+  async #updateRuns(tenantId: string, changes: readonly RunChange[]): Promise<void> {
+    if (changes.length > 0) {
+      await this.#db.query(updateRunsSql, [
+        tenantId,
+        ...toColumnLists(changes),
+        changes.map(({ stored }) => stored?.rootMicros),
+        changes.map(({ stored }) => stored?.row.traceId),
+        changes.map(({ stored }) => stored?.row.id),
+      ]);
+    }
+  }
+
+  /** Inserts the keys of runs that were created without being locked: placeholders in traces of spans. */
+  async #insertMissingKeys(
+    tenantId: string,
+    added: readonly RunChange[],
+    newKeys: RunKeys,
+  ): Promise<void> {
+    const missing = added.filter(({ id }) => !newKeys.has(id));
+    if (missing.length > 0) {
+      await this.#db.query(
+        `INSERT INTO run_keys (tenant_id, id, root_us, trace_id)
+         SELECT $1, i.id, i.root_us, i.trace_id FROM unnest($2::text[], $3::bigint[], $4::text[]) i (id, root_us, trace_id)`,
+        [
+          tenantId,
+          missing.map(({ id }) => id),
+          missing.map(({ rootMicros }) => rootMicros),
+          missing.map(({ row }) => row.traceId),
+        ],
+      );
+    }
+  }
+
+  /** Reads the spans of traces. */
+  async readSpans(tenantId: string, traceIds: readonly string[]): Promise<readonly StoredSpan[]> {
+    const { rows } = await this.#db.query<{
+      readonly trace_id: string;
+      readonly id: string;
+      readonly parent_id: string | null;
+      readonly kind: StoredSpan["span"]["kind"];
+      readonly has_project: number;
+      readonly run_id: string;
+    }>(
+      `SELECT trace_id, id, parent_id, kind, has_project, run_id FROM spans
+       WHERE tenant_id = $1 AND trace_id = ANY($2::text[]) ORDER BY trace_id, id`,
+      [tenantId, traceIds],
+    );
+    return rows.map((row) => ({
+      span: { traceId: row.trace_id, id: row.id, parentId: row.parent_id, kind: row.kind },
+      hasProject: row.has_project === 1,
+      runId: row.run_id,
+    }));
+  }
+
+  async writeSpans(tenantId: string, spans: readonly StoredSpan[]): Promise<void> {
+    if (spans.length > 0) {
+      await this.#db.query(
+        `INSERT INTO spans (tenant_id, trace_id, id, parent_id, kind, has_project, run_id)
+         SELECT $1, i.* FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::text[]) i
+         ON CONFLICT (tenant_id, trace_id, id) DO UPDATE SET parent_id = excluded.parent_id, kind = excluded.kind,
+           has_project = excluded.has_project, run_id = excluded.run_id`,
+        [
+          tenantId,
+          spans.map(({ span }) => span.traceId),
+          spans.map(({ span }) => span.id),
+          spans.map(({ span }) => span.parentId),
+          spans.map(({ span }) => span.kind),
+          spans.map(({ hasProject }) => (hasProject ? 1 : 0)),
+          spans.map(({ runId }) => runId),
+        ],
+      );
+    }
+  }
+
+  /** Deletes placeholders, except those that have runs below them. */
+  async deletePlaceholders(tenantId: string, placeholders: readonly StoredState[]): Promise<void> {
+    for (const { row, rootMicros } of placeholders) {
+      const { count } = await this.#db.query(
+        `DELETE FROM runs r WHERE r.tenant_id = $1 AND r.trace_id = $2 AND r.id = $3 AND r.root_us = $4::bigint
+           AND NOT EXISTS (SELECT 1 FROM runs c
+             WHERE c.tenant_id = $1 AND c.trace_id = $2 AND c.parent_run_id = $3)`,
+        [tenantId, row.traceId, row.id, rootMicros],
+      );
+      await this.deleteKeys(tenantId, count > 0 ? [row.id] : []);
+    }
+  }
+
+  /**
+   * Moves what belongs to runs whose key has changed: until the dotted order of a run arrives, its trace and the start
+   * of its root are only assumed.
+   */
+  async #moveRuns(
+    tenantId: string,
+    changes: readonly RunChange[],
+    newKeys: RunKeys,
+  ): Promise<void> {
+    const moved = changes.flatMap(({ id, stored, row, rootMicros }) => {
+      const from = stored
+        ? {
+            rootMicros: stored.rootMicros,
+            traceId: stored.row.traceId,
+            id: stored.row.id,
+          }
+        : toKeyWithId(id, newKeys.get(id));
+      return from !== undefined &&
+        (from.rootMicros !== rootMicros || from.traceId !== row.traceId || from.id !== id)
+        ? [{ id, from, to: { rootMicros, traceId: row.traceId } }]
+        : [];
+    });
+    if (moved.length === 0) {
+      return;
+    }
+    const lists = [
+      moved.map(({ id }) => id),
+      moved.map(({ to }) => to.rootMicros),
+      moved.map(({ to }) => to.traceId),
+      moved.map(({ from }) => from.rootMicros),
+      moved.map(({ from }) => from.traceId),
+      moved.map(({ from }) => from.id),
+    ];
+    const input = `unnest($2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::text[])
+      i (id, root_us, trace_id, old_root_us, old_trace_id, old_id)`;
+    // The new id of a run may have been locked for a record of the batch that turned out to belong to another run.
+    const renamedIds = moved.flatMap(({ id, from }) => (from.id === id ? [] : [id]));
+    await this.deleteKeys(
+      tenantId,
+      renamedIds.filter((id) => newKeys.has(id)),
+    );
+    for (const table of ["run_keys", "payloads", "attachments"]) {
+      await this.#db.query(
+        `UPDATE ${table} t SET root_us = i.root_us, trace_id = i.trace_id, id = i.id FROM ${input}
+         WHERE t.tenant_id = $1 AND t.root_us = i.old_root_us AND t.trace_id = i.old_trace_id AND t.id = i.old_id`,
+        [tenantId, ...lists],
+      );
+    }
+    for (const table of ["shares", "trace_shares"]) {
+      await this.#db.query(
+        `UPDATE ${table} t SET trace_id = i.trace_id, id = i.id
+         FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) i (id, trace_id, old_trace_id, old_id)
+         WHERE t.tenant_id = $1 AND t.trace_id = i.old_trace_id AND t.id = i.old_id`,
+        [tenantId, lists[0], lists[2], lists[4], lists[5]],
+      );
+    }
+  }
+
+  /**
+   * Inserts the payloads of all records. Their texts are parts of one parameter, which is passed as it is; the elements
+   * of a list would have to be escaped.
+   */
+  async #insertPayloads(
+    tenantId: string,
+    changes: readonly RunChange[],
+    bodies: Uint8Array,
+  ): Promise<void> {
+    const payloads = changes.flatMap(({ added, rootMicros, row }) =>
+      added.map((record) => ({ record, rootMicros, row })),
+    );
+    if (payloads.length === 0) {
+      return;
+    }
+    const from = Math.min(...payloads.map(({ record }) => record.bodyStart));
+    const to = Math.max(...payloads.map(({ record }) => record.bodyEnd));
+    const documents = payloads.map(({ record: { bodyStart, bodyEnd } }) =>
+      createDocument(
+        Buffer.from(bodies.buffer, bodies.byteOffset + bodyStart, bodyEnd - bodyStart),
+      ),
+    );
+    await this.#db.query(insertPayloadsSql, [
+      tenantId,
+      payloads.map(({ rootMicros }) => rootMicros),
+      payloads.map(({ row }) => row.traceId),
+      payloads.map(({ row }) => row.id),
+      payloads.map(({ record }) => record.digest),
+      documents,
+      payloads.map(({ record }) => record.bodyStart - from + 1),
+      payloads.map(({ record }) => record.bodyEnd - record.bodyStart),
+      bodies.subarray(from, to),
+    ]);
+  }
+
+  /** Adds values of projects for suggestions. Most of them were added before. */
+  async #insertFacets(tenantId: string, changes: readonly RunChange[]): Promise<void> {
+    const nowMs = performance.now();
+    if (this.#knownFacets.size > maxKnownFacets || nowMs - this.#knownSinceMs > knownFacetsMs) {
+      this.#knownFacets.clear();
+      this.#knownSinceMs = nowMs;
+    }
+    const missing = new Map<string, { readonly projectId: string; readonly facet: string }>();
+    for (const { row, facets } of changes) {
+      for (const facet of facets) {
+        const key = `${row.projectId} ${facet}`;
+        if (!this.#knownFacets.has(key)) {
+          missing.set(key, { projectId: row.projectId, facet: encodeText(facet) });
+        }
+      }
+    }
+    if (missing.size === 0) {
+      return;
+    }
+    const values = [...missing.values()];
+    await this.#db.query(
+      `INSERT INTO run_facets (tenant_id, project_id, facet)
+       SELECT $1, i.project_id, i.facet FROM unnest($2::text[], $3::text[]) i (project_id, facet)
+       ORDER BY i.project_id COLLATE "C", i.facet COLLATE "C" ON CONFLICT DO NOTHING`,
+      [tenantId, values.map(({ projectId }) => projectId), values.map(({ facet }) => facet)],
+    );
+    for (const key of missing.keys()) {
+      this.#knownFacets.add(key);
+    }
+  }
+
+  /** Notes when the threads of the runs were last active. */
+  async #updateThreads(tenantId: string, changes: readonly RunChange[]): Promise<void> {
+    const threads = new Map<string, { projectId: string; id: string; block: number }>();
+    for (const { row, facets } of changes) {
+      for (const id of listThreadIds(facets)) {
+        const key = `${row.projectId} ${id}`;
+        const block = Math.max(
+          Math.floor(row.startMicros / blockMicros),
+          threads.get(key)?.block ?? -Infinity,
+        );
+        threads.set(key, { projectId: row.projectId, id: encodeText(id), block });
+      }
+    }
+    if (threads.size === 0) {
+      return;
+    }
+    const values = [...threads.values()];
+    await this.#db.query(
+      `INSERT INTO threads (tenant_id, project_id, id, last_block)
+       SELECT $1, i.project_id, i.id, i.block FROM unnest($2::text[], $3::text[], $4::bigint[]) i (project_id, id, block)
+       ORDER BY i.project_id COLLATE "C", i.id COLLATE "C"
+       ON CONFLICT (tenant_id, project_id, id) DO UPDATE SET last_block = excluded.last_block
+         WHERE threads.last_block < excluded.last_block`,
+      [
+        tenantId,
+        values.map(({ projectId }) => projectId),
+        values.map(({ id }) => id),
+        values.map(({ block }) => block),
+      ],
+    );
+  }
+
+  /** Stores a file of a run; returns `false` if there is no such run. An earlier file of the same name is replaced. */
+  async insertAttachment(
+    tenantId: string,
+    { runId, name, contentType, bodyStart, bodyEnd }: AttachmentRecord,
+    bodies: Uint8Array,
+  ): Promise<boolean> {
+    const { count } = await this.#db.query(
+      `INSERT INTO attachments (tenant_id, root_us, trace_id, id, name, content_type, bytes)
+       SELECT k.tenant_id, k.root_us, k.trace_id, k.id, $3::text, $4::text, $5::bytea FROM run_keys k
+         WHERE k.tenant_id = $1 AND k.id = $2
+       ON CONFLICT (tenant_id, root_us, trace_id, id, name)
+         DO UPDATE SET content_type = excluded.content_type, bytes = excluded.bytes`,
+      [
+        tenantId,
+        runId,
+        encodeText(name),
+        encodeText(contentType),
+        bodies.subarray(bodyStart, bodyEnd),
+      ],
+    );
+    return count > 0;
+  }
+
+  /** Must be called after a rollback, because values that were added may be missing. */
+  clearCache(): void {
+    this.#knownFacets.clear();
+  }
+}
+
+const toKeyWithId = (id: string, key: RunKey | undefined) => key && { id, ...key };
+
+const stampLength = 22;
+const uuidLength = 36;
+
+/** Number of locks that all traces of spans share. */
+const traceLocks = 512;
+
+/** Attempts to lock runs, one of which is deleted by another transaction in between. */
+const maxLockAttempts = 5;
+
+/** Values that are remembered as stored, and for how long: another server may have deleted the runs that have them. */
+const maxKnownFacets = 20_000;
+const knownFacetsMs = 30_000;
+
+const threadPrefixes = threadKeys.map((key) => createPairFacet(key, "") ?? "");
+
+/** The ids of threads that the facets of a run contain. */
+const listThreadIds = (facets: ReadonlySet<string>): readonly string[] =>
+  [...facets].flatMap((facet) => {
+    const prefix = threadPrefixes.find((start) => facet.startsWith(start));
+    return prefix === undefined ? [] : [facet.slice(prefix.length)];
+  });
+
+/** The payloads of runs. The parameters are the tenant and the lists of {@link toKeyLists}. */
+const payloadJoin = `unnest($2::bigint[], $3::text[], $4::text[]) i (root_us, trace_id, id)
+  JOIN payloads p ON p.tenant_id = $1 AND p.root_us = i.root_us AND p.trace_id = i.trace_id AND p.id = i.id`;
+
+const toKeyLists = (runs: readonly StoredState[]): readonly (readonly unknown[])[] => [
+  runs.map(({ rootMicros }) => rootMicros),
+  runs.map(({ row }) => row.traceId),
+  runs.map(({ row }) => row.id),
+];
+
+/** The values of each column, and the facets, each list of which is a text. */
+function toColumnLists(changes: readonly RunChange[]): readonly (readonly unknown[])[] {
+  const rows = changes.map(({ row, rootMicros, usage }) => toColumnValues(row, rootMicros, usage));
+  return [
+    ...runColumnNames.map((name) => rows.map((row) => row[name])),
+    changes.map(({ facets }) => toArrayLiteral([...facets].map(encodeText))),
+  ];
+}
+
+/** The text of a list, because PostgreSQL has no lists of lists that differ in length. */
+const toArrayLiteral = (texts: readonly string[]): string =>
+  `{${texts.map((text) => `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`).join(",")}}`;
+
+/** The first parameter is the tenant. */
+const columnParameters = [
+  ...runColumnNames.map((name, index) => `$${index + 2}::${runColumnTypes[name]}[]`),
+  `$${runColumnNames.length + 2}::text[]`,
+].join(", ");
+
+const inputColumns = runColumnNames.map((name) => `i.${name}`).join(", ");
+
+const insertRunsSql = `INSERT INTO runs (tenant_id, ${runColumnNames.join(", ")}, facets, place)
+  SELECT $1, ${inputColumns}, i.facets::text[], ${createPlaceSql("i.number")}
+  FROM unnest(${columnParameters}) WITH ORDINALITY i (${runColumnNames.join(", ")}, facets, number)`;
+
+const updateRunsSql = `UPDATE runs r SET (${runColumnNames.join(", ")}, facets, changed) =
+    ROW (${inputColumns}, i.facets::text[], pg_current_xact_id()::text::bigint)
+  FROM unnest(${columnParameters}, $${runColumnNames.length + 3}::bigint[], $${runColumnNames.length + 4}::text[],
+      $${runColumnNames.length + 5}::text[])
+    i (${runColumnNames.join(", ")}, facets, old_root_us, old_trace_id, old_id)
+  WHERE r.tenant_id = $1 AND r.root_us = i.old_root_us AND r.trace_id = i.old_trace_id AND r.id = i.old_id`;
+
+const insertPayloadsSql = `INSERT INTO payloads (tenant_id, root_us, trace_id, id, digest, document, body)
+  SELECT $1, i.root_us, i.trace_id, i.id, i.digest, i.document, convert_from(substr($9::bytea, i.start, i.length), 'UTF8')
+  FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::int[], $8::int[])
+    WITH ORDINALITY i (root_us, trace_id, id, digest, document, start, length, place)
+  ORDER BY i.place`;

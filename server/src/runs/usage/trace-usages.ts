@@ -1,0 +1,69 @@
+import type { TraceUsage } from "../trace.ts";
+import { isModelCall, roundCost } from "./run-cost.ts";
+import type { CostBasis } from "./run-cost.ts";
+
+/** The number of runs from which the usage of a trace is summed. A list shows the usage of many traces. */
+const maxUsageRuns = 1_000;
+/** The number of runs that are read for all traces of a list. Traces for which none are left are read with a few. */
+const maxUsageRunsOfList = 20_000;
+const minUsageRuns = 20;
+/** The number of models that are named of a trace. */
+const maxModels = 3;
+
+/** What a run of a trace used. */
+export interface UsageRun {
+  readonly runType: string;
+  readonly startMicros: number;
+  readonly tokens: number | null;
+  readonly cost: number | null;
+  readonly firstTokenMicros: number | null;
+  readonly costJson: string | null;
+}
+
+/** Sums the usage of the traces of a list, from a limited number of runs. */
+export class TraceUsages {
+  /** Traces without usage have no entry. */
+  readonly byTrace = new Map<string, TraceUsage>();
+  #remainingRuns = maxUsageRunsOfList;
+
+  /** The number of runs to read of the next trace. */
+  get nextLimit(): number {
+    return Math.max(minUsageRuns, Math.min(maxUsageRuns, this.#remainingRuns));
+  }
+
+  /** @param runs - runs of the trace. If there are more than `limit`, the trace is not read completely. */
+  add(traceId: string, runs: readonly UsageRun[], limit: number): void {
+    this.#remainingRuns -= runs.length;
+    const calls = runs.slice(0, limit).filter(({ runType }) => isModelCall(runType));
+    if (calls.length > 0) {
+      this.byTrace.set(traceId, { ...sumUsage(calls), isPartial: runs.length > limit });
+    }
+  }
+}
+
+function sumUsage(calls: readonly UsageRun[]): Omit<TraceUsage, "isPartial"> {
+  const models = new Set<string>();
+  let firstTokenMicros: number | null = null;
+  let [tokens, cost]: [number | null, number | null] = [null, null];
+  for (const call of calls.toSorted((left, right) => left.startMicros - right.startMicros)) {
+    tokens = call.tokens === null ? tokens : (tokens ?? 0) + call.tokens;
+    cost = call.cost === null ? cost : (cost ?? 0) + call.cost;
+    if (call.firstTokenMicros !== null) {
+      firstTokenMicros = Math.min(firstTokenMicros ?? Infinity, call.firstTokenMicros);
+    }
+    const model = call.costJson === null ? null : readModel(call.costJson);
+    if (model !== null && models.size < maxModels) {
+      models.add(model);
+    }
+  }
+  return {
+    tokens,
+    cost: cost === null ? null : roundCost(cost),
+    models: [...models],
+    firstTokenMicros,
+  };
+}
+
+/** The model from which the cost of a run was computed, or for which no price is known. */
+export const readModel = (basisJson: string): string | null =>
+  (JSON.parse(basisJson) as CostBasis).model ?? null;

@@ -1,0 +1,107 @@
+import process from "node:process";
+import { fastify } from "fastify";
+import type { FastifyInstance } from "fastify";
+import { OptionError } from "millrace/model";
+import { addDrain } from "./http/drain.ts";
+import { IngestLog } from "./ingest-log/ingest-log.ts";
+import { messageOf, RequestError, ServerError } from "./model/errors.ts";
+import { parseLogUrl } from "./model/log-target.ts";
+import { parseStoreUrl } from "./model/store-url.ts";
+import { addHealthRoutes, addMetricRoute } from "./monitoring/monitoring-routes.ts";
+import { ServerMetrics } from "./monitoring/server-metrics.ts";
+import { openPostgresStore } from "./store/postgres/postgres-store.ts";
+import type { Store } from "./store/store.ts";
+
+export interface WriterOptions {
+  /** URL of the PostgreSQL database in which runs are stored, as for a server. */
+  readonly store: string;
+  /** Address of the ingest log, as for a server. */
+  readonly log: string;
+  /** Folder with the `token.key` that all servers of the database share. @defaultValue "./.millrace" */
+  readonly dataDir?: string;
+  /**
+   * Port on which `/health/live`, `/health/ready` and `/metrics` are answered without a key; 0 picks a free one.
+   * @defaultValue none
+   */
+  readonly port?: number;
+  /** Host name or address to listen on. @defaultValue "127.0.0.1" */
+  readonly host?: string;
+}
+
+/** A running writer. */
+export interface RunningWriter {
+  /** The address of the log, without credentials. */
+  readonly log: string;
+  /** The port on which it answers; `undefined` without the option `port`. */
+  readonly port: number | undefined;
+  /** Completes the commits that were begun, and gives all other messages back to the log. May be called twice. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a writer in this process: it stores in PostgreSQL what servers have received into the ingest log. Any number of
+ * writers may run, in any number of processes.
+ *
+ * @throws OptionError an option is malformed.
+ * @throws ServerError the database or the log can't be used, or the port is in use.
+ */
+export async function startWriter(options: WriterOptions): Promise<RunningWriter> {
+  const { dataDir = "./.millrace", port, host = "127.0.0.1" } = options;
+  parseStoreUrl(options.store);
+  const target = parseLogUrl(options.log);
+  assertPort(port);
+  // Rules, alerts and webhooks are the work of a server: a writer that led would leave them undone.
+  const store = await openPostgresStore(options.store, { dataDir, canLead: false });
+  let log: IngestLog | undefined;
+  let app: FastifyInstance | undefined;
+  const close = async (): Promise<void> => {
+    await app?.close();
+    await log?.close();
+    await store.close();
+  };
+  try {
+    log = await IngestLog.openWriter(target, store);
+    app = port === undefined ? undefined : await listen({ store, log }, { port, host });
+  } catch (cause) {
+    await close();
+    throw cause;
+  }
+  const address = app?.server.address();
+  let closed: Promise<void> | undefined;
+  return {
+    log: log.address,
+    port: typeof address === "object" && address !== null ? address.port : undefined,
+    close: () => (closed ??= close()),
+  };
+}
+
+function assertPort(port: number | undefined): void {
+  if (port !== undefined && (!Number.isInteger(port) || port < 0 || port > 65_535)) {
+    throw new OptionError(`port must be a whole number from 0 to 65535, not ${String(port)}`);
+  }
+}
+
+/** Answers the programs that watch the writer. */
+async function listen(
+  { store, log }: { readonly store: Store; readonly log: IngestLog },
+  { port, host }: { readonly port: number; readonly host: string },
+): Promise<FastifyInstance> {
+  const app = fastify({ forceCloseConnections: true });
+  app.setErrorHandler((cause: Error, _request, reply) =>
+    reply
+      .code(cause instanceof RequestError ? cause.status : 500)
+      .send({ detail: cause instanceof RequestError ? cause.message : "internal error" }),
+  );
+  addDrain(app);
+  addHealthRoutes(app, store, log);
+  addMetricRoute(app, new ServerMetrics(store, log));
+  try {
+    await app.listen({ port, host });
+  } catch (cause) {
+    await app.close().catch((failure: unknown) => process.emitWarning(messageOf(failure)));
+    throw new ServerError("LISTEN", `Failed to listen on ${host}:${port}: ${messageOf(cause)}`, {
+      cause,
+    });
+  }
+  return app;
+}

@@ -1,0 +1,9 @@
+/** The state of the connections that are used for one purpose. */
+export interface PoolState {
+  /** The most connections that may be open. */
+  readonly size: number;
+  readonly open: number;
+  readonly busy: number;
+  /** Calls that wait for a connection. */
+  readonly waiting: number;
+}

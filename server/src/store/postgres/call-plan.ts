@@ -1,0 +1,152 @@
+import type { TransactionLock } from "../../storage/postgres/transaction.ts";
+import { allTenants } from "../../storage/postgres/tenant-policies.ts";
+import type { ResourceCall } from "../../storage/thread-reply.ts";
+import type { Readers, Writers } from "../repositories.ts";
+
+// On SQLite one thread performs all writes, so a write that reads first and then writes needs no lock. On PostgreSQL
+// several servers write at the same time. To keep the same guarantee, the writes of one tenant take a lock of that tenant,
+// and writes that concern all tenants take a lock that excludes those of every tenant to the same resources.
+
+/** For which rows a call runs. */
+export type CallTenant =
+  | { readonly kind: "tenant"; readonly tenantId: string }
+  | { readonly kind: "all" }
+  /** The tenant to which the token of a share belongs. */
+  | { readonly kind: "token"; readonly token: string }
+  /** The tenant of a dataset that is to be erased. */
+  | { readonly kind: "retiredDataset" };
+
+export interface WritePlan {
+  readonly tenant: CallTenant;
+  readonly locks: readonly TransactionLock[];
+}
+
+/** Names of methods, by resource. */
+export type MethodTable<Resources> = {
+  readonly [Resource in keyof Resources]?: readonly (keyof Resources[Resource])[];
+};
+
+/** Queries of the server itself, and those that find out the tenant of a request. */
+const readsOfAll: MethodTable<Readers> = {
+  alerts: ["listActive"],
+  jobs: ["hasActive"],
+  rules: ["listActive", "scanRoots", "listDue", "listWaitingJudges"],
+  storage: ["countRuns"],
+  tenants: ["find", "findByHandle", "findByKey", "hasKeys", "list", "listKeys"],
+  webhooks: ["listDue"],
+};
+
+/** Queries of visitors of a share, whose first argument is its token. */
+const readsByToken: MethodTable<Readers> = {
+  datasets: ["findShared"],
+  feedback: ["findToken"],
+  runs: ["findShared"],
+  shares: ["find"],
+};
+
+const writesOfAll: MethodTable<Writers> = {
+  alerts: ["record"],
+  audit: ["removeExpired"],
+  jobs: ["claim", "renew", "releaseAll", "removeEnded"],
+  retention: ["sweep"],
+  rules: ["advance", "record", "prune"],
+  tenants: ["create", "setHandle", "createKey", "revokeKey"],
+  webhooks: ["record"],
+};
+
+/** Resources whose writes for all tenants exclude those of each tenant. */
+const resourcesOfAll: Readonly<Partial<Record<keyof Writers, string>>> = {
+  alerts: "automation",
+  jobs: "jobs",
+  retention: "retention",
+  rules: "automation",
+  tenants: "tenants",
+  webhooks: "automation",
+};
+
+/** Resources whose writes exclude each other within a tenant, besides those of all others. */
+const datasetResources: ReadonlySet<string> = new Set<keyof Writers>([
+  "datasets",
+  "examples",
+  "largeExamples",
+  "uploads",
+]);
+
+/** Determines for which tenant a query runs. */
+export function planRead({ resource, method, args }: ResourceCall<Readers>): CallTenant {
+  if (hasMethod(readsOfAll, resource, method)) {
+    return { kind: "all" };
+  }
+  if (resource === "audit") {
+    // The query says whose entries are listed: those of one tenant or, for the operator of the server, of all of them.
+    const listed = readMember(args[1], "tenantId");
+    return listed === undefined
+      ? { kind: "all" }
+      : { kind: "tenant", tenantId: readText(resource, method, listed) };
+  }
+  if (hasMethod(readsByToken, resource, method)) {
+    return { kind: "token", token: readText(resource, method, args[0]) };
+  }
+  return { kind: "tenant", tenantId: readText(resource, method, args[0]) };
+}
+
+/** Determines for which tenant a write runs, and which locks it takes. */
+export function planWrite({ resource, method, args }: ResourceCall<Writers>): WritePlan {
+  const sharedResource = resourcesOfAll[resource];
+  if (hasMethod(writesOfAll, resource, method)) {
+    return {
+      tenant: { kind: "all" },
+      locks: [{ name: `all/${sharedResource ?? resource}`, isShared: false }],
+    };
+  }
+  if (resource === "datasets" && method === "sweep") {
+    return { tenant: { kind: "retiredDataset" }, locks: [] };
+  }
+  if (resource === "prompts" && method === "count") {
+    // It only adds 1 to counts.
+    return { tenant: { kind: "all" }, locks: [] };
+  }
+  const tenantId = readText(resource, method, findTenant(resource, method, args));
+  if (resource === "audit") {
+    // It only adds an entry.
+    return { tenant: { kind: "tenant", tenantId }, locks: [] };
+  }
+  return {
+    // Likes and counts of public prompts change rows of other tenants. The repository checks who may change a prompt.
+    tenant: resource === "prompts" ? { kind: "all" } : { kind: "tenant", tenantId },
+    locks: [
+      ...(sharedResource === undefined ? [] : [{ name: `all/${sharedResource}`, isShared: true }]),
+      createTenantLock(tenantId, datasetResources.has(resource) ? "datasets" : "rest"),
+    ],
+  };
+}
+
+const createTenantLock = (tenantId: string, group: "datasets" | "rest"): TransactionLock => ({
+  name: `${tenantId}/${group}`,
+  isShared: false,
+});
+
+/** The tenant in the arguments of a write: the first of them, or a member of it. */
+function findTenant(resource: string, method: string, [first]: readonly unknown[]): unknown {
+  const isMember =
+    (resource === "jobs" && method === "record") ||
+    (resource === "rules" && method === "advancePast");
+  return isMember ? readMember(first, "tenantId") : first;
+}
+
+const readMember = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null ? (Reflect.get(value, name) as unknown) : undefined;
+
+const hasMethod = <Resources>(
+  table: MethodTable<Resources>,
+  resource: keyof Resources,
+  method: PropertyKey,
+): boolean => (table[resource] as readonly PropertyKey[] | undefined)?.includes(method) ?? false;
+
+/** @throws Error the call names no tenant: it would otherwise run for no tenant, or for all of them. */
+function readText(resource: string, method: string, value: unknown): string {
+  if (typeof value !== "string" || value === allTenants) {
+    throw new Error(`${resource}.${method} needs the id of a tenant, or the token of a share`);
+  }
+  return value;
+}

@@ -1,0 +1,9 @@
+import { publicPromptPolicies, tenantPolicies } from "../../storage/postgres/tenant-policies.ts";
+import { postgresRuns } from "./postgres-runs.ts";
+import { resourceTables } from "./resource-tables.ts";
+
+/** For each format of a PostgreSQL database, the SQL that leads to it. Entries are only appended. */
+export const postgresFormats: readonly string[] = [
+  `${resourceTables} ${tenantPolicies} ${publicPromptPolicies}`,
+  ...postgresRuns.tables,
+];

@@ -1,0 +1,296 @@
+import { writeChecked } from "../../datasets/examples/schemas/schema-guard.ts";
+import { RequestScope } from "../../http/request-scope.ts";
+import type { ReadScope, ScopedRequest } from "../../http/request-scope.ts";
+import { messageOf, ServerError } from "../../model/errors.ts";
+import { memoryDataDir, serverLimits } from "../../model/options.ts";
+import type { Activity } from "../../runs/activity.ts";
+import type { IngestResult, PackedBatch, RunBatch } from "../../runs/run-record.ts";
+import type { PoolState } from "../../storage/pool-state.ts";
+import { migrate, migrationLock } from "../../storage/postgres/migrations.ts";
+import type { PostgresConnection } from "../../storage/postgres/postgres-connection.ts";
+import { toRequestError } from "../../storage/postgres/postgres-errors.ts";
+import { retryTransaction } from "../../storage/postgres/retry-transaction.ts";
+import { prepareRole } from "../../storage/postgres/server-role.ts";
+import { SessionPool } from "../../storage/postgres/session-pool.ts";
+import { describeTarget, parseStoreUrl } from "../../model/store-url.ts";
+import type { Promised } from "../../storage/promised.ts";
+import type { ResourceCall } from "../../storage/thread-reply.ts";
+import { WorkThreads } from "../../storage/work-threads.ts";
+import { ReadPool } from "../read-pool.ts";
+import { isImmediate } from "../reader-protocol.ts";
+import { ReaderThread } from "../reader-thread.ts";
+import type { ReaderSource } from "../reader-thread.ts";
+import type { Readers, Writers } from "../repositories.ts";
+import { createResourceProxy } from "../resource-proxy.ts";
+import { ScopedStore } from "../scoped-store.ts";
+import type { Store } from "../store.ts";
+import { originOfClient, originOfRequest, writeFrom } from "../writer-origin.ts";
+import type { WriteContext, WriterOrigin } from "../writer-origin.ts";
+import { connect } from "./connect.ts";
+import type { ConnectionSettings, PostgresThreadData } from "./connect.ts";
+import { findOrCreateDefaultTenant } from "./default-tenant.ts";
+import { postgresFormats } from "./formats.ts";
+import { postgresLimits, toPoolLimits, toPoolState } from "./postgres-limits.ts";
+import { postgresRuns } from "./postgres-runs.ts";
+import { ReadSession } from "./postgres-sessions.ts";
+import type { SessionFactory } from "./postgres-sessions.ts";
+import { PostgresWriterThread } from "./postgres-writer-thread.ts";
+import { readTokenKeys } from "./token-key-check.ts";
+
+export interface PostgresStoreOptions {
+  /** Folder with the key of share links. */
+  readonly dataDir: string;
+  /** Maximum duration of one query, in milliseconds. */
+  readonly queryTimeoutMs?: number;
+  /** Whether this process may become the one that applies rules and sends webhooks. @defaultValue true */
+  readonly canLead?: boolean;
+}
+
+/**
+ * Opens the store in a PostgreSQL database. Creates its tables if the database is empty.
+ *
+ * @param url - see {@link parseStoreUrl}
+ * @throws OptionError the URL is malformed.
+ * @throws ServerError the database can't be reached, refuses the login, or has a newer format.
+ */
+export async function openPostgresStore(
+  url: string,
+  { dataDir, queryTimeoutMs = serverLimits.queryMs, canLead = true }: PostgresStoreOptions,
+): Promise<Store> {
+  const target = parseStoreUrl(url);
+  if (dataDir === memoryDataDir) {
+    throw new ServerError(
+      "STORE",
+      "with PostgreSQL as the store, the data folder must be a folder: it holds the key of share links, which all servers need",
+    );
+  }
+  const statementMs = postgresLimits.writeStatementMs;
+  const first = await connectFirst({ target, statementMs, roleSql: "" });
+  try {
+    const roleSql = await prepareRoleAlone(first);
+    if (roleSql !== "") {
+      await first.exec(roleSql);
+    }
+    await migrate(first, postgresFormats);
+    const defaultTenantId = await findOrCreateDefaultTenant(first);
+    const tokenKeys = await readTokenKeys(first, dataDir);
+    const reading = { target, statementMs: queryTimeoutMs, roleSql };
+    const store = new PostgresStore({
+      reader: { connection: reading, dataDir },
+      reads: { runs: postgresRuns, tokenCipher: tokenKeys, connect: () => connect(reading) },
+      queryTimeoutMs,
+      defaultTenantId,
+      linkSecret: tokenKeys.deriveSecret("links"),
+    });
+    await store.start({ connection: { target, statementMs, roleSql }, dataDir, canLead });
+    return store;
+  } finally {
+    await first.close();
+  }
+}
+
+/** Waits for a database that is starting, or is failing over. */
+async function connectFirst(settings: ConnectionSettings): Promise<PostgresConnection> {
+  try {
+    return await retryTransaction(
+      () => connect(settings),
+      { isRepeatable: true },
+      { conflicts: 0, failoverMs: postgresLimits.startMs, firstDelayMs: 100 },
+    );
+  } catch (cause) {
+    if (cause instanceof ServerError) {
+      throw cause;
+    }
+    throw new ServerError(
+      "STORE",
+      `Failed to open the store at ${describeTarget(settings.target)}: ${messageOf(cause)}. Check that PostgreSQL is running there, and that one of the hosts accepts writes`,
+      { cause },
+    );
+  }
+}
+
+/** Servers that start at the same time would disturb each other when they create the role. */
+async function prepareRoleAlone(connection: PostgresConnection): Promise<string> {
+  await connection.exec(`SELECT pg_advisory_lock(${migrationLock})`);
+  try {
+    return await prepareRole(connection);
+  } finally {
+    await connection.exec(`SELECT pg_advisory_unlock(${migrationLock})`);
+  }
+}
+
+interface StoreParts {
+  /** For the threads that run queries. */
+  readonly reader: PostgresThreadData;
+  /** For the queries that authorize requests, which run in this thread. */
+  readonly reads: SessionFactory;
+  readonly queryTimeoutMs: number;
+  readonly defaultTenantId: string;
+  readonly linkSecret: Uint8Array;
+}
+
+/**
+ * The store in a PostgreSQL database, which several servers may use at the same time. Queries run on reader threads and
+ * writes on a writer thread, as with SQLite; only the small queries that authorize requests run in this thread.
+ */
+class PostgresStore implements Store {
+  readonly read: Promised<Readers>;
+  readonly write: Promised<Writers>;
+  readonly defaultTenantId: string;
+  readonly linkSecret: Uint8Array;
+  /** PostgreSQL itself refuses writes when its disk is full. */
+  readonly readOnlyReason = undefined;
+  readonly #reads: ReadPool;
+  readonly #immediate: SessionPool<ReadSession>;
+  readonly #activityListeners: ((activity: readonly Activity[]) => void)[] = [];
+  readonly #wakeListeners: (() => void)[] = [];
+  /** Threads for schema checks; they start on first use. */
+  readonly #work = new WorkThreads();
+  readonly #closing = new AbortController();
+  #writer: PostgresWriterThread | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor({ reader, reads, queryTimeoutMs, defaultTenantId, linkSecret }: StoreParts) {
+    this.defaultTenantId = defaultTenantId;
+    this.linkSecret = linkSecret;
+    this.#reads = new ReadPool(() => new ReaderThread(createReaderSource(reader)), queryTimeoutMs);
+    this.#immediate = new SessionPool(
+      () => ReadSession.open(reads),
+      toPoolLimits(postgresLimits.immediateConnections),
+    );
+    this.read = this.#createReaders();
+    this.write = this.#createWriters({});
+  }
+
+  /** Starts the writer thread. */
+  async start(data: PostgresThreadData): Promise<void> {
+    this.#writer = await PostgresWriterThread.start(data, {
+      onActivity: (activity) => {
+        for (const listener of this.#activityListeners) {
+          listener(activity);
+        }
+      },
+      onWake: () => {
+        for (const listener of this.#wakeListeners) {
+          listener();
+        }
+      },
+    });
+  }
+
+  get pools(): Readonly<Record<string, PoolState>> {
+    const { immediateConnections } = postgresLimits;
+    return {
+      authorization: toPoolState(this.#immediate.counts, immediateConnections),
+      ...this.#writer?.pools,
+    };
+  }
+
+  forRequest(request: ScopedRequest): Store {
+    return new ScopedStore(this, {
+      read: this.#createReaders(new RequestScope(request)),
+      write: this.#createWriters(originOfRequest(request)),
+    });
+  }
+
+  forClient(client: string): Store {
+    return new ScopedStore(this, {
+      read: this.read,
+      write: this.#createWriters(originOfClient(client)),
+    });
+  }
+
+  ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult> {
+    return this.#started.ingest(tenantId, batch);
+  }
+
+  onActivity(listener: (activity: readonly Activity[]) => void): void {
+    this.#activityListeners.push(listener);
+  }
+
+  onWake(listener: () => void): void {
+    this.#wakeListeners.push(listener);
+  }
+
+  endReads(): void {
+    this.#reads.cancelAll();
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  get #started(): PostgresWriterThread {
+    if (this.#writer === undefined) {
+      throw new Error("the writer thread was not started");
+    }
+    return this.#writer;
+  }
+
+  #createReaders(scope?: ReadScope): Promised<Readers> {
+    return createResourceProxy<Readers>(async (call) => {
+      const idle = this.#started.isLeader ? undefined : findIdleResult(call);
+      if (idle !== undefined) {
+        return idle.value;
+      }
+      return isImmediate(call) ? this.#readImmediately(call) : this.#reads.read(call, scope);
+    });
+  }
+
+  async #readImmediately(call: ResourceCall<Readers>): Promise<unknown> {
+    try {
+      return await retryTransaction(
+        () => this.#immediate.use((session) => session.read(call, serverLimits.queryMs)),
+        { isRepeatable: true, signal: this.#closing.signal },
+      );
+    } catch (cause) {
+      throw toRequestError(cause);
+    }
+  }
+
+  #createWriters(origin: WriterOrigin): Promised<Writers> {
+    return createResourceProxy<Writers>((call) =>
+      writeFrom(origin, call.resource, (context) => this.#write(call, context)),
+    );
+  }
+
+  async #write(call: ResourceCall<Writers>, context: WriteContext): Promise<unknown> {
+    if (call.resource === "jobs" && call.method === "releaseAll") {
+      // The jobs of a server that has ended are released when their leases run out. All other leases belong to servers
+      // that are running.
+      return undefined;
+    }
+    return writeChecked(this.#work, String(call.args[0]), (checkResults) =>
+      this.#started.write({ ...call, checkResults, ...context }),
+    );
+  }
+
+  async #close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.all([this.#reads.close(), this.#work.close(), this.#immediate.close()]);
+    await this.#writer?.close();
+  }
+}
+
+const createReaderSource = (data: PostgresThreadData): ReaderSource => ({
+  file: "postgres-reader.worker.js",
+  createData: () => data,
+  getsCancelMessage: true,
+});
+
+/**
+ * The result of a query for the work that only the leader does: for all other servers there is nothing to do. Returns
+ * `undefined` for all other queries.
+ */
+function findIdleResult({
+  resource,
+  method,
+}: ResourceCall<Readers>): { readonly value: unknown } | undefined {
+  if ((resource === "rules" || resource === "alerts") && method === "listActive") {
+    return { value: [] };
+  }
+  return (resource === "rules" || resource === "webhooks") && method === "listDue"
+    ? { value: { due: [], nextMicros: null } }
+    : undefined;
+}

@@ -1,0 +1,186 @@
+import { Worker } from "node:worker_threads";
+import { RequestError, ServerError } from "../../model/errors.ts";
+import { serverLimits } from "../../model/options.ts";
+import type { Activity } from "../../runs/activity.ts";
+import { batchMemory } from "../../runs/batch-memory.ts";
+import type { IngestResult, PackedBatch, RunBatch } from "../../runs/run-record.ts";
+import { toDistFileUrl } from "../../storage/dist-files.ts";
+import type { PoolState } from "../../storage/pool-state.ts";
+import { toError } from "../../storage/thread-reply.ts";
+import type { ThreadReply } from "../../storage/thread-reply.ts";
+import {
+  endThread,
+  threadOptions,
+  waitForExit,
+  waitForFirstMessage,
+} from "../../storage/threads.ts";
+import type { PostgresThreadData } from "./connect.ts";
+import type { PostgresWrite, WriterListeners } from "./postgres-writer.ts";
+
+/** A request to the writer thread. */
+export type PostgresWriterRequest =
+  | {
+      readonly kind: "ingest";
+      readonly tenantId: string;
+      readonly batch: RunBatch | PackedBatch;
+    }
+  | (PostgresWrite & { readonly kind: "write" });
+
+/** A request with the number that its result refers to. */
+export interface PostgresWriterCall {
+  readonly sequence: number;
+  readonly request: PostgresWriterRequest;
+}
+
+/** Messages from the writer thread. */
+export type PostgresWriterMessage =
+  | { readonly kind: "ready" }
+  | { readonly kind: "failedToStart"; readonly reason: string }
+  | { readonly kind: "activity"; readonly activity: readonly Activity[] }
+  | { readonly kind: "wake" }
+  | {
+      readonly kind: "state";
+      readonly isLeader: boolean;
+      readonly pools: Readonly<Record<string, PoolState>>;
+    }
+  | {
+      readonly kind: "done";
+      readonly reply: ThreadReply;
+      /** The buffers that contained the payloads of the request; the main thread can use them again. */
+      readonly buffers: readonly ArrayBuffer[];
+    };
+
+interface PendingCall {
+  readonly bytes: number;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (cause: Error) => void;
+}
+
+/** The main thread's handle of the writer thread. Counts the bytes of batches that are not committed yet. */
+export class PostgresWriterThread {
+  readonly #worker: Worker;
+  readonly #listeners: WriterListeners;
+  readonly #pending = new Map<number, PendingCall>();
+  #isLeader = false;
+  #pools: Readonly<Record<string, PoolState>> = {};
+  #sequence = 0;
+  #pendingBytes = 0;
+  #isOpen = true;
+
+  private constructor(worker: Worker, listeners: WriterListeners) {
+    this.#worker = worker;
+    this.#listeners = listeners;
+    worker.on("message", (message: PostgresWriterMessage) => this.#onMessage(message));
+    // The `exit` event follows and rejects all pending calls.
+    worker.on("error", () => undefined);
+    worker.once("exit", () => this.#onExit());
+  }
+
+  /** @throws ServerError the thread did not start. */
+  static async start(
+    data: PostgresThreadData,
+    listeners: WriterListeners,
+  ): Promise<PostgresWriterThread> {
+    const worker = new Worker(toDistFileUrl("postgres-writer.worker.js"), {
+      ...threadOptions,
+      name: "millrace-writer",
+      workerData: data,
+    });
+    const thread = new PostgresWriterThread(worker, listeners);
+    const message = (await waitForFirstMessage(worker, "close")) as PostgresWriterMessage;
+    if (message.kind === "failedToStart") {
+      await waitForExit(worker);
+      throw new ServerError("STORE", `Failed to start the writer thread: ${message.reason}`);
+    }
+    return thread;
+  }
+
+  /** Whether this server does the work that only one server does. */
+  get isLeader(): boolean {
+    return this.#isLeader;
+  }
+
+  get pools(): Readonly<Record<string, PoolState>> {
+    return this.#pools;
+  }
+
+  /** Stores a batch; resolves when it is committed. The batch's payload buffer is transferred to the thread. */
+  async ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult> {
+    const result = await this.#call({ kind: "ingest", tenantId, batch }, batch.bodies);
+    return result as IngestResult;
+  }
+
+  /** Calls a method of a resource; resolves when the change is committed. */
+  write(write: PostgresWrite): Promise<unknown> {
+    return this.#call({ ...write, kind: "write" });
+  }
+
+  /** Completes pending writes, then ends the thread. */
+  async close(): Promise<void> {
+    this.#isOpen = false;
+    await endThread(this.#worker, "close");
+  }
+
+  async #call(request: PostgresWriterRequest, bodies?: Uint8Array<ArrayBuffer>): Promise<unknown> {
+    const bytes = bodies?.byteLength ?? 0;
+    if (!this.#isOpen) {
+      throw new RequestError(503, "the server is closing");
+    }
+    if (bytes > 0 && this.#pendingBytes + bytes > serverLimits.pendingBytes) {
+      throw new RequestError(
+        429,
+        "data arrives faster than the database can write it; retry later",
+        1,
+      );
+    }
+    const sequence = (this.#sequence += 1);
+    this.#pendingBytes += bytes;
+    return new Promise<unknown>((resolve, reject) => {
+      this.#pending.set(sequence, { bytes, resolve, reject });
+      const call: PostgresWriterCall = { sequence, request };
+      this.#worker.postMessage(call, bodies === undefined ? [] : [bodies.buffer]);
+    });
+  }
+
+  #onMessage(message: PostgresWriterMessage): void {
+    switch (message.kind) {
+      case "activity":
+        this.#listeners.onActivity(message.activity);
+        break;
+      case "wake":
+        this.#listeners.onWake();
+        break;
+      case "state":
+        this.#isLeader = message.isLeader;
+        this.#pools = message.pools;
+        break;
+      case "done":
+        message.buffers.forEach((buffer) => batchMemory.release(buffer));
+        this.#settle(message.reply);
+        break;
+      case "ready":
+      case "failedToStart":
+        break;
+    }
+  }
+
+  #settle(reply: ThreadReply): void {
+    const pending = this.#pending.get(reply.sequence);
+    this.#pending.delete(reply.sequence);
+    this.#pendingBytes -= pending?.bytes ?? 0;
+    if (reply.kind === "result") {
+      pending?.resolve(reply.value);
+    } else {
+      pending?.reject(toError(reply));
+    }
+  }
+
+  #onExit(): void {
+    this.#isOpen = false;
+    this.#isLeader = false;
+    for (const { reject } of this.#pending.values()) {
+      reject(new RequestError(503, "the writer thread ended unexpectedly; restart the server"));
+    }
+    this.#pending.clear();
+  }
+}

@@ -1,0 +1,91 @@
+import type { FilteredFeedback } from "../../feedback/feedback.ts";
+import type { StoredRunCosts } from "../../prices/price.ts";
+import type { ProjectRuns } from "../../projects/project.ts";
+import type { RuleRoots } from "../../rules/rule.ts";
+import type { StoredBatch } from "../../runs/postgres/run-ingest.ts";
+import type { ExpiredRuns } from "../../runs/retention/retention.ts";
+import type { PackedBatch, RunBatch } from "../../runs/run-record.ts";
+import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
+import type { Promised } from "../../storage/promised.ts";
+import type { TokenCipher } from "../../storage/share-token.ts";
+import type { Readers, Writers } from "../repositories.ts";
+
+// What the PostgreSQL store needs of runs. The resources that are written once for every engine are in
+// `postgres-repositories.ts`; this is the rest.
+
+/** The readers whose SQL is written for PostgreSQL. */
+export type RunReaders = Promised<
+  Pick<
+    Readers,
+    "experiments" | "metrics" | "runLists" | "runPages" | "runs" | "storage" | "threads" | "traces"
+  >
+>;
+
+/** The parts of other readers that read runs. */
+export interface RunReadParts {
+  readonly filteredFeedback: FilteredFeedback;
+  readonly roots: RuleRoots;
+}
+
+/** The parts of other writers that read or write runs. */
+export interface RunWriteParts {
+  readonly roots: RuleRoots;
+  readonly expiredRuns: ExpiredRuns;
+  readonly projectRuns: ProjectRuns;
+  readonly costs: StoredRunCosts;
+}
+
+export interface RunReadDependencies {
+  /** The readers that the pages of runs need besides those of runs. */
+  readonly feedback: Readers["feedback"];
+  readonly tokenCipher: TokenCipher;
+  /** Throws if the query has exceeded its time limit. PostgreSQL itself limits each statement. */
+  readonly checkLimit: () => void;
+}
+
+export interface RunWriteDependencies {
+  readonly tokenCipher: TokenCipher;
+}
+
+/**
+ * Runs on PostgreSQL. Each function gets the database of one connection and is called once per connection, when it is
+ * opened; the returned objects are then used by one transaction after another, never by two at once.
+ *
+ * Every call runs in a transaction for which `millrace.tenant` is the tenant of the call, and `*` for calls that
+ * concern all tenants. Row-level security hides the rows of other tenants, and a column
+ * `tenant_id TEXT COLLATE "C" NOT NULL DEFAULT current_setting('millrace.tenant')` is filled in by it, but every
+ * query has its condition on the tenant all the same.
+ *
+ * - Ids are not replaced by keys, as they are on SQLite: each key of a table begins with the tenant.
+ * - The queries of shares, feedback and queues join a table or view `runs` with the columns `tenant_id`, `trace_id`, `id`,
+ *   `project_id`, `parent_run_id`, `name`, `run_type`, `start_us`, `end_us` and `has_error` (0 or 1) by its `id`.
+ * - A call with the token of a share is run for the tenant to which the token belongs.
+ * - Reads run in read-only transactions of level READ COMMITTED, whose statements have a time limit.
+ * - Writes of one tenant run one after the other (an advisory lock), as they do on the writer thread of SQLite. Ingest
+ *   does not take this lock: it runs at level READ COMMITTED, with several batches of a tenant at once, in several
+ *   processes. A transaction that fails because of a deadlock, a serialization failure or a lost connection before its
+ *   commit runs again from its beginning, up to a few times; caches that were changed by a failed transaction must be
+ *   dropped in `clearCaches`, which is called after each rollback.
+ */
+export interface RunEngine {
+  /**
+   * SQL that creates the tables of runs, in the order of the formats. Entries are only appended. Tables with a
+   * `tenant_id` get the policies of row-level security afterwards.
+   */
+  readonly tables: readonly string[];
+  createReaders(db: PostgresDatabase, dependencies: RunReadDependencies): RunReaders;
+  createReadParts(db: PostgresDatabase): RunReadParts;
+  createWriter(db: PostgresDatabase, dependencies: RunWriteDependencies): RunEngineWriter;
+}
+
+export interface RunEngineWriter extends RunWriteParts {
+  readonly runs: Promised<Pick<Writers, "runs">>["runs"];
+  /** Stores a batch in the transaction of the caller. */
+  ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<StoredBatch>;
+  clearCaches(): void;
+  /**
+   * Work that is repeated in the background by one process at a time, such as computing metrics and creating
+   * partitions. Performs one step in a transaction for all tenants, and returns whether more is waiting.
+   */
+  maintain(): Promise<boolean>;
+}

@@ -1,0 +1,66 @@
+import type { ScopedRequest } from "../http/request-scope.ts";
+import type { Activity } from "../runs/activity.ts";
+import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
+import type { Promised } from "../storage/promised.ts";
+import type { Readers, Writers } from "./repositories.ts";
+import type { Store } from "./store.ts";
+
+/**
+ * A store whose queries belong to one request, and whose writes carry its entry of the audit log, or whose writes belong
+ * to a part of the server.
+ */
+export class ScopedStore implements Store {
+  readonly read: Promised<Readers>;
+  readonly write: Promised<Writers>;
+  readonly #store: Store;
+
+  constructor(store: Store, { read, write }: Pick<Store, "read" | "write">) {
+    this.#store = store;
+    this.read = read;
+    this.write = write;
+  }
+
+  get defaultTenantId(): string {
+    return this.#store.defaultTenantId;
+  }
+
+  get readOnlyReason(): string | undefined {
+    return this.#store.readOnlyReason;
+  }
+
+  get linkSecret(): Uint8Array | undefined {
+    return this.#store.linkSecret;
+  }
+
+  get pools(): Store["pools"] {
+    return this.#store.pools;
+  }
+
+  forRequest(request: ScopedRequest): Store {
+    return this.#store.forRequest(request);
+  }
+
+  forClient(client: string): Store {
+    return this.#store.forClient(client);
+  }
+
+  ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult> {
+    return this.#store.ingest(tenantId, batch);
+  }
+
+  onActivity(listener: (activity: readonly Activity[]) => void): void {
+    this.#store.onActivity(listener);
+  }
+
+  onWake(listener: () => void): void {
+    this.#store.onWake(listener);
+  }
+
+  endReads(): void {
+    this.#store.endReads();
+  }
+
+  close(): Promise<void> {
+    return this.#store.close();
+  }
+}

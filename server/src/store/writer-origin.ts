@@ -1,0 +1,62 @@
+import type { VersionAuthor } from "../datasets/version-author.ts";
+import { nameClient, readAuthor } from "../http/author.ts";
+import type { ScopedRequest } from "../http/request-scope.ts";
+import type { AuditEntry, PendingAudit } from "../model/audit-entry.ts";
+import type { Writers } from "./repositories.ts";
+
+/** Who makes the writes of a scoped store. */
+export interface WriterOrigin {
+  /** Returns the author of versions; it is called for each write that adds versions to datasets. */
+  readonly findAuthor?: () => VersionAuthor | undefined;
+  /** The entry of the audit log that the first write takes along. */
+  readonly audit?: PendingAudit;
+}
+
+/** Who makes a write. */
+export interface WriteContext {
+  /** For the versions that it adds to datasets; absent if that is not known. */
+  readonly author?: VersionAuthor | undefined;
+  /** The entry of the audit log that is stored with the write. */
+  readonly audit?: AuditEntry | undefined;
+}
+
+export const originOfRequest = (request: ScopedRequest): WriterOrigin => ({
+  findAuthor: () => toVersionAuthor(request),
+  ...(request.audit && { audit: request.audit }),
+});
+
+export function originOfClient(client: string): WriterOrigin {
+  const author = { name: null, keyName: null, client };
+  return { findAuthor: () => author };
+}
+
+/** Performs a write with what its origin adds to it. If it fails, a later write takes the entry of the audit log along. */
+export async function writeFrom(
+  { findAuthor, audit }: WriterOrigin,
+  resource: keyof Writers,
+  write: (context: WriteContext) => Promise<unknown>,
+): Promise<unknown> {
+  const author = versionedResources.has(resource) ? findAuthor?.() : undefined;
+  const result = await write({ author, audit: audit?.createEntry() });
+  audit?.markStored();
+  return result;
+}
+
+/** The resources whose writes add versions to datasets, which have an author. */
+const versionedResources: ReadonlySet<keyof Writers> = new Set<keyof Writers>([
+  "datasets",
+  "examples",
+  "largeExamples",
+  "uploads",
+]);
+
+function toVersionAuthor({
+  headers = {},
+  apiKey = null,
+}: ScopedRequest): VersionAuthor | undefined {
+  const { name, key } = readAuthor({ headers, apiKey });
+  const client = nameClient(headers);
+  return name === null && key === null && client === null
+    ? undefined
+    : { name, keyName: key?.name ?? null, client };
+}

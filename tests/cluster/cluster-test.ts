@@ -1,0 +1,55 @@
+// Records through two servers on PostgreSQL with a standby, ends one part after the other, and checks that everything that
+// was acknowledged is stored; first with the database alone, then with a log in front of it: `npm run cluster-test`, or
+// `npm run cluster-test -- --short`. `--mode store` or `--mode log` runs one of the two.
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+import { parseArgs } from "node:util";
+import { runClusterTest } from "./run-cluster-test.ts";
+
+const { values } = parseArgs({
+  options: {
+    short: { type: "boolean", default: false },
+    mode: { type: "string" },
+    /** Whether to keep data and logs after the test. */
+    keep: { type: "boolean", default: false },
+  },
+});
+const modes = ["store", "log"];
+if (values.mode !== undefined && !modes.includes(values.mode)) {
+  throw new Error(`--mode must be store or log, not ${values.mode}`);
+}
+const folder = mkdtempSync(join(tmpdir(), "millrace-cluster-"));
+// PostgreSQL runs as another user, and must reach its folder in this one.
+chmodSync(folder, 0o755);
+const began = performance.now();
+const log = (text: string): void => {
+  console.log(`${((performance.now() - began) / 1_000).toFixed(0).padStart(6)} s  ${text}`);
+};
+
+log(`Data and logs are in ${folder}`);
+const results: string[] = [];
+for (const mode of modes.filter((name) => values.mode === undefined || values.mode === name)) {
+  log(mode === "log" ? "With a log in front of PostgreSQL" : "With PostgreSQL alone");
+  const { faults, recorded, missing, problems } = await runClusterTest({
+    folder: join(folder, mode),
+    withLog: mode === "log",
+    runsPerSecond: values.short ? 100 : 400,
+    pauseSeconds: values.short ? 8 : 30,
+    log,
+  });
+  for (const problem of problems) {
+    log(`PROBLEM: ${problem}`);
+  }
+  if (missing > 0 || problems.length > 0) {
+    process.exitCode = 1;
+  }
+  results.push(
+    `${mode}: ${faults.map(({ fault }) => fault.toLowerCase()).join(", ")}; of ${recorded} records that had to arrive ${missing} are missing; ${problems.length} problems`,
+  );
+}
+if (!values.keep) {
+  rmSync(folder, { recursive: true });
+}
+console.log(results.join(" | "));

@@ -1,0 +1,65 @@
+import type { Line } from "../chaos/soak/journal.ts";
+import { endFingerprint, startFingerprint } from "../chaos/soak/fingerprint.ts";
+
+interface StoredRun {
+  readonly id: string;
+  readonly name: string;
+  readonly run_type: string;
+  readonly inputs: unknown;
+  readonly outputs: unknown;
+  readonly error: unknown;
+  readonly end_time: string | null;
+  readonly dotted_order: string;
+  readonly extra: { readonly metadata?: Readonly<Record<string, unknown>> } | null;
+}
+
+const pageSize = 100;
+
+/** Reads all runs of a project through the API of a server. */
+export async function* readRuns(url: string, project: string): AsyncGenerator<StoredRun> {
+  const sessions = (await fetchJson(`${url}/sessions?name=${project}`)) as {
+    readonly id: string;
+  }[];
+  const session = sessions.map(({ id }) => id);
+  let cursor: string | null = null;
+  do {
+    const page = (await fetchJson(`${url}/runs/query`, {
+      session,
+      limit: pageSize,
+      ...(cursor !== null && { cursor }),
+    })) as { readonly runs: StoredRun[]; readonly cursors: { readonly next: string | null } };
+    yield* page.runs;
+    cursor = page.cursors.next;
+  } while (cursor !== null);
+}
+
+/** What a server has stored of a run, in the form in which the journal of a producer has it. */
+export function toLines(run: StoredRun): readonly Line[] {
+  const { id, name, run_type, inputs, outputs, error, dotted_order: dottedOrder } = run;
+  const { producer, draw } = run.extra?.metadata ?? {};
+  const start: Line = {
+    is: "stored",
+    id,
+    part: "start",
+    print: startFingerprint({ name, run_type, inputs, metadata: { producer, draw } }),
+    dottedOrder,
+  };
+  const print = endFingerprint({ outputs, error: error ?? undefined });
+  return run.end_time === null
+    ? [start]
+    : [start, { is: "stored", id, part: "end", print, dottedOrder }];
+}
+
+async function fetchJson(url: string, body?: object): Promise<unknown> {
+  const response = await fetch(url, {
+    ...(body !== undefined && {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    }),
+  });
+  if (!response.ok) {
+    throw new Error(`${url}: ${response.status} ${await response.text()}`);
+  }
+  return response.json();
+}
