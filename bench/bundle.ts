@@ -11,6 +11,7 @@ const childNames = [
   "evaluate-child",
   "repeated-child",
   "ingest-child",
+  "cluster-child",
   "service-child",
   "requests-child",
   "integrations-child",

@@ -68,7 +68,7 @@ export const runChild = async <Result>(
 ): Promise<Result> => withChild(name, init, async (ask) => (await ask(request)) as Result);
 
 /** Sends a message to a child and returns the child's reply. */
-type Ask = (message: object | string) => Promise<unknown>;
+export type Ask = (message: object | string) => Promise<unknown>;
 
 /** Starts a child, calls `converse`, which may send it several messages, and ends the child. */
 export async function withChild<Result>(

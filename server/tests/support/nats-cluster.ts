@@ -87,6 +87,11 @@ export class NatsCluster {
     return `nats://${this.#nodes.map(({ port }) => `127.0.0.1:${port}`).join(",")}`;
   }
 
+  /** The process ids of the servers that run. */
+  get pids(): readonly number[] {
+    return this.#nodes.flatMap(({ child }) => child?.pid ?? []);
+  }
+
   get names(): readonly string[] {
     return this.#nodes.map(({ name }) => name);
   }
