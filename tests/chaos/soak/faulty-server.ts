@@ -22,7 +22,7 @@ export interface ServerCommand {
 /** A run, or part of one, after all of its multipart parts were joined. */
 type WireRun = Record<string, unknown>;
 
-const [, , journalPath = "", seed = "1", port = "0"] = process.argv;
+const [, , journalPath = "", seed = "1", port = "0", basePath = ""] = process.argv;
 const journal = openSync(journalPath, "a");
 const random = new Random(Number(seed));
 const healthy: Fault = {
@@ -46,7 +46,7 @@ function onRequest(request: IncomingMessage, response: ServerResponse): void {
   request.on("error", () => undefined);
   response.on("error", () => undefined);
   const path = request.url ?? "";
-  if (path === "/info") {
+  if (path === `${basePath}/info`) {
     respondToInfo(response);
     return;
   }

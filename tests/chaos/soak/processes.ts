@@ -1,5 +1,6 @@
 import { fork } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
 import type { ServerCommand } from "./faulty-server.ts";
@@ -15,6 +16,11 @@ export class ServerProcess {
   readonly #seed: number;
   #child: ChildProcess | undefined;
   #port = 0;
+  /**
+   * Part of the address. While this server is down, another program may listen at its port, and would acknowledge runs
+   * that it does not write down. It has no such path.
+   */
+  readonly #basePath = `/${randomUUID()}`;
   #fault = "none";
 
   constructor(journal: string, seed: number) {
@@ -23,13 +29,13 @@ export class ServerProcess {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.#port}`;
+    return `http://127.0.0.1:${this.#port}${this.#basePath}`;
   }
 
   async start(): Promise<void> {
     const child = fork(
       program("faulty-server"),
-      [this.#journal, String(this.#seed), String(this.#port)],
+      [this.#journal, String(this.#seed), String(this.#port), this.#basePath],
       { execArgv: loader },
     );
     this.#child = child;
