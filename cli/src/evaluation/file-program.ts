@@ -225,7 +225,7 @@ function reportModule(url: string): void {
 /** How long to wait for the reports of the last modules, in milliseconds: the hooks may run in another thread. */
 const lastReportsMs = 100;
 
-/** Reports the files that were loaded with `require`, as tsx does in a package without `"type": "module"`. */
+/** Reports the files that were loaded with `require`. In a package without `"type": "module"`, tsx loads all files so. */
 function reportRequired(): void {
   const { cache } = createRequire(import.meta.url);
   const paths = Object.keys(cache)

@@ -430,7 +430,7 @@ function assertCompletable({ deliveries }: PulledMessage): void {
   }
 }
 
-/** Groups messages of one tenant that are applied in one transaction. */
+/** Divides messages into groups. The messages of a group belong to one tenant, and are applied in one transaction. */
 function toGroups(messages: readonly ReadMessage[]): readonly (readonly ReadMessage[])[] {
   const groups: ReadMessage[][] = [];
   const open = new Map<string, { readonly group: ReadMessage[]; records: number; bytes: number }>();

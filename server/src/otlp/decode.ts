@@ -11,7 +11,7 @@ import type {
 import { messageOf, RequestError } from "../model/errors.ts";
 import { JsonCursor } from "../bodies/json-cursor.ts";
 import { serverLimits } from "../model/options.ts";
-import { traceRequest } from "./proto-types.ts";
+import { traceRequestType } from "./proto-types.ts";
 import {
   readAttributes,
   readHexId,
@@ -93,7 +93,7 @@ function checkCount(count: number): void {
 
 function parseProtobuf(body: Buffer): unknown {
   try {
-    return traceRequest.decode(body);
+    return traceRequestType.decode(body);
   } catch (cause) {
     throw new RequestError(400, `the body is not a protobuf trace request: ${messageOf(cause)}`);
   }

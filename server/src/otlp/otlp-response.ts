@@ -1,5 +1,5 @@
 import type { Encoding } from "./decode.ts";
-import { rpcStatus, traceResponse } from "./proto-types.ts";
+import { rpcStatusType, traceResponseType } from "./proto-types.ts";
 
 /** Content types by encoding. A response has the content type of its request. */
 export const contentTypes: Readonly<Record<Encoding, string>> = {
@@ -18,7 +18,7 @@ export function encodeSuccess(encoding: Encoding, reasons: readonly string[]): B
   };
   const body = reasons.length === 0 ? {} : { partialSuccess };
   return encoding === "protobuf"
-    ? Buffer.from(traceResponse.encode(traceResponse.fromObject(body)).finish())
+    ? Buffer.from(traceResponseType.encode(traceResponseType.fromObject(body)).finish())
     : Buffer.from(
         // In JSON, protobuf represents a 64-bit integer as a string.
         JSON.stringify(body, (name, value: unknown) =>
@@ -31,7 +31,7 @@ export function encodeSuccess(encoding: Encoding, reasons: readonly string[]): B
 export function encodeFailure(encoding: Encoding, status: number, message: string): Buffer {
   const body = { code: rpcCodes[status] ?? unknownRpcCode, message };
   return encoding === "protobuf"
-    ? Buffer.from(rpcStatus.encode(rpcStatus.fromObject(body)).finish())
+    ? Buffer.from(rpcStatusType.encode(rpcStatusType.fromObject(body)).finish())
     : Buffer.from(JSON.stringify(body));
 }
 

@@ -105,7 +105,7 @@ const root = protobuf.Root.fromJSON({
 });
 
 /** The body of a request. */
-export const traceRequest = root.lookupType("ExportTraceServiceRequest");
+export const traceRequestType = root.lookupType("ExportTraceServiceRequest");
 
 /** A type of message that bytes are decoded to. */
 export type MessageType = protobuf.Type;
@@ -116,7 +116,7 @@ export const arrayValueType = root.lookupType("ArrayValue");
 export const keyValueListType = root.lookupType("KeyValueList");
 
 /** The body of a response with status 200. */
-export const traceResponse = root.lookupType("ExportTraceServiceResponse");
+export const traceResponseType = root.lookupType("ExportTraceServiceResponse");
 
 /** The body of an error response. */
-export const rpcStatus = root.lookupType("Status");
+export const rpcStatusType = root.lookupType("Status");

@@ -4,7 +4,7 @@ import {
   anyValueType,
   arrayValueType,
   keyValueListType,
-  traceRequest,
+  traceRequestType,
 } from "../../src/otlp/proto-types.ts";
 import type { MessageType } from "../../src/otlp/proto-types.ts";
 import type { Span } from "millrace/spans";
@@ -147,5 +147,5 @@ export function encodeSpans(...spans: readonly Fields[]): Buffer {
       attributes: encodeEntries(event, "attributes"),
     })),
   }));
-  return encode(traceRequest, { resourceSpans: [{ scopeSpans: [{ spans: encoded }] }] });
+  return encode(traceRequestType, { resourceSpans: [{ scopeSpans: [{ spans: encoded }] }] });
 }

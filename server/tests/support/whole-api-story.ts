@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { traceRequest } from "../../src/otlp/proto-types.ts";
+import { traceRequestType } from "../../src/otlp/proto-types.ts";
 import { v2PublicFields, v2RunFields } from "../../src/v2/v2-run-json.ts";
 import { textOf } from "./running-server.ts";
 import { listProbes } from "./tenant-story.ts";
@@ -106,7 +106,7 @@ async function sendSpans(send: SendRequest): Promise<void> {
   await send(path, { body: requestOf(span, { name: "invalid" }), headers: json });
   await send(path, { body: requestOf({ name: "invalid" }), headers: json });
   const encoded = { ...span, traceId: Buffer.alloc(16, 1), spanId: Buffer.alloc(8, 1) };
-  const body = traceRequest.encode(traceRequest.fromObject(requestOf(encoded))).finish();
+  const body = traceRequestType.encode(traceRequestType.fromObject(requestOf(encoded))).finish();
   const headers = { "content-type": "application/x-protobuf" };
   await send(path, { body: Buffer.from(body), headers });
   await send(path, { body: Buffer.from("?"), headers });

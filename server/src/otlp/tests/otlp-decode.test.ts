@@ -1,7 +1,7 @@
 import protobuf from "protobufjs/light.js";
 import { describe, expect, test } from "vitest";
 import { decodeSpans } from "../decode.ts";
-import { traceRequest } from "../proto-types.ts";
+import { traceRequestType } from "../proto-types.ts";
 import type { Span } from "millrace/spans";
 import {
   encodeSpans,
@@ -298,7 +298,9 @@ describe("protobuf", () => {
       attributes,
     };
     const request = { resourceSpans: [{ scopeSpans: [{ spans: [encodedSpan] }] }] };
-    const body = Buffer.from(traceRequest.encode(traceRequest.fromObject(request)).finish());
+    const body = Buffer.from(
+      traceRequestType.encode(traceRequestType.fromObject(request)).finish(),
+    );
     const { spans, spanErrors } = decodeSpans(body, "protobuf");
     expect(spanErrors).toEqual([]);
     return spans[0]!;

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { rpcStatus, traceResponse } from "../proto-types.ts";
+import { rpcStatusType, traceResponseType } from "../proto-types.ts";
 import { containing } from "../../../tests/support/matchers.ts";
 import {
   encodeSpans,
@@ -94,7 +94,9 @@ test("rejected spans are counted; those next to them are stored", async () => {
     server,
     encodeSpans(otlpSpan({ id: 3 }), otlpSpan({ id: 4, parent: 3, attributes: unknown })),
   );
-  expect(traceResponse.toObject(traceResponse.decode(bytes), { longs: Number })).toMatchObject({
+  expect(
+    traceResponseType.toObject(traceResponseType.decode(bytes), { longs: Number }),
+  ).toMatchObject({
     partialSuccess: { rejectedSpans: 1, errorMessage: containing("session_id") },
   });
 });
@@ -116,7 +118,7 @@ test("a failure is reported in the encoding of the request", async () => {
   });
   const { status, type, bytes } = await send(server, Buffer.from("no protobuf"));
   expect({ status, type }).toEqual({ status: 400, type: "application/x-protobuf" });
-  expect(rpcStatus.decode(bytes)).toMatchObject({
+  expect(rpcStatusType.decode(bytes)).toMatchObject({
     code: 3,
     message: containing("the body is not a protobuf trace request"),
   });
@@ -126,7 +128,7 @@ test("a missing key is 401, in the encoding of the request", async () => {
   const server = await runServer({ apiKeys: ["secret"] });
   const { status, bytes } = await send(server, encodeSpans(otlpSpan()));
   expect(status).toBe(401);
-  expect(rpcStatus.decode(bytes)).toMatchObject({ code: 16 });
+  expect(rpcStatusType.decode(bytes)).toMatchObject({ code: 16 });
   const headers = { ...protobuf, "x-api-key": "secret" };
   expect((await send(server, encodeSpans(otlpSpan()), headers)).status).toBe(200);
 });

@@ -14,8 +14,8 @@ const connectionLimits = {
   /** Time for connecting to one host. */
   connectMs: 5_000,
   /**
-   * Time that a statement may take longer than the database allows before the connection is given up, because the
-   * network does not report that the other side is gone.
+   * Wait for a response after the database's own time limit for the statement. Then the connection is closed: the other
+   * side may be gone without a sign of it on the network.
    */
   graceMs: 10_000,
   /** Time for sending a request to cancel a statement. */

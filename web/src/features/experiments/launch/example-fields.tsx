@@ -37,7 +37,7 @@ export const ExampleFields = ({
   return (
     <FormSection
       title="Examples"
-      description="Which examples are run. A version is named by a tag, or by a time at or after it."
+      description="Choose which examples to run. Enter a tag, or a time for the last version that existed then."
     >
       <div className="launch-fields">
         <NativeSelect
