@@ -32,7 +32,7 @@ export interface CrashIsolationOptions {
   readonly inFlight: ReadonlySet<Tape>;
   /** Called before the tape is sent again. Resolves after a pause. */
   readonly pause: () => Promise<void>;
-  /** Returns whether the client has ended sending. */
+  /** Returns whether the client was closed and sends no more requests. */
   readonly hasEnded: () => boolean;
 }
 

@@ -97,7 +97,7 @@ export type App = ReturnType<typeof createApp>;
 export interface AppParts {
   /** The kinds of jobs, if they are not those of the server. */
   readonly jobKinds?: readonly AnyJobKind[];
-  /** The log that receives the runs of requests. What the server itself stores goes to the store at once. */
+  /** The log that receives the runs that clients send. Runs that the server itself creates are written to the store without it. */
   readonly log?: (RunReceiver & ObservedLog) | undefined;
   /** The log to which requests are written. @defaultValue none */
   readonly requestLog?: ServerLog | undefined;

@@ -31,8 +31,8 @@ export interface SpendingWrites {
    * @throws RequestError 429: the budget of the day does not suffice.
    */
   reserve(tenantId: string, reservation: SpendingReservation): Promise<void>;
-  /** Replaces the reserved cost of a call by what it did cost: adds the difference. */
-  settle(tenantId: string, day: string, difference: number): Promise<void>;
+  /** Replaces the reserved cost of a call by its actual one: adds the difference, in dollars, which may be negative. */
+  settle(tenantId: string, day: string, differenceDollars: number): Promise<void>;
 }
 
 /** SQL that creates the table with the daily cost of each tenant's model calls. */
@@ -107,10 +107,10 @@ export class SpendingRepository implements SpendingReads, SpendingWrites {
     });
   }
 
-  async settle(tenantId: string, day: string, difference: number): Promise<void> {
+  async settle(tenantId: string, day: string, differenceDollars: number): Promise<void> {
     const { dollars, calls } = await this.read(tenantId, day);
     await this.#set(tenantId, day, {
-      dollars: Math.max(0, roundCost(dollars + difference)),
+      dollars: Math.max(0, roundCost(dollars + differenceDollars)),
       calls,
     });
   }

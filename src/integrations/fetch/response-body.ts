@@ -50,7 +50,7 @@ const bodyOf = (response: Response): ObservedBody => {
   return body;
 };
 
-/** The prototypes of observed responses, by the prototype that the responses have otherwise. */
+/** For each prototype of responses, the one derived from it that observed responses get instead. */
 const prototypes = new WeakMap<object, object>();
 
 function prototypeAbove(base: typeof Response.prototype): object {

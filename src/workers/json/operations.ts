@@ -94,7 +94,7 @@ export function findRecordWith(reader: TapeReader, operation: RunOperation, code
   return -1;
 }
 
-/** Counts the payloads and attachments that were replaced by a marker. */
+/** Counts the payloads and attachments that are left out of the run, with a marker in their place. */
 export const countTruncated = ({ withheldFields, attachments }: RunOperation): number =>
   (withheldFields?.length ?? 0) +
   (attachments?.filter(({ omittedReason }) => omittedReason !== undefined).length ?? 0);

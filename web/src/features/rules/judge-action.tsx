@@ -26,9 +26,8 @@ export const JudgeAction = ({
   if (models.endpoints.length === 0) {
     return (
       <p>
-        <strong>This server calls no models.</strong> The operator names the endpoints that it may
-        call, for example{" "}
-        <code>millrace serve --model-endpoint openai=https://api.openai.com/v1</code>.
+        <strong>This server calls no models.</strong> Start it with the endpoints that it may call,
+        for example <code>millrace serve --model-endpoint openai=https://api.openai.com/v1</code>.
       </p>
     );
   }

@@ -76,7 +76,7 @@ export const RuleForm = ({
       />
       <Input.Wrapper
         label="Filter"
-        description="Applies to root runs once they have ended. Empty: all traces."
+        description="Compared with the root run of each trace when that run has ended. Leave empty to match all traces."
       >
         <div ref={filterField} className="rule-filter">
           <FilterBar

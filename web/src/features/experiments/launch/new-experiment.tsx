@@ -85,7 +85,7 @@ const LaunchState = ({ models }: { readonly models: ModelEndpoints }) => {
     return (
       <Empty title="This server calls no models">
         <p>
-          The operator names the endpoints that it may call, for example{" "}
+          Start it with the endpoints that it may call, for example{" "}
           <code>millrace serve --model-endpoint openai=https://api.openai.com/v1</code>, with the
           key in <code>MILLRACE_MODEL_KEY_OPENAI</code>. Without one, evaluate with{" "}
           <code>evaluate</code> from <code>millrace/evaluation</code>.
