@@ -1,10 +1,6 @@
-import swagger from "@fastify/swagger";
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance, FastifyReply, RouteOptions } from "fastify";
 import type { PublicUrl } from "../model/network-options.ts";
-import { apiVersion } from "../model/options.ts";
 import { readDocsFile } from "./api-docs-page.ts";
-import { describeOperation, moveSchemasToComponents } from "./api-operation.ts";
-import { tags } from "../http/route.ts";
 
 /** Path of the page that shows the API documentation. */
 const pagePath = "/docs";
@@ -17,43 +13,20 @@ const pagePolicy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'";
 
 /**
- * Adds the API description: OpenAPI 3.1 at `/openapi.json`, generated from the schemas of the routes, and a page that
- * shows it. Must be called before the routes are added.
+ * Adds the API description: OpenAPI 3.1 at `/openapi.json`, generated from the schemas of the routes when it is first
+ * requested, and a page that shows it. Must be called before the routes are added.
  */
 export function addApiDocs(app: FastifyInstance, publicUrl: PublicUrl | undefined): void {
   const basePath = publicUrl?.basePath ?? "";
-  app.register(swagger, {
-    openapi: {
-      openapi: "3.1.0",
-      info: {
-        title: "Millrace local server",
-        version: apiVersion,
-        description: "Every path works with and without the prefix `/api/v1`.",
-      },
-      ...(publicUrl === undefined ? {} : { servers: [{ url: publicUrl.url }] }),
-      tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
-      components: {
-        securitySchemes: {
-          key: { type: "apiKey", in: "header", name: "x-api-key" },
-          bearer: { type: "http", scheme: "bearer" },
-        },
-      },
-      // The empty entry allows requests without a key, which the server accepts while no key exists.
-      security: [{ key: [] }, { bearer: [] }, {}],
-    },
-    hideUntagged: true,
-    transform: ({ schema, url, route }) => ({
-      schema: describeOperation(schema, route.config?.docs),
-      url,
-    }),
-    transformObject: (document) =>
-      "openapiObject" in document
-        ? moveSchemasToComponents(document.openapiObject)
-        : document.swaggerObject,
+  const routes: RouteOptions[] = [];
+  app.addHook("onRoute", (route) => {
+    routes.push(route);
   });
+  let description: Promise<object> | undefined;
+  const readDescription = (): Promise<object> => (description ??= describe(routes, publicUrl));
   app.register(async (docsScope: FastifyInstance) => {
-    docsScope.get("/openapi.json", async () => docsScope.swagger());
-    docsScope.get(`${pagePath}/json`, { schema: { hide: true } }, async () => docsScope.swagger());
+    docsScope.get("/openapi.json", readDescription);
+    docsScope.get(`${pagePath}/json`, { schema: { hide: true } }, readDescription);
     docsScope.get(pagePath, { schema: { hide: true } }, (_request, reply) =>
       sendFile("", basePath, reply),
     );
@@ -63,6 +36,15 @@ export function addApiDocs(app: FastifyInstance, publicUrl: PublicUrl | undefine
       ({ params }, reply) => sendFile(params["*"], basePath, reply),
     );
   });
+}
+
+/** Loads the generator, because most servers are never asked for their description, and describes the routes. */
+async function describe(
+  routes: readonly RouteOptions[],
+  publicUrl: PublicUrl | undefined,
+): Promise<object> {
+  const { describeApi } = await import("./api-description.ts");
+  return describeApi(routes, publicUrl);
 }
 
 async function sendFile(

@@ -1,5 +1,5 @@
-import buildWriter from "fast-json-stringify";
-import type { FastifySchema, FastifySerializerCompiler } from "fastify";
+import type BuildWriter from "fast-json-stringify";
+import type { FastifyInstance, FastifySchema, FastifySerializerCompiler } from "fastify";
 
 /** The keywords of a JSON schema that the schemas of responses use. */
 interface JsonSchema {
@@ -19,6 +19,27 @@ interface WriterSchema {
   readonly items?: WriterSchema;
 }
 
+let buildWriter: typeof BuildWriter | undefined;
+
+/** Loads the library that writes responses. Must have resolved before the first of them is written. */
+export async function loadWriterBuilder(): Promise<void> {
+  buildWriter ??= (await import("fast-json-stringify")).default;
+}
+
+/**
+ * Serializes responses as their schemas say. The library is loaded with the first response: loading it takes as long as a
+ * tenth of the start of a server.
+ */
+export function addSerializers(app: FastifyInstance): void {
+  app.setSerializerCompiler(createSerializerCompiler());
+  app.addHook("preSerialization", async (_request, _reply, payload) => {
+    if (buildWriter === undefined) {
+      await loadWriterBuilder();
+    }
+    return payload;
+  });
+}
+
 /**
  * Creates the serializers of responses from the schemas that also describe them in /openapi.json. Each schema is
  * compiled when it is first needed: there are about a hundred, and the server needs none of them to start.
@@ -27,10 +48,17 @@ export function createSerializerCompiler(): FastifySerializerCompiler<FastifySch
   return ({ schema }) => {
     let write: ((value: unknown) => string) | undefined;
     return (value: unknown) => {
-      write ??= buildWriter(toWriterSchema(schema as JsonSchema)) as (value: unknown) => string;
+      write ??= createWriter(schema as JsonSchema);
       return write(value);
     };
   };
+}
+
+function createWriter(schema: JsonSchema): (value: unknown) => string {
+  if (buildWriter === undefined) {
+    throw new Error("the library that writes responses is not loaded");
+  }
+  return buildWriter(toWriterSchema(schema)) as (value: unknown) => string;
 }
 
 /**

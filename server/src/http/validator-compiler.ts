@@ -1,6 +1,5 @@
-import { Ajv } from "ajv";
-import type { ErrorObject, ValidateFunction } from "ajv";
-import type { FastifySchema, FastifySchemaCompiler } from "fastify";
+import type { Ajv, ErrorObject, ValidateFunction } from "ajv";
+import type { FastifyInstance, FastifySchema, FastifySchemaCompiler } from "fastify";
 import type { TSchema } from "typebox";
 
 /** A validation function as Fastify expects it: it stores its errors in a property. */
@@ -9,20 +8,39 @@ interface ValidationFunction {
   errors?: ErrorObject[] | null;
 }
 
+let AjvClass: typeof Ajv | undefined;
+
+async function loadValidatorBuilder(): Promise<void> {
+  AjvClass ??= (await import("ajv")).Ajv;
+}
+
+/**
+ * Validates bodies as their schemas say. The library is loaded with the first body: loading it takes as long as a
+ * tenth of the start of a server.
+ */
+export function addValidators(app: FastifyInstance): void {
+  app.setValidatorCompiler(createValidatorCompiler());
+  app.addHook("preValidation", async ({ routeOptions }) => {
+    if (AjvClass === undefined && routeOptions.schema?.body !== undefined) {
+      await loadValidatorBuilder();
+    }
+  });
+}
+
 /**
  * Creates the validators of bodies. Each schema is compiled when it is first needed: there are about a hundred, and
  * the server needs none of them to start. Query strings are not validated here: handlers parse them, and their
  * schemas are only documentation.
  */
-export function createValidatorCompiler(): FastifySchemaCompiler<FastifySchema> {
-  const ajv = createAjv();
+function createValidatorCompiler(): FastifySchemaCompiler<FastifySchema> {
+  let ajv: Ajv | undefined;
   return ({ schema, httpPart }) => {
     if (httpPart !== "body") {
       return () => true;
     }
     let validate: ValidateFunction | undefined;
     const validateBody: ValidationFunction = (value) => {
-      validate ??= ajv.compile(schema);
+      validate ??= (ajv ??= createAjv()).compile(schema);
       const isValid = validate(value);
       validateBody.errors = validate.errors ?? null;
       return isValid;
@@ -32,16 +50,24 @@ export function createValidatorCompiler(): FastifySchemaCompiler<FastifySchema> 
 }
 
 /** Values are not converted: null is not a string, and "5" is not a number. */
-const createAjv = (): Ajv =>
-  new Ajv({ coerceTypes: false, removeAdditional: false, addUsedSchema: false });
+function createAjv(): Ajv {
+  if (AjvClass === undefined) {
+    throw new Error("the library that validates bodies is not loaded");
+  }
+  return new AjvClass({ coerceTypes: false, removeAdditional: false, addUsedSchema: false });
+}
 
 /**
- * Creates a function that checks a part of a body whose schema depends on another part. It returns where the value
- * violates the schema and how, such as `/name must be string`; `undefined` if the value is valid.
+ * Creates a function that checks a part of a body whose schema depends on another part. It resolves to where the value
+ * violates the schema and how, such as `/name must be string`; to `undefined` if the value is valid.
  */
-export function createSchemaCheck(): (schema: TSchema, value: unknown) => string | undefined {
+export function createSchemaCheck(): (
+  schema: TSchema,
+  value: unknown,
+) => Promise<string | undefined> {
   let ajv: Ajv | undefined;
-  return (schema, value) => {
+  return async (schema, value) => {
+    await loadValidatorBuilder();
     ajv ??= createAjv();
     const validate = ajv.compile(schema);
     if (validate(value)) {

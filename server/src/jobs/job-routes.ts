@@ -108,7 +108,7 @@ async function createJob(
     );
   }
   const { parameters } = body;
-  assertParameters(kind, parameters);
+  await assertParameters(kind, parameters);
   const prepared = await kind.prepare(tenantId, parameters);
   const job = await store.forRequest(request).write.jobs.create(tenantId, {
     kind: kind.name,
@@ -120,14 +120,17 @@ async function createJob(
   return job;
 }
 
-function assertParameters(kind: AnyJobKind, parameters: JobBody["parameters"]): void {
+async function assertParameters(
+  kind: AnyJobKind,
+  parameters: JobBody["parameters"],
+): Promise<void> {
   if (JSON.stringify(parameters).length > jobLimits.jsonChars) {
     throw new RequestError(
       422,
       `parameters must have at most ${jobLimits.jsonChars} characters as JSON`,
     );
   }
-  const error = checkSchema(kind.parameters, parameters);
+  const error = await checkSchema(kind.parameters, parameters);
   if (error !== undefined) {
     throw new RequestError(422, `parameters${error}`);
   }

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "millrace/model";
-import { sendSpanError, receiveSpans } from "./otlp-handler.ts";
 import { route } from "../http/route.ts";
 import type { IngestDependencies } from "../runs/handlers/ingest-handlers.ts";
 import { spansResponses, spansErrors, spansSchemas } from "./otlp-schemas.ts";
@@ -18,7 +17,15 @@ export function addOtlpRoutes(app: FastifyInstance, dependencies: IngestDependen
       response: { contents: spansResponses },
       errors: { contents: spansErrors },
     }),
-    errorHandler: (cause, request, reply) => void sendSpanError(cause, request, reply),
-    handler: (request, reply) => receiveSpans(dependencies, request, reply),
+    errorHandler: (cause, request, reply) =>
+      void loadHandler().then(
+        ({ sendSpanError }) => sendSpanError(cause, request, reply),
+        () => reply.send(cause),
+      ),
+    handler: async (request, reply) =>
+      (await loadHandler()).receiveSpans(dependencies, request, reply),
   });
 }
+
+/** Loaded at the first request, because the decoder of protobuf would be a tenth of what each start of a server loads. */
+const loadHandler = () => import("./otlp-handler.ts");

@@ -1,9 +1,9 @@
 /**
  * The output folder of the build. This module is compiled into the folder `storage` of the output folder, or bundled
- * into a file directly in the output folder.
+ * into a file directly in the output folder or in its folder `chunks`.
  */
 const outputFolder = new URL(
-  /\/storage\/dist-files\.[jt]s$/.test(import.meta.url) ? "../" : "./",
+  /\/(?:storage\/dist-files|chunks\/[\w-]+)\.[jt]s$/.test(import.meta.url) ? "../" : "./",
   import.meta.url,
 );
 

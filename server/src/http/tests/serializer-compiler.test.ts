@@ -1,8 +1,10 @@
 import { Type } from "typebox";
 import type { TSchema } from "typebox";
-import { expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { AnyObject, Id, List, Members, Nullable, OneOf } from "../schema-parts.ts";
-import { createSerializerCompiler } from "../serializer-compiler.ts";
+import { createSerializerCompiler, loadWriterBuilder } from "../serializer-compiler.ts";
+
+beforeAll(loadWriterBuilder);
 
 const write = (schema: TSchema, value: unknown): string =>
   createSerializerCompiler()({ schema, method: "GET", url: "/" })(value);
