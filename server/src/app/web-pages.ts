@@ -36,6 +36,9 @@ const fileHeaders = {
   "x-frame-options": "DENY",
 } as const;
 
+/** URL path of the page, which is also its place in the folder of the built UI. */
+const pagePath = "/index.html";
+
 interface WebFile {
   readonly body: Buffer;
   readonly type: string;
@@ -101,11 +104,14 @@ export function addWebPages(
   app: FastifyInstance,
   { folder = webFolder, basePath = "" }: WebPageOptions = {},
 ): SendPageNotFound {
-  const files = readWebFiles(folder, basePath);
-  const page = files.get("/index.html");
-  if (page === undefined) {
+  if (!existsSync(join(folder, pagePath.slice(1)))) {
     return () => false;
   }
+  let files: ReadonlyMap<string, WebFile> | undefined;
+  // All at once when the first of them is requested, so that a browser never gets files of two builds: most servers of a
+  // test serve no UI, and reading the files would take a tenth of their start.
+  const findFile = (path: string): WebFile | undefined =>
+    (files ??= readWebFiles(folder, basePath)).get(path);
   app.addHook(
     "onRequest",
     async ({ method, url, headers: { accept = "", ...clientHeaders } }, reply) => {
@@ -115,14 +121,18 @@ export function addWebPages(
       const path = url.split("?", 1)[0] ?? "";
       const isPage =
         uiPathPattern.test(path) && !feedbackLinkPattern.test(url) && accept.includes("text/html");
-      const file = files.get(isPage ? "/index.html" : path);
-      return file === undefined ? undefined : sendFile(reply, file, clientHeaders);
+      const file = isPage ? findFile(pagePath) : contentTypes[extname(path)] && findFile(path);
+      return file && sendFile(reply, file, clientHeaders);
     },
   );
-  return ({ method, headers: { accept = "" } }, reply) =>
-    (method === "GET" || method === "HEAD") &&
-    accept.includes("text/html") &&
-    setHeaders(reply.code(404), page, page.etag).type(page.type).send(page.body);
+  return ({ method, headers: { accept = "" } }, reply) => {
+    const isPageRequest = (method === "GET" || method === "HEAD") && accept.includes("text/html");
+    const page = isPageRequest ? findFile(pagePath) : undefined;
+    return (
+      page !== undefined &&
+      setHeaders(reply.code(404), page, page.etag).type(page.type).send(page.body)
+    );
+  };
 }
 
 async function sendFile(
@@ -183,9 +193,6 @@ const addBasePath = (html: string, basePath: string): string =>
 /** Reads the files of the UI, about half a megabyte, into memory. Returns them by URL path. */
 function readWebFiles(folder: string, basePath: string): ReadonlyMap<string, WebFile> {
   const files = new Map<string, WebFile>();
-  if (!existsSync(join(folder, "index.html"))) {
-    return files;
-  }
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     const type = contentTypes[extname(entry.name)];
     if (entry.isFile() && type !== undefined) {
@@ -193,7 +200,7 @@ function readWebFiles(folder: string, basePath: string): ReadonlyMap<string, Web
       const urlPath = `/${relative(folder, path).split(sep).join("/")}`;
       const content = readFileSync(path);
       const body =
-        urlPath === "/index.html"
+        urlPath === pagePath
           ? Buffer.from(addBasePath(content.toString("utf8"), basePath))
           : content;
       const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
