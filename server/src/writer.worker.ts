@@ -6,7 +6,7 @@ import type { VersionAuthor } from "./datasets/version-author.ts";
 import { addCreatedId } from "./audit/audit-target.ts";
 import { messageOf, RequestError } from "./model/errors.ts";
 import { serverLimits } from "./model/options.ts";
-import { areLibraryPricesLoaded, loadLibraryPrices } from "./prices/library-prices.ts";
+import { loadLibraryPrices, PricesNotLoadedError } from "./prices/library-prices.ts";
 import type { Activity } from "./runs/activity.ts";
 import type { PackedBatch } from "./runs/run-record.ts";
 import type { GroupedBatch } from "./runs/sqlite/post-rows.ts";
@@ -148,8 +148,6 @@ function start(port: MessagePort, path: string): void {
       taskQueue.add(() => write([], () => takeGroup(port, arrivedCalls)));
     });
     post({ kind: "ready", readOnlyReason: diskSpace.reason });
-    // The first batch of runs waits for the prices. If they can't be loaded, it fails with the error.
-    void loadLibraryPrices().catch(() => undefined);
   } catch (cause) {
     post({ kind: "failedToStart", reason: messageOf(cause) });
   }
@@ -283,9 +281,6 @@ async function writeGroup(
   const startedWrites: StartedLongWrite[] = [];
   let activity: readonly Activity[] = [];
   try {
-    if (!areLibraryPricesLoaded() && group.some(({ request }) => request.kind === "ingest")) {
-      await loadLibraryPrices();
-    }
     assertUndamaged(damageWatch);
     const refusal = addingCalls.length > 0 ? diskSpace.checkSpaceFor(addedSize) : undefined;
     db.exec("BEGIN IMMEDIATE");
@@ -311,6 +306,10 @@ async function writeGroup(
     rollBack(db);
     writers.runs.clearCaches();
     writers.runs.activity.takeCounts();
+    // Loaded when the first run of the thread needs a price, because loading them takes as long as a third of its start.
+    if (cause instanceof PricesNotLoadedError && (await arePricesLoadable())) {
+      return await writeGroup(dependencies, group, attempts);
+    }
     damageWatch.onFailure(cause);
     const isFull = diskSpace.handleIfFull(cause, addedSize);
     // A deletion frees space: it may use the space of the reserve file, and is retried in smaller steps and without
@@ -335,6 +334,13 @@ async function writeGroup(
   post({ kind: "done", activity, replies, buffers }, buffers);
   return group.some(({ request }) => request.kind === "close") ? "closed" : "open";
 }
+
+/** Loads the public prices. If that fails, the calls that need them fail with the error of the lookup. */
+const arePricesLoadable = (): Promise<boolean> =>
+  loadLibraryPrices().then(
+    () => true,
+    () => false,
+  );
 
 /** A call that started a long write. Its result is posted when the long write ends. */
 interface StartedLongWrite {
@@ -400,8 +406,12 @@ async function performWrite(
       : { kind: "result", sequence, value };
   } catch (cause) {
     damageWatch.onFailure(cause);
-    if (!db.inTransaction || diskSpace.handleIfFull(cause, noAddedSize)) {
-      throw cause; // SQLite has rolled back the whole group, or the disk is full, so that the group can't continue.
+    if (
+      cause instanceof PricesNotLoadedError ||
+      !db.inTransaction ||
+      diskSpace.handleIfFull(cause, noAddedSize)
+    ) {
+      throw cause; // The group is written again, or SQLite has rolled it back, or the disk is full: it can't continue.
     }
     db.exec("ROLLBACK TO resource_write; RELEASE resource_write");
     writers.runs.clearCaches();

@@ -17,7 +17,8 @@ export async function loadLibraryPrices(): Promise<void> {
   library ??= await import("@pydantic/genai-prices");
 }
 
-export const areLibraryPricesLoaded = (): boolean => library !== undefined;
+/** A price was looked up before {@link loadLibraryPrices} had resolved. Afterwards the lookup can be repeated. */
+export class PricesNotLoadedError extends Error {}
 
 /** The public price of a model. */
 export interface LibraryPrice {
@@ -93,7 +94,7 @@ function lookUp(model: string, provider: string | null, timeMs: number): CachedP
 
 function readLibrary(): Library {
   if (library === undefined) {
-    throw new Error("the library of prices is not loaded");
+    throw new PricesNotLoadedError("the library of prices is not loaded");
   }
   return library;
 }
