@@ -25,6 +25,7 @@ export interface StatementResult {
 export interface Connection {
   readonly inTransaction: boolean;
   exec(sql: string): void;
+  /** Returns a statement. An error in its SQL is thrown when it is first used. */
   prepare(sql: string): Statement;
   /**
    * Returns a statement in raw mode, from a cache whose keys are SQL texts. Use this method for SQL texts that depend
@@ -202,38 +203,48 @@ const pagesPerStep = 1_024;
 /** Maximum number of statements in the cache of a connection. Each takes some kilobytes. */
 const maxCachedStatements = 100;
 
+/**
+ * A statement that is prepared when it is first used: of the few hundred that the threads of a server create at the start, most
+ * servers use some dozens.
+ */
 class PreparedStatement implements Statement {
   readonly #db: EngineDatabase;
   readonly #sql: string;
-  readonly #statement: EngineStatement;
+  #prepared: EngineStatement | undefined;
   #isRaw = false;
 
   constructor(db: EngineDatabase, sql: string) {
     this.#db = db;
     this.#sql = sql;
-    this.#statement = db.prepare(sql);
   }
 
   raw(): this {
     this.#isRaw = true;
-    this.#statement.setReturnArrays(true);
+    this.#prepared?.setReturnArrays(true);
     return this;
   }
 
   all(values: readonly unknown[] = []): readonly unknown[] {
     return truncatesAtNul && values.some(hasNul)
       ? this.#prepareForNuls(values).all(...values.map(toBytes))
-      : this.#statement.all(...values);
+      : (this.#prepared ?? this.#prepare()).all(...values);
   }
 
   columns(): readonly string[] {
-    return this.#statement.columns().map(({ name }) => name);
+    return (this.#prepared ?? this.#prepare()).columns().map(({ name }) => name);
   }
 
   run(values: readonly unknown[] = []): StatementResult {
     return truncatesAtNul && values.some(hasNul)
       ? this.#prepareForNuls(values).run(...values.map(toBytes))
-      : this.#statement.run(...values);
+      : (this.#prepared ?? this.#prepare()).run(...values);
+  }
+
+  #prepare(): EngineStatement {
+    const statement = this.#db.prepare(this.#sql);
+    statement.setReturnArrays(this.#isRaw);
+    this.#prepared = statement;
+    return statement;
   }
 
   /** Prepares the same statement with bytes in place of the texts that the engine would truncate. */

@@ -107,15 +107,24 @@ export class SqliteDatabase implements Database {
   }
 }
 
-/** Prepares a query for code that is synchronous, such as ingest. */
+/** Prepares a query, when it first runs, for code that is synchronous, such as ingest. */
 export function prepareQuery<Row, Values extends object>(
   db: Pick<Connection, "prepare">,
   query: Query<Row, Values>,
 ): { readonly all: (values: Values) => Row[]; readonly run: (values: Values) => number } {
-  const { sql, parameters } = query.compileFor("sqlite");
-  const statement = new RowStatement(db.prepare(sql));
+  let prepared: PreparedQuery | undefined;
+  const prepare = (): PreparedQuery => {
+    const { sql, parameters } = query.compileFor("sqlite");
+    return { statement: new RowStatement(db.prepare(sql)), parameters };
+  };
   return {
-    all: (values) => statement.all(bindValues(parameters, values)) as Row[],
-    run: (values) => statement.run(bindValues(parameters, values)),
+    all: (values) => {
+      const { statement, parameters } = (prepared ??= prepare());
+      return statement.all(bindValues(parameters, values)) as Row[];
+    },
+    run: (values) => {
+      const { statement, parameters } = (prepared ??= prepare());
+      return statement.run(bindValues(parameters, values));
+    },
   };
 }
