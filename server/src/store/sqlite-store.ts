@@ -14,6 +14,7 @@ import { isDiskFull } from "../storage/sqlite/disk-reserve.ts";
 import { restrictFiles, prepareFolder } from "../storage/sqlite/folder.ts";
 import { lockFolder } from "../storage/sqlite/folder-lock.ts";
 import type { FolderLock } from "../storage/sqlite/folder-lock.ts";
+import { IdleReads } from "./idle-reads.ts";
 import { isImmediate } from "./reader-protocol.ts";
 import type { ReaderData } from "./reader-protocol.ts";
 import { ReadPool } from "./read-pool.ts";
@@ -180,6 +181,7 @@ class SqliteStore implements Store {
   readonly pools = {};
   readonly #parts: StoreComponents;
   readonly #immediateReaders: { readonly tenants: TenantReader };
+  readonly #idleReads: IdleReads;
   /** Threads for schema checks; they start on first use. */
   readonly #work = new WorkThreads();
   #closed: Promise<void> | undefined;
@@ -189,6 +191,7 @@ class SqliteStore implements Store {
     this.#parts = components;
     this.defaultTenantId = readDefaultTenantId(connection);
     this.#immediateReaders = { tenants: new TenantReader(new SqliteDatabase(connection)) };
+    this.#idleReads = new IdleReads(connection);
     this.read = this.#createReaders();
     this.write = this.#createWriters({});
   }
@@ -232,11 +235,13 @@ class SqliteStore implements Store {
   }
 
   #createReaders(scope?: ReadScope): Promised<Readers> {
-    return createResourceProxy<Readers>(async (call) =>
-      isImmediate(call)
-        ? invokeMethod(this.#immediateReaders, call)
-        : this.#parts.pool.read(call, scope),
-    );
+    return createResourceProxy<Readers>(async (call) => {
+      if (isImmediate(call)) {
+        return invokeMethod(this.#immediateReaders, call);
+      }
+      const idle = this.#idleReads.find(call);
+      return idle === undefined ? this.#parts.pool.read(call, scope) : idle.answer;
+    });
   }
 
   #createWriters(origin: WriterOrigin): Promised<Writers> {
