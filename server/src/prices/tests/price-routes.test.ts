@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { call, runServer, textOf } from "../../../tests/support/running-server.ts";
+import { call, runOwnServer, runServer, textOf } from "../../../tests/support/running-server.ts";
 import { wireRun } from "../../../tests/support/wire-runs.ts";
 
 const price = {
@@ -78,6 +78,25 @@ function createTrace() {
 }
 
 describe("costs in responses", () => {
+  test("are those of the first run of a server, and what is written beside it is written once", async () => {
+    const server = await runOwnServer();
+    const { root, child } = createTrace();
+    const names = Array.from({ length: 8 }, (_, index) => `beside-${index}`);
+    const responses = await Promise.all([
+      ...names.map((name) => call(server, "POST /sessions", { body: { name } })),
+      call(server, "POST /runs/batch", { body: { post: [root, child] } }),
+      ...names.map(() => call(server, "POST /runs", { body: wireRun({ session_name: "others" }) })),
+    ]);
+    expect(responses.map(({ status }) => status < 300)).toEqual(responses.map(() => true));
+    expect((await call(server, `GET /runs/${child.id}`)).json).toMatchObject({
+      total_cost: "0.005875",
+    });
+    const { json } = await call(server, "GET /sessions?include_stats=true");
+    const projects = json as unknown as { name: string; run_count: number }[];
+    expect(projects.map(({ name }) => name).toSorted()).toEqual([...names, "others", "p"]);
+    expect(projects.find(({ name }) => name === "others")?.run_count).toBe(names.length);
+  });
+
   test("are in the run, the project's statistics, the trace and the thread", async () => {
     const server = await runServer();
     const { root, child } = createTrace();
