@@ -32,6 +32,7 @@ interface ServeFlags {
   readonly logWriter?: string;
   readonly auditDays: string;
   readonly logFormat?: string;
+  readonly otelEndpoint?: string;
   readonly drainSeconds: string;
   readonly tenantRate?: string;
   readonly tenantIngestBytes?: string;
@@ -131,6 +132,10 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
       "write a line for each request, and warnings, to standard error, as json or text; also MILLRACE_LOG_FORMAT",
     )
     .option(
+      "--otel-endpoint <url>",
+      "send OpenTelemetry spans of what the server itself does to this OTLP receiver, such as http://collector:4318; also MILLRACE_OTEL_ENDPOINT; OTEL_TRACES_SAMPLER and OTEL_EXPORTER_OTLP_HEADERS apply",
+    )
+    .option(
       "--drain-seconds <number>",
       "seconds for which a stopping server is not ready but goes on serving, for load balancers; also MILLRACE_DRAIN_SECONDS",
       "0",
@@ -189,6 +194,7 @@ const variablesByFlag = {
   logWriter: "MILLRACE_LOG_WRITER",
   auditDays: "MILLRACE_AUDIT_DAYS",
   logFormat: "MILLRACE_LOG_FORMAT",
+  otelEndpoint: "MILLRACE_OTEL_ENDPOINT",
   drainSeconds: "MILLRACE_DRAIN_SECONDS",
   tenantRate: "MILLRACE_TENANT_RATE",
   tenantIngestBytes: "MILLRACE_TENANT_INGEST_BYTES",
@@ -235,6 +241,7 @@ async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<void> {
     ...(flags.logFormat === undefined
       ? {}
       : { logFormat: flags.logFormat as NonNullable<ServerOptions["logFormat"]> }),
+    ...(flags.otelEndpoint === undefined ? {} : { otelEndpoint: flags.otelEndpoint }),
     drainSeconds: parseNumber("drainSeconds", flags.drainSeconds),
     ...parseLimit("tenantRate", flags.tenantRate),
     ...parseLimit("tenantIngestBytes", flags.tenantIngestBytes),

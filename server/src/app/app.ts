@@ -83,6 +83,9 @@ import {
   observeRequests,
 } from "../monitoring/monitoring-routes.ts";
 import type { ServerLog } from "../monitoring/server-log.ts";
+import { recordRequests } from "../telemetry/request-spans.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+import { traceJobKind, TracedStore, traceLog } from "../telemetry/traced-store.ts";
 import { ServerMetrics } from "../monitoring/server-metrics.ts";
 import type { ObservedLog } from "../monitoring/server-metrics.ts";
 import { KeyGuard } from "../tenants/key-guard.ts";
@@ -100,6 +103,8 @@ export interface AppParts {
   readonly jobKinds?: readonly AnyJobKind[];
   /** The log that receives the runs that clients send. Runs that the server itself creates are written to the store without it. */
   readonly log?: (RunReceiver & ObservedLog) | undefined;
+  /** What records the spans of the server itself. @defaultValue none */
+  readonly telemetry?: Telemetry | undefined;
   /** The log to which requests are written. @defaultValue none */
   readonly requestLog?: ServerLog | undefined;
 }
@@ -109,21 +114,34 @@ export interface AppParts {
  * perform stored jobs, to apply rules, to evaluate alerts and to send webhooks.
  */
 export function createApp(
-  store: Store,
+  plainStore: Store,
   settings: AppSettings,
-  { jobKinds, log, requestLog }: AppParts = {},
+  { jobKinds, log, requestLog, telemetry }: AppParts = {},
 ) {
+  const store =
+    telemetry === undefined
+      ? plainStore
+      : new TracedStore(
+          plainStore,
+          telemetry,
+          settings.store === undefined ? "sqlite" : "postgresql",
+        );
   const sourceGuard = new SourceGuard(settings);
   const keyGuard = new KeyGuard(settings, store);
   const workThreads = new WorkThreads();
-  const metrics = new ServerMetrics(store, log);
+  const metrics = new ServerMetrics(store, log, telemetry);
   store.onActivity((activity) => metrics.countActivity(activity));
   const dependencies = { store, links: new SignedLinks(Date.now, store.linkSecret) };
   const models = createModels(store, settings, keyGuard);
   const runExports = new RunExports(store);
   const judging = { models: models.caller, workThreads };
   const launch = { store: store.forClient("job"), ...judging };
-  const kinds = new Map((jobKinds ?? createJobKinds(launch)).map((kind) => [kind.name, kind]));
+  const kinds = new Map(
+    (jobKinds ?? createJobKinds(launch)).map((kind) => [
+      kind.name,
+      telemetry === undefined ? kind : traceJobKind(kind, telemetry),
+    ]),
+  );
   const runner = new JobRunner(store, kinds);
   const automation = new Automation(store, judging, settings);
   store.onWake(() => automation.wake());
@@ -137,6 +155,8 @@ export function createApp(
     maxRuns: settings.tenantMaxRuns,
     onRefused: () => metrics.countLimitedRequest("stored_runs"),
   });
+  const receiver =
+    log === undefined || telemetry === undefined ? (log ?? store) : traceLog(log, telemetry);
   const auditPruner = new AuditPruner(store, settings.auditDays);
   // Uploads are stored in the data folder, on the same disk as the database that their rows are added to.
   const uploadFolder = settings.dataDir === memoryDataDir ? tmpdir() : settings.dataDir;
@@ -171,6 +191,9 @@ export function createApp(
   addValidators(app);
   addBaseUrl(app, settings.publicUrl);
   requestLog?.observe(app);
+  if (telemetry !== undefined) {
+    recordRequests(app, telemetry);
+  }
   addDrain(app);
   addRequestIds(app);
   app.decorateRequest("tenantId", "");
@@ -252,7 +275,7 @@ export function createApp(
     ingestApp.addHook("onRequest", checkKey);
     // The handlers read the body themselves, as it arrives.
     ingestApp.addContentTypeParser("*", (_request, _payload, done) => done(null));
-    addStreamRoutes(ingestApp, { store: log ?? store, workThreads });
+    addStreamRoutes(ingestApp, { store: receiver, workThreads });
     addExampleWriteRoutes(ingestApp, { ...dependencies, workThreads });
     addUploadRoutes(ingestApp, { store, folder: uploadFolder });
     addUiImportRoutes(ingestApp, { store, work: workThreads });

@@ -16,6 +16,7 @@ import type { NetworkSettings } from "./network-options.ts";
 import { logFormats } from "./log-format.ts";
 import type { LogFormat } from "./log-format.ts";
 import { parseAllowedHost } from "../outbound/target-rules.ts";
+import { parseOtelEndpoint } from "./otel-endpoint.ts";
 import { parseStoreUrl } from "./store-url.ts";
 
 const mebibyte = 1_048_576;
@@ -314,6 +315,12 @@ export interface ServerOptions {
    */
   readonly logFormat?: LogFormat;
   /**
+   * Address of an OTLP receiver, such as `http://collector:4318`, to which the server sends spans of what it does itself:
+   * requests, queries, writes and jobs. `/v1/traces` is added. Sampling and headers are read from the standard variables
+   * `OTEL_TRACES_SAMPLER` and `OTEL_EXPORTER_OTLP_HEADERS`. @defaultValue none
+   */
+  readonly otelEndpoint?: string;
+  /**
    * Seconds for which the server goes on serving when it is closed, while it is not ready any more, so that a load balancer
    * can send requests elsewhere; from 0 to 600. @defaultValue 0
    */
@@ -359,6 +366,7 @@ export interface ServerSettings extends NetworkSettings {
   readonly log: LogSettings | undefined;
   readonly auditDays: number;
   readonly logFormat: LogFormat | undefined;
+  readonly otelEndpoint: string | undefined;
   readonly drainMs: number;
   readonly tenantRate: number | undefined;
   readonly tenantIngestBytes: number | undefined;
@@ -392,6 +400,7 @@ const optionKeys: KeyTable<ServerOptions> = {
   logWriter: true,
   auditDays: true,
   logFormat: true,
+  otelEndpoint: true,
   drainSeconds: true,
   tenantRate: true,
   tenantIngestBytes: true,
@@ -494,6 +503,8 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
     log: parseLogOptions(options, dataDir),
     auditDays,
     logFormat,
+    otelEndpoint:
+      options.otelEndpoint === undefined ? undefined : parseOtelEndpoint(options.otelEndpoint),
     drainMs: drainSeconds * 1_000,
     tenantRate,
     tenantIngestBytes,
