@@ -116,6 +116,8 @@ export const serverLimits = {
   /** Projects in one response of `GET /sessions`. */
   projectsDefault: 100,
   projectsMax: 1_000,
+  /** Milliseconds after which the statistics of no further project of a list are read. */
+  projectStatsMs: 5_000,
   /** Prompts or commits in one response, and ids in one request that deletes prompts. */
   promptsDefault: 20,
   promptsMax: 100,

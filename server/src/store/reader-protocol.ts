@@ -82,7 +82,7 @@ const longQueries: LongQueryRules = {
   experiments: { compare: true },
   feedback: { readStatsOfFilter: true, statsOfProjectRuns: true },
   feedbackTrend: { read: true },
-  runs: { readStatistics: true, query: isFiltered },
+  runs: { readStatistics: true, readProjectStatistics: true, query: isFiltered },
   runLists: { search: isFiltered, countRuns: true, countMatches: true },
   runPages: { query: isFiltered, search: isFiltered },
   metrics: { read: true },

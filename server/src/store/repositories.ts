@@ -489,6 +489,10 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
       }),
     ],
     readStatistics: ([tenantId, filter], keys) => [tenantId, toRunFilter(filter, keys)],
+    readProjectStatistics: ([tenantId, query], { toProjectKey }) => [
+      tenantId,
+      replaceMembers(query, { projectId: toProjectKey }),
+    ],
     findShared: scopedByToken,
     findFile: ([tenantId, file], { toRunKey }) => [
       tenantId,
