@@ -37,6 +37,7 @@ interface ServeFlags {
   readonly tenantRate?: string;
   readonly tenantIngestBytes?: string;
   readonly tenantMaxRuns?: string;
+  readonly tenantMaxBytes?: string;
   readonly publicUrl?: string;
   readonly trustProxy: readonly string[];
   readonly tlsCert?: string;
@@ -153,6 +154,10 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
       "runs that a tenant may store; unlimited by default; also MILLRACE_TENANT_MAX_RUNS",
     )
     .option(
+      "--tenant-max-bytes <number>",
+      "bytes that the payloads and attachments of a tenant's runs may take; unlimited by default; also MILLRACE_TENANT_MAX_BYTES",
+    )
+    .option(
       "--public-url <url>",
       "address at which a proxy publishes the server, such as https://traces.example.com/millrace; links begin with it; also MILLRACE_PUBLIC_URL",
     )
@@ -199,6 +204,7 @@ const variablesByFlag = {
   tenantRate: "MILLRACE_TENANT_RATE",
   tenantIngestBytes: "MILLRACE_TENANT_INGEST_BYTES",
   tenantMaxRuns: "MILLRACE_TENANT_MAX_RUNS",
+  tenantMaxBytes: "MILLRACE_TENANT_MAX_BYTES",
   publicUrl: "MILLRACE_PUBLIC_URL",
   tlsCert: "MILLRACE_TLS_CERT",
   tlsKey: "MILLRACE_TLS_KEY",
@@ -246,6 +252,7 @@ async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<void> {
     ...parseLimit("tenantRate", flags.tenantRate),
     ...parseLimit("tenantIngestBytes", flags.tenantIngestBytes),
     ...parseLimit("tenantMaxRuns", flags.tenantMaxRuns),
+    ...parseLimit("tenantMaxBytes", flags.tenantMaxBytes),
     ...readNetworkOptions(flags, env),
   });
   const place = store === undefined ? data : `PostgreSQL at ${await describeStore(store)}`;
@@ -322,7 +329,7 @@ function readLogOptions({
 
 /** Parses a limit that need not be set. */
 const parseLimit = (
-  flag: "tenantRate" | "tenantIngestBytes" | "tenantMaxRuns",
+  flag: "tenantRate" | "tenantIngestBytes" | "tenantMaxRuns" | "tenantMaxBytes",
   text: string | undefined,
 ): Pick<ServerOptions, typeof flag> =>
   text === undefined ? {} : { [flag]: parseNumber(flag, text) };

@@ -46,6 +46,8 @@ import { addLiveRoutes } from "../live/live-routes.ts";
 import { addUiFeedbackRoutes, addUiFeedbackFormRoutes } from "../feedback/ui-feedback-routes.ts";
 import { addSharedV2Routes, addV2Routes } from "../v2/v2-routes.ts";
 import { limitRequest } from "../tenants/limit-requests.ts";
+import { ByteQuota } from "../tenants/byte-quota.ts";
+import { DailyIngest } from "../tenants/daily-ingest.ts";
 import { RunQuota } from "../tenants/run-quota.ts";
 import { TenantLimits } from "../tenants/tenant-limits.ts";
 import { isOperator } from "../tenants/settings-handlers.ts";
@@ -146,9 +148,11 @@ export function createApp(
   const automation = new Automation(store, judging, settings);
   store.onWake(() => automation.wake());
   const auditLog = new AuditLog(store, () => metrics.countDroppedAuditEntry());
+  const dailyIngest = settings.tenantIngestBytes === undefined ? undefined : new DailyIngest(store);
   const tenantLimits = new TenantLimits({
     requestRate: settings.tenantRate,
     ingestBytes: settings.tenantIngestBytes,
+    daily: dailyIngest,
     onRefused: (limit) => metrics.countLimitedRequest(limit),
   });
   const runQuota = new RunQuota(store, {
@@ -157,6 +161,10 @@ export function createApp(
   });
   const receiver =
     log === undefined || telemetry === undefined ? (log ?? store) : traceLog(log, telemetry);
+  const byteQuota = new ByteQuota(store, {
+    maxBytes: settings.tenantMaxBytes,
+    onRefused: () => metrics.countLimitedRequest("stored_bytes"),
+  });
   const auditPruner = new AuditPruner(store, settings.auditDays);
   // Uploads are stored in the data folder, on the same disk as the database that their rows are added to.
   const uploadFolder = settings.dataDir === memoryDataDir ? tmpdir() : settings.dataDir;
@@ -231,6 +239,8 @@ export function createApp(
   app.addHook("onClose", async () => {
     auditPruner.close();
     runQuota.close();
+    byteQuota.close();
+    await dailyIngest?.close();
     await auditLog.close();
   });
   app.addHook("onClose", async () => models.close());
@@ -255,7 +265,7 @@ export function createApp(
     // Before the check, so that a request that its key does not permit is recorded as well.
     request.audit = auditLog.begin(request, reply, caller.actor);
     keyGuard.assertPermitted(caller, request.headers, scope);
-    limitRequest({ limits: tenantLimits, quota: runQuota }, request, reply);
+    await limitRequest({ limits: tenantLimits, runQuota, byteQuota }, request, reply);
   };
   addApiDocs(app, settings.publicUrl);
   app.register(async (publicApp: FastifyInstance) => {
@@ -289,7 +299,12 @@ export function createApp(
     addMetricRoute(authenticatedApp, metrics);
     addLiveRoutes(authenticatedApp, store, keyGuard);
     addModelRoutes(authenticatedApp, { ...models, store, workThreads });
-    addUiSettingsRoutes(authenticatedApp, { store, keyGuard, settings });
+    addUiSettingsRoutes(authenticatedApp, {
+      store,
+      keyGuard,
+      settings,
+      usage: { maximums: settings, dailyIngest, runQuota, byteQuota },
+    });
     addUiAuditRoutes(authenticatedApp, {
       store,
       isOperator: (request) => isOperator({ store, keyGuard }, request),

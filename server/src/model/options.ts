@@ -189,6 +189,8 @@ export const serverLimits = {
   tenantIngestBytesMax: 1e15,
   /** The highest limit of a tenant's stored runs. */
   tenantRunsMax: 1e12,
+  /** The highest limit of the bytes that a tenant stores. */
+  tenantBytesMax: 1e15,
   /** Bytes received and not yet committed. Above this, the server responds with 429. */
   pendingBytes: 256 * mebibyte,
   /** Threads that run queries. Each one starts when it is first needed. */
@@ -330,12 +332,16 @@ export interface ServerOptions {
   /** Requests that a tenant may send in a second, from 1 to 1,000,000. @defaultValue unlimited */
   readonly tenantRate?: number;
   /**
-   * Bytes of runs, spans and feedback, as sent, that a tenant may send in a day (UTC), from 1 to 10^15. Counted since the
-   * server was started. @defaultValue unlimited
+   * Bytes of runs, spans and feedback, as sent, that a tenant may send in a day (UTC), from 1 to 10^15. The count
+   * survives a restart. @defaultValue unlimited
    */
   readonly tenantIngestBytes?: number;
   /** Runs that a tenant may store, from 1 to 10^12. @defaultValue unlimited */
   readonly tenantMaxRuns?: number;
+  /**
+   * Bytes that the payloads and attachments of a tenant's runs may take, from 1 to 10^15. @defaultValue unlimited
+   */
+  readonly tenantMaxBytes?: number;
   /**
    * The URL at which clients reach the server through a proxy, such as `https://traces.example.com/millrace`. Links begin
    * with it, and requests of pages with this origin are accepted. A host other than loopback requires `apiKeys`.
@@ -373,6 +379,7 @@ export interface ServerSettings extends NetworkSettings {
   readonly tenantRate: number | undefined;
   readonly tenantIngestBytes: number | undefined;
   readonly tenantMaxRuns: number | undefined;
+  readonly tenantMaxBytes: number | undefined;
 }
 
 /** The ingest log of a server. */
@@ -407,6 +414,7 @@ const optionKeys: KeyTable<ServerOptions> = {
   tenantRate: true,
   tenantIngestBytes: true,
   tenantMaxRuns: true,
+  tenantMaxBytes: true,
   publicUrl: true,
   trustedProxies: true,
   tlsCert: true,
@@ -460,10 +468,13 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
     );
   }
   assertWholeNumber("drainSeconds", drainSeconds, { min: 0, max: serverLimits.drainSecondsMax });
-  const { tenantRate, tenantIngestBytes, tenantMaxRuns } = options;
-  const { tenantRateMax, tenantIngestBytesMax, tenantRunsMax } = serverLimits;
+  const { tenantRate, tenantIngestBytes, tenantMaxRuns, tenantMaxBytes } = options;
+  const { tenantRateMax, tenantIngestBytesMax, tenantRunsMax, tenantBytesMax } = serverLimits;
   if (tenantMaxRuns !== undefined) {
     assertWholeNumber("tenantMaxRuns", tenantMaxRuns, { min: 1, max: tenantRunsMax });
+  }
+  if (tenantMaxBytes !== undefined) {
+    assertWholeNumber("tenantMaxBytes", tenantMaxBytes, { min: 1, max: tenantBytesMax });
   }
   if (tenantRate !== undefined) {
     assertWholeNumber("tenantRate", tenantRate, { min: 1, max: tenantRateMax });
@@ -511,6 +522,7 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
     tenantRate,
     tenantIngestBytes,
     tenantMaxRuns,
+    tenantMaxBytes,
     ...network,
     ...parseModelOptions(options),
   };

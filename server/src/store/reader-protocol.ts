@@ -87,7 +87,7 @@ const longQueries: LongQueryRules = {
   runPages: { query: isFiltered, search: isFiltered },
   metrics: { read: true },
   threads: { list: true, readTurns: true },
-  storage: { measure: true, listProjects: true, countRuns: true },
+  storage: { measure: true, listProjects: true, countRuns: true, measureRuns: true },
 };
 
 /** Returns whether a query is quick or long, which decides on which threads it may run. */
