@@ -25,7 +25,7 @@ interface TenantCount {
   /** Whether the tenant has sent a request since the last exchange. */
   isActive: boolean;
   /** Resolves once the stored count was read, or could not be read. */
-  readonly loaded: Promise<void>;
+  loaded: Promise<void> | undefined;
 }
 
 /**
@@ -89,19 +89,18 @@ export class DailyIngest {
     if (existing !== undefined) {
       return existing;
     }
-    const count: TenantCount = {
-      stored: 0,
-      pending: 0,
-      isActive: true,
-      // While the database is away, what this server receives still counts.
-      loaded: this.#store.read.ingestCounts.read(tenantId, day).then(
-        (bytes) => {
-          count.stored = Math.max(count.stored, bytes);
-        },
-        (cause: unknown) => this.#report(cause),
-      ),
+    const load = async (): Promise<void> => {
+      try {
+        const bytes = await this.#store.read.ingestCounts.read(tenantId, day);
+        count.stored = Math.max(count.stored, bytes);
+      } catch (cause) {
+        // While the database is away, what this server receives still counts.
+        this.#report(cause);
+      }
     };
+    const count: TenantCount = { stored: 0, pending: 0, isActive: true, loaded: undefined };
     this.#counts.set(tenantId, count);
+    count.loaded = load();
     return count;
   }
 

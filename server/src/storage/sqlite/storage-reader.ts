@@ -63,7 +63,7 @@ export class StorageReader implements StorageReads {
     const last = rows.reduce((row, [, , lastRow]) => Math.max(row, Number(lastRow)), -1);
     return {
       tenants: rows.flatMap(([tenantId, bytes]) =>
-        tenantId === null ? [] : [{ tenantId: String(tenantId), bytes: Number(bytes) }],
+        typeof tenantId === "string" ? [{ tenantId, bytes: Number(bytes) }] : [],
       ),
       next: count < limit ? null : String(last),
     };

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from "node:events";
 import { Client } from "millrace";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { call, runOwnServer } from "../../../tests/support/running-server.ts";
@@ -25,15 +26,22 @@ class FakeRuns implements MeasuredStore {
       },
     },
   };
-
-  /** Waits until a whole measurement began and ended. */
-  async waitForMeasurement(): Promise<void> {
-    const before = this.measurements;
-    await expect.poll(() => this.measurements, { interval: 2 }).toBeGreaterThan(before + 1);
-  }
 }
 
-function limit(store: FakeRuns, maxBytes: number, onRefused: () => void = () => undefined) {
+/** Waits until a whole measurement began and ended. */
+async function waitForMeasurement(store: FakeRuns): Promise<void> {
+  const before = store.measurements;
+  await vi.waitFor(
+    () => {
+      if (store.measurements <= before + 1) {
+        throw new Error("nothing was measured yet");
+      }
+    },
+    { interval: 2, timeout: 20_000 },
+  );
+}
+
+function limitBytes(store: FakeRuns, maxBytes: number, onRefused: () => void = () => undefined) {
   const quota = new ByteQuota(store, {
     maxBytes,
     onRefused,
@@ -49,18 +57,18 @@ test("runs are measured in parts, what arrives counts at once, and deletions wit
   const store = new FakeRuns();
   store.runs = ["a", "b", "a", "a", "b"].map((tenantId) => ({ tenantId, bytes: 10 }));
   let refused = 0;
-  const quota = limit(store, 50, () => (refused += 1));
-  await store.waitForMeasurement();
+  const quota = limitBytes(store, 50, () => (refused += 1));
+  await waitForMeasurement(store);
   expect([quota.read("a"), quota.read("b"), quota.read("c")]).toEqual([30, 20, 0]);
   expect(() => quota.admit("a")).not.toThrow();
   store.runs.push({ tenantId: "a", bytes: 20 });
-  await store.waitForMeasurement();
+  await waitForMeasurement(store);
   expect(() => quota.admit("a")).toThrow(
     "insufficient_quota: the runs of the tenant take 50 bytes, and the limit of this server is 50 (--tenant-max-bytes): delete runs, or set a retention",
   );
   expect(() => quota.admit("b")).not.toThrow();
   store.runs = store.runs.slice(1);
-  await store.waitForMeasurement();
+  await waitForMeasurement(store);
   expect(() => quota.admit("a")).not.toThrow();
   expect(refused).toBe(1);
 });
@@ -69,12 +77,12 @@ test("a failed measurement changes nothing, and what has arrived goes on to coun
   const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
   const store = new FakeRuns();
   store.runs = [{ tenantId: "a", bytes: 10 }];
-  const quota = limit(store, 30);
-  await store.waitForMeasurement();
+  const quota = limitBytes(store, 30);
+  await waitForMeasurement(store);
   store.mustFail = true;
-  await store.waitForMeasurement();
+  await waitForMeasurement(store);
   quota.countReceived("a", 15);
-  await store.waitForMeasurement();
+  await waitForMeasurement(store);
   expect(quota.read("a")).toBe(25);
   quota.countReceived("a", 5);
   expect(() => quota.admit("a")).toThrow("insufficient_quota");
@@ -83,7 +91,7 @@ test("a failed measurement changes nothing, and what has arrived goes on to coun
 
 test("before the first measurement has ended nothing is refused, because nothing is known", () => {
   const store: MeasuredStore = {
-    read: { storage: { measureRuns: () => new Promise(() => undefined) } },
+    read: { storage: { measureRuns: () => once(new EventEmitter(), "never") as Promise<never> } },
   };
   const quota = new ByteQuota(store, { maxBytes: 1, onRefused: () => undefined });
   onTestFinished(() => quota.close());

@@ -190,11 +190,11 @@ test("lists, counts, facets, suggestions and statistics are the same on both eng
       expect(ofPostgres).toEqual(ofSqlite);
       const projectIds = [project.sqlite];
       const all = pairs.sqlite.readers.runs.readStatistics(pair.tenantId, { projectIds });
-      const roots = pairs.sqlite.readers.runs.readStatistics(pair.tenantId, {
+      const ofRoots = pairs.sqlite.readers.runs.readStatistics(pair.tenantId, {
         projectIds,
         isRoot: true,
       });
-      const { runCount, errorCount, latency, lastStartMicros } = hasResults ? roots : all;
+      const { runCount, errorCount, latency, lastStartMicros } = hasResults ? ofRoots : all;
       expect(ofSqlite).toEqual({ ...all, runCount, errorCount, latency, lastStartMicros });
       expect(runCount).toBeGreaterThan(0);
     }
