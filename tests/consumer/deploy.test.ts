@@ -178,6 +178,8 @@ interface ClusterService {
 
 /** Nothing listens on this port, so that a program ends when it can't reach its database. */
 const awayStore = "postgres://millrace@127.0.0.1:1/traces";
+/** A writer tries to reach its database for fifteen seconds before it ends. */
+const awayTimeoutMs = 120_000;
 
 describe("the cluster of compose.cluster.yaml", () => {
   const readCluster = async () =>
@@ -276,17 +278,23 @@ describe("the cluster of compose.cluster.yaml", () => {
     },
   );
 
-  test("the writers' command starts, and says that the database can't be reached", async () => {
-    const { services } = await readCluster();
-    const command = (services["writer-a"]?.command ?? []).map(quote).join(" ");
-    const result = await shell.run(
-      `MILLRACE_STORE_URL=${awayStore} MILLRACE_LOG=nats://127.0.0.1:1 MILLRACE_DATA_DIR=data ${command}`,
-    );
-    expect(result).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining("Failed to open the store at 127.0.0.1:1/traces") as unknown,
-    });
-  });
+  test(
+    "the writers' command starts, and says that the database can't be reached",
+    async () => {
+      const { services } = await readCluster();
+      const command = (services["writer-a"]?.command ?? []).map(quote).join(" ");
+      const result = await shell.run(
+        `MILLRACE_STORE_URL=${awayStore} MILLRACE_LOG=nats://127.0.0.1:1 MILLRACE_DATA_DIR=data ${command}`,
+      );
+      expect(result).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(
+          "Failed to open the store at 127.0.0.1:1/traces",
+        ) as unknown,
+      });
+    },
+    awayTimeoutMs,
+  );
 });
 
 describe("the units of systemd", () => {
@@ -313,15 +321,21 @@ describe("the units of systemd", () => {
     }
   });
 
-  test("the writer starts as its unit says, and says that the database can't be reached", async () => {
-    const [command = "", ...others] = await readCommands("millrace-work.service");
-    expect(others).toEqual([]);
-    const environment = `STATE_DIRECTORY=${shell.folder}/data MILLRACE_STORE_URL=${awayStore} MILLRACE_LOG=nats://127.0.0.1:1`;
-    expect(await shell.run(`export ${environment}; exec ${command}`)).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining("Failed to open the store at 127.0.0.1:1/traces") as unknown,
-    });
-  });
+  test(
+    "the writer starts as its unit says, and says that the database can't be reached",
+    async () => {
+      const [command = "", ...others] = await readCommands("millrace-work.service");
+      expect(others).toEqual([]);
+      const environment = `STATE_DIRECTORY=${shell.folder}/data MILLRACE_STORE_URL=${awayStore} MILLRACE_LOG=nats://127.0.0.1:1`;
+      expect(await shell.run(`export ${environment}; exec ${command}`)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(
+          "Failed to open the store at 127.0.0.1:1/traces",
+        ) as unknown,
+      });
+    },
+    awayTimeoutMs,
+  );
 
   test("the server starts and ends as its unit says, and its backup is made meanwhile", async () => {
     const [command = "", ...others] = await readCommands("millrace.service");
