@@ -16,6 +16,7 @@ const { dependencies } = JSON.parse(readFileSync(join(folder, "package.json"), "
 export const isServerEntry = (name) =>
   name === "index.ts" ||
   name === "log.ts" ||
+  name === "otel.ts" ||
   name === "work.ts" ||
   /^[\w-]+\.worker\.ts$/.test(name);
 

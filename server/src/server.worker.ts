@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import process from "node:process";
 import { parentPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import { messageOf, ServerError } from "./model/errors.ts";
@@ -12,6 +13,13 @@ import { IngestLog } from "./ingest-log/ingest-log.ts";
 import { RetentionSweeper } from "./runs/retention/retention-sweeper.ts";
 import { openSqliteStore, openTemporaryStore } from "./store/sqlite-store.ts";
 import { ServerLog } from "./monitoring/server-log.ts";
+import { toDistFileUrl } from "./storage/dist-files.ts";
+import type { Telemetry } from "./telemetry/telemetry.ts";
+import type { openTelemetry as OpenTelemetryFunction } from "./otel.ts";
+
+interface TelemetryModule {
+  readonly openTelemetry: typeof OpenTelemetryFunction;
+}
 
 // States of the server thread: starting -> listening -> closing -> ended. A failed start ends the thread at once.
 
@@ -23,6 +31,7 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
   const post = (message: ServerThreadMessage): void => port.postMessage(message);
   let store: Store | undefined;
   let log: IngestLog | undefined;
+  let telemetry: Telemetry | undefined;
   // Before the store, whose threads pass their warnings on to this log.
   const requestLog =
     settings.logFormat === undefined ? undefined : new ServerLog(settings.logFormat);
@@ -31,10 +40,12 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
     log =
       settings.log &&
       (await IngestLog.open(settings.log, settings.log.writer === "server" ? store : undefined));
-    const app = createApp(store, settings, { log, requestLog });
+    telemetry = await startTelemetry(settings);
+    const app = createApp(store, settings, { log, requestLog, telemetry });
     await listen(app, settings);
     const openedStore = store;
     const openedLog = log;
+    const openedTelemetry = telemetry;
     const sweeper = new RetentionSweeper(store);
     port.once("message", (request: typeof closeRequest | typeof exitRequest) => {
       sweeper.close();
@@ -51,11 +62,16 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
         .catch((cause: unknown) =>
           process.emitWarning(`Failed to close the store: ${messageOf(cause)}`),
         )
+        .then(() => openedTelemetry?.close())
         .then(() => requestLog?.close())
         .finally(() => {
           Atomics.store(settings.endedFlag, 0, 1);
           Atomics.notify(settings.endedFlag, 0);
           port.close();
+          if (openedTelemetry !== undefined) {
+            // The packages of OpenTelemetry can't be stopped while they wait for a receiver that does not answer.
+            process.exit();
+          }
         });
     });
     const { modelEndpoints, apiKeys } = settings;
@@ -69,11 +85,21 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
   } catch (cause) {
     await log?.close();
     await store?.close();
+    await telemetry?.close();
     await requestLog?.close();
     const code = cause instanceof ServerError ? cause.code : "THREAD";
     post({ kind: "failed", code, reason: messageOf(cause) });
     port.close();
   }
+}
+
+/** Loads what records spans only if it is needed: it is a bundle of its own. */
+async function startTelemetry({ otelEndpoint }: ServerThreadData): Promise<Telemetry | undefined> {
+  if (otelEndpoint === undefined) {
+    return undefined;
+  }
+  const { openTelemetry } = (await import(toDistFileUrl("otel.js").href)) as TelemetryModule;
+  return openTelemetry({ endpoint: otelEndpoint });
 }
 
 async function openStore({ dataDir, store, queryTimeoutMs }: ServerThreadData): Promise<Store> {

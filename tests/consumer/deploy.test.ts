@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { parse } from "yaml";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
+import { canRunNats } from "../../server/tests/support/nats-cluster.ts";
 import { repositoryRoot } from "./installed.ts";
 import { startLocalRegistry } from "./local-registry.ts";
 import type { LocalRegistry } from "./local-registry.ts";
@@ -163,6 +164,139 @@ describe("the image", () => {
   });
 });
 
+interface ClusterService {
+  readonly image?: string;
+  readonly build?: { readonly context: string; readonly dockerfile: string };
+  readonly command?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly volumes?: readonly string[];
+  readonly secrets?: readonly string[];
+  readonly ports?: readonly string[];
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+  readonly healthcheck?: object;
+}
+
+/** Nothing listens on this port, so that a program ends when it can't reach its database. */
+const awayStore = "postgres://millrace@127.0.0.1:1/traces";
+/** A writer tries to reach its database for fifteen seconds before it ends. */
+const awayTimeoutMs = 120_000;
+
+describe("the cluster of compose.cluster.yaml", () => {
+  const readCluster = async () =>
+    parse(await readDeployed("compose.cluster.yaml"), { merge: true }) as {
+      readonly services: Readonly<Record<string, ClusterService>>;
+      readonly volumes: Readonly<Record<string, unknown>>;
+      readonly secrets: Readonly<Record<string, unknown>>;
+    };
+
+  test("what it refers to is declared there, in the environment, or in a file", async () => {
+    const { services, volumes, secrets } = await readCluster();
+    expect(Object.keys(services).toSorted()).toEqual([
+      "nats-a",
+      "nats-b",
+      "nats-c",
+      "postgres",
+      "proxy",
+      "server-a",
+      "server-b",
+      "writer-a",
+      "writer-b",
+    ]);
+    for (const [name, service] of Object.entries(services)) {
+      expect([service.image, service.build].filter((part) => part !== undefined)).toHaveLength(1);
+      const { context = "..", dockerfile = "deploy/Dockerfile" } = service.build ?? {};
+      expect(join(deployFolder, context, dockerfile)).toBe(join(deployFolder, "Dockerfile"));
+      for (const mount of service.volumes ?? []) {
+        const [source = ""] = mount.split(":");
+        const isDeclared = source.startsWith("./")
+          ? (await readDeployed(source)) !== ""
+          : source in volumes;
+        expect(`${name} ${source} ${String(isDeclared)}`).toBe(`${name} ${source} true`);
+      }
+      expect(Object.keys(secrets)).toEqual(expect.arrayContaining([...(service.secrets ?? [])]));
+      for (const [other, { condition }] of Object.entries(service.depends_on ?? {})) {
+        // A service is healthy only if something checks it: its own check, or that of the image.
+        const isChecked =
+          services[other]?.healthcheck !== undefined || services[other]?.build !== undefined;
+        expect([condition, isChecked]).toEqual(
+          condition === "service_healthy" ? [condition, true] : ["service_started", isChecked],
+        );
+      }
+      // Other machines reach nothing but a proxy that somebody puts in front of it.
+      expect((service.ports ?? []).every((port) => port.startsWith("127.0.0.1:"))).toBe(true);
+    }
+    const text = await readDeployed("compose.cluster.yaml");
+    const example = await readDeployed("cluster.env.example");
+    for (const [, variable] of text.matchAll(/\$\{(\w+)/g)) {
+      expect(example).toMatch(new RegExp(`^#?${String(variable)}=`, "m"));
+    }
+    expect(await readDeployed("Dockerfile.dockerignore")).toContain("deploy/cluster.env\n");
+  });
+
+  test("servers and writers use the database and the log that it contains, with variables that exist", async () => {
+    const { services } = await readCluster();
+    const help = (await shell.run("npx millrace serve --help")).stdout.replaceAll(/\s+/g, " ");
+    for (const name of ["server-a", "server-b", "writer-a", "writer-b"]) {
+      const { environment = {} } = services[name] ?? {};
+      for (const variable of Object.keys(environment)) {
+        expect(help).toContain(variable);
+      }
+      const { hostname, pathname } = new URL(
+        String(environment["MILLRACE_STORE_URL"]).replaceAll(/\$\{[^}]*\}/g, "x"),
+      );
+      expect([hostname, pathname]).toEqual(["postgres", "/traces"]);
+      const hosts = String(environment["MILLRACE_LOG"]).replace(/^.*@/, "").split(",");
+      expect(hosts).toEqual(["nats-a:4222", "nats-b:4222", "nats-c:4222"]);
+    }
+    expect(services["server-a"]?.environment?.["MILLRACE_LOG_WRITER"]).toBe("separate");
+    const proxied = [...(await readDeployed("nginx/nginx.conf")).matchAll(/server (\S+):1984/g)];
+    expect(proxied.map(([, host]) => host)).toEqual(["server-a", "server-b"]);
+  });
+
+  test.skipIf(!canRunNats)(
+    "NATS accepts the configuration with the command of its servers",
+    async () => {
+      const { services } = await readCluster();
+      const folder = await mkdtemp(join(tmpdir(), "millrace-nats-"));
+      onTestFinished(() => rm(folder, { recursive: true, force: true }));
+      const file = join(folder, "nats.conf");
+      // NATS 2.9 refuses this line; the image has 2.10.
+      const config = (await readDeployed("nats/nats.conf")).replace(/^ *sync_interval:.*$/m, "");
+      await writeFile(file, config);
+      for (const name of ["nats-a", "nats-b", "nats-c"]) {
+        const { command = [], image, environment } = services[name] ?? {};
+        expect([image, Object.keys(environment ?? {})]).toEqual([
+          "nats:2.10",
+          ["NATS_NAME", "NATS_PASSWORD"],
+        ]);
+        const flags = command.map((part) => (part === "/etc/nats/nats.conf" ? file : part));
+        const { stderr } = await run("nats-server", ["-t", ...flags], {
+          env: { ...process.env, NATS_NAME: name, NATS_PASSWORD: "secret" },
+        });
+        expect(stderr).toContain("is valid");
+      }
+    },
+  );
+
+  test(
+    "the writers' command starts, and says that the database can't be reached",
+    async () => {
+      const { services } = await readCluster();
+      const command = (services["writer-a"]?.command ?? []).map(quote).join(" ");
+      const result = await shell.run(
+        `MILLRACE_STORE_URL=${awayStore} MILLRACE_LOG=nats://127.0.0.1:1 MILLRACE_DATA_DIR=data ${command}`,
+      );
+      expect(result).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(
+          "Failed to open the store at 127.0.0.1:1/traces",
+        ) as unknown,
+      });
+    },
+    awayTimeoutMs,
+  );
+});
+
 describe("the units of systemd", () => {
   const readCommands = async (unit: string): Promise<readonly string[]> =>
     [...(await readDeployed(`systemd/${unit}`)).matchAll(/^ExecStart=(.*)$/gm)].map(([, command]) =>
@@ -178,12 +312,30 @@ describe("the units of systemd", () => {
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     await cp(join(deployFolder, "systemd"), folder, { recursive: true });
     const units = (await readdir(folder)).map((name) => join(folder, name));
-    expect(units).toHaveLength(3);
+    expect(units).toHaveLength(4);
     expect(await run("systemd-analyze", ["verify", ...units])).toEqual({ stdout: "", stderr: "" });
-    const service = join(folder, "millrace.service");
-    // The scale ends at 10, for a service that may do everything.
-    await run("systemd-analyze", ["security", "--offline=true", "--threshold=20", service]);
+    for (const name of ["millrace.service", "millrace-work.service"]) {
+      // The scale ends at 10, for a service that may do everything.
+      const service = join(folder, name);
+      await run("systemd-analyze", ["security", "--offline=true", "--threshold=20", service]);
+    }
   });
+
+  test(
+    "the writer starts as its unit says, and says that the database can't be reached",
+    async () => {
+      const [command = "", ...others] = await readCommands("millrace-work.service");
+      expect(others).toEqual([]);
+      const environment = `STATE_DIRECTORY=${shell.folder}/data MILLRACE_STORE_URL=${awayStore} MILLRACE_LOG=nats://127.0.0.1:1`;
+      expect(await shell.run(`export ${environment}; exec ${command}`)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(
+          "Failed to open the store at 127.0.0.1:1/traces",
+        ) as unknown,
+      });
+    },
+    awayTimeoutMs,
+  );
 
   test("the server starts and ends as its unit says, and its backup is made meanwhile", async () => {
     const [command = "", ...others] = await readCommands("millrace.service");

@@ -32,10 +32,12 @@ interface ServeFlags {
   readonly logWriter?: string;
   readonly auditDays: string;
   readonly logFormat?: string;
+  readonly otelEndpoint?: string;
   readonly drainSeconds: string;
   readonly tenantRate?: string;
   readonly tenantIngestBytes?: string;
   readonly tenantMaxRuns?: string;
+  readonly tenantMaxBytes?: string;
   readonly publicUrl?: string;
   readonly trustProxy: readonly string[];
   readonly tlsCert?: string;
@@ -131,6 +133,10 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
       "write a line for each request, and warnings, to standard error, as json or text; also MILLRACE_LOG_FORMAT",
     )
     .option(
+      "--otel-endpoint <url>",
+      "send OpenTelemetry spans of what the server itself does to this OTLP receiver, such as http://collector:4318; also MILLRACE_OTEL_ENDPOINT; OTEL_TRACES_SAMPLER and OTEL_EXPORTER_OTLP_HEADERS apply",
+    )
+    .option(
       "--drain-seconds <number>",
       "seconds for which a stopping server is not ready but goes on serving, for load balancers; also MILLRACE_DRAIN_SECONDS",
       "0",
@@ -146,6 +152,10 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
     .option(
       "--tenant-max-runs <number>",
       "runs that a tenant may store; unlimited by default; also MILLRACE_TENANT_MAX_RUNS",
+    )
+    .option(
+      "--tenant-max-bytes <number>",
+      "bytes that the payloads and attachments of a tenant's runs may take; unlimited by default; also MILLRACE_TENANT_MAX_BYTES",
     )
     .option(
       "--public-url <url>",
@@ -189,10 +199,12 @@ const variablesByFlag = {
   logWriter: "MILLRACE_LOG_WRITER",
   auditDays: "MILLRACE_AUDIT_DAYS",
   logFormat: "MILLRACE_LOG_FORMAT",
+  otelEndpoint: "MILLRACE_OTEL_ENDPOINT",
   drainSeconds: "MILLRACE_DRAIN_SECONDS",
   tenantRate: "MILLRACE_TENANT_RATE",
   tenantIngestBytes: "MILLRACE_TENANT_INGEST_BYTES",
   tenantMaxRuns: "MILLRACE_TENANT_MAX_RUNS",
+  tenantMaxBytes: "MILLRACE_TENANT_MAX_BYTES",
   publicUrl: "MILLRACE_PUBLIC_URL",
   tlsCert: "MILLRACE_TLS_CERT",
   tlsKey: "MILLRACE_TLS_KEY",
@@ -235,10 +247,12 @@ async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<void> {
     ...(flags.logFormat === undefined
       ? {}
       : { logFormat: flags.logFormat as NonNullable<ServerOptions["logFormat"]> }),
+    ...(flags.otelEndpoint === undefined ? {} : { otelEndpoint: flags.otelEndpoint }),
     drainSeconds: parseNumber("drainSeconds", flags.drainSeconds),
     ...parseLimit("tenantRate", flags.tenantRate),
     ...parseLimit("tenantIngestBytes", flags.tenantIngestBytes),
     ...parseLimit("tenantMaxRuns", flags.tenantMaxRuns),
+    ...parseLimit("tenantMaxBytes", flags.tenantMaxBytes),
     ...readNetworkOptions(flags, env),
   });
   const place = store === undefined ? data : `PostgreSQL at ${await describeStore(store)}`;
@@ -315,7 +329,7 @@ function readLogOptions({
 
 /** Parses a limit that need not be set. */
 const parseLimit = (
-  flag: "tenantRate" | "tenantIngestBytes" | "tenantMaxRuns",
+  flag: "tenantRate" | "tenantIngestBytes" | "tenantMaxRuns" | "tenantMaxBytes",
   text: string | undefined,
 ): Pick<ServerOptions, typeof flag> =>
   text === undefined ? {} : { [flag]: parseNumber(flag, text) };

@@ -46,6 +46,8 @@ import { addLiveRoutes } from "../live/live-routes.ts";
 import { addUiFeedbackRoutes, addUiFeedbackFormRoutes } from "../feedback/ui-feedback-routes.ts";
 import { addSharedV2Routes, addV2Routes } from "../v2/v2-routes.ts";
 import { limitRequest } from "../tenants/limit-requests.ts";
+import { ByteQuota } from "../tenants/byte-quota.ts";
+import { DailyIngest } from "../tenants/daily-ingest.ts";
 import { RunQuota } from "../tenants/run-quota.ts";
 import { TenantLimits } from "../tenants/tenant-limits.ts";
 import { isOperator } from "../tenants/settings-handlers.ts";
@@ -83,6 +85,9 @@ import {
   observeRequests,
 } from "../monitoring/monitoring-routes.ts";
 import type { ServerLog } from "../monitoring/server-log.ts";
+import { recordRequests } from "../telemetry/request-spans.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+import { traceJobKind, TracedStore, traceLog } from "../telemetry/traced-store.ts";
 import { ServerMetrics } from "../monitoring/server-metrics.ts";
 import type { ObservedLog } from "../monitoring/server-metrics.ts";
 import { KeyGuard } from "../tenants/key-guard.ts";
@@ -100,6 +105,8 @@ export interface AppParts {
   readonly jobKinds?: readonly AnyJobKind[];
   /** The log that receives the runs that clients send. Runs that the server itself creates are written to the store without it. */
   readonly log?: (RunReceiver & ObservedLog) | undefined;
+  /** What records the spans of the server itself. @defaultValue none */
+  readonly telemetry?: Telemetry | undefined;
   /** The log to which requests are written. @defaultValue none */
   readonly requestLog?: ServerLog | undefined;
 }
@@ -109,33 +116,54 @@ export interface AppParts {
  * perform stored jobs, to apply rules, to evaluate alerts and to send webhooks.
  */
 export function createApp(
-  store: Store,
+  plainStore: Store,
   settings: AppSettings,
-  { jobKinds, log, requestLog }: AppParts = {},
+  { jobKinds, log, requestLog, telemetry }: AppParts = {},
 ) {
+  const store =
+    telemetry === undefined
+      ? plainStore
+      : new TracedStore(
+          plainStore,
+          telemetry,
+          settings.store === undefined ? "sqlite" : "postgresql",
+        );
   const sourceGuard = new SourceGuard(settings);
   const keyGuard = new KeyGuard(settings, store);
   const workThreads = new WorkThreads();
-  const metrics = new ServerMetrics(store, log);
+  const metrics = new ServerMetrics(store, log, telemetry);
   store.onActivity((activity) => metrics.countActivity(activity));
   const dependencies = { store, links: new SignedLinks(Date.now, store.linkSecret) };
   const models = createModels(store, settings, keyGuard);
   const runExports = new RunExports(store);
   const judging = { models: models.caller, workThreads };
   const launch = { store: store.forClient("job"), ...judging };
-  const kinds = new Map((jobKinds ?? createJobKinds(launch)).map((kind) => [kind.name, kind]));
+  const kinds = new Map(
+    (jobKinds ?? createJobKinds(launch)).map((kind) => [
+      kind.name,
+      telemetry === undefined ? kind : traceJobKind(kind, telemetry),
+    ]),
+  );
   const runner = new JobRunner(store, kinds);
   const automation = new Automation(store, judging, settings);
   store.onWake(() => automation.wake());
   const auditLog = new AuditLog(store, () => metrics.countDroppedAuditEntry());
+  const dailyIngest = settings.tenantIngestBytes === undefined ? undefined : new DailyIngest(store);
   const tenantLimits = new TenantLimits({
     requestRate: settings.tenantRate,
     ingestBytes: settings.tenantIngestBytes,
+    daily: dailyIngest,
     onRefused: (limit) => metrics.countLimitedRequest(limit),
   });
   const runQuota = new RunQuota(store, {
     maxRuns: settings.tenantMaxRuns,
     onRefused: () => metrics.countLimitedRequest("stored_runs"),
+  });
+  const receiver =
+    log === undefined || telemetry === undefined ? (log ?? store) : traceLog(log, telemetry);
+  const byteQuota = new ByteQuota(store, {
+    maxBytes: settings.tenantMaxBytes,
+    onRefused: () => metrics.countLimitedRequest("stored_bytes"),
   });
   const auditPruner = new AuditPruner(store, settings.auditDays);
   // Uploads are stored in the data folder, on the same disk as the database that their rows are added to.
@@ -171,6 +199,9 @@ export function createApp(
   addValidators(app);
   addBaseUrl(app, settings.publicUrl);
   requestLog?.observe(app);
+  if (telemetry !== undefined) {
+    recordRequests(app, telemetry);
+  }
   addDrain(app);
   addRequestIds(app);
   app.decorateRequest("tenantId", "");
@@ -208,6 +239,8 @@ export function createApp(
   app.addHook("onClose", async () => {
     auditPruner.close();
     runQuota.close();
+    byteQuota.close();
+    await dailyIngest?.close();
     await auditLog.close();
   });
   app.addHook("onClose", async () => models.close());
@@ -232,7 +265,7 @@ export function createApp(
     // Before the check, so that a request that its key does not permit is recorded as well.
     request.audit = auditLog.begin(request, reply, caller.actor);
     keyGuard.assertPermitted(caller, request.headers, scope);
-    limitRequest({ limits: tenantLimits, quota: runQuota }, request, reply);
+    await limitRequest({ limits: tenantLimits, runQuota, byteQuota }, request, reply);
   };
   addApiDocs(app, settings.publicUrl);
   app.register(async (publicApp: FastifyInstance) => {
@@ -252,7 +285,7 @@ export function createApp(
     ingestApp.addHook("onRequest", checkKey);
     // The handlers read the body themselves, as it arrives.
     ingestApp.addContentTypeParser("*", (_request, _payload, done) => done(null));
-    addStreamRoutes(ingestApp, { store: log ?? store, workThreads });
+    addStreamRoutes(ingestApp, { store: receiver, workThreads });
     addExampleWriteRoutes(ingestApp, { ...dependencies, workThreads });
     addUploadRoutes(ingestApp, { store, folder: uploadFolder });
     addUiImportRoutes(ingestApp, { store, work: workThreads });
@@ -266,7 +299,12 @@ export function createApp(
     addMetricRoute(authenticatedApp, metrics);
     addLiveRoutes(authenticatedApp, store, keyGuard);
     addModelRoutes(authenticatedApp, { ...models, store, workThreads });
-    addUiSettingsRoutes(authenticatedApp, { store, keyGuard, settings });
+    addUiSettingsRoutes(authenticatedApp, {
+      store,
+      keyGuard,
+      settings,
+      usage: { maximums: settings, dailyIngest, runQuota, byteQuota },
+    });
     addUiAuditRoutes(authenticatedApp, {
       store,
       isOperator: (request) => isOperator({ store, keyGuard }, request),

@@ -16,6 +16,7 @@ import type { NetworkSettings } from "./network-options.ts";
 import { logFormats } from "./log-format.ts";
 import type { LogFormat } from "./log-format.ts";
 import { parseAllowedHost } from "../outbound/target-rules.ts";
+import { parseOtelEndpoint } from "./otel-endpoint.ts";
 import { parseStoreUrl } from "./store-url.ts";
 
 const mebibyte = 1_048_576;
@@ -115,6 +116,8 @@ export const serverLimits = {
   /** Projects in one response of `GET /sessions`. */
   projectsDefault: 100,
   projectsMax: 1_000,
+  /** Milliseconds after which the statistics of no further project of a list are read. */
+  projectStatsMs: 5_000,
   /** Prompts or commits in one response, and ids in one request that deletes prompts. */
   promptsDefault: 20,
   promptsMax: 100,
@@ -186,6 +189,8 @@ export const serverLimits = {
   tenantIngestBytesMax: 1e15,
   /** The highest limit of a tenant's stored runs. */
   tenantRunsMax: 1e12,
+  /** The highest limit of the bytes that a tenant stores. */
+  tenantBytesMax: 1e15,
   /** Bytes received and not yet committed. Above this, the server responds with 429. */
   pendingBytes: 256 * mebibyte,
   /** Threads that run queries. Each one starts when it is first needed. */
@@ -314,6 +319,12 @@ export interface ServerOptions {
    */
   readonly logFormat?: LogFormat;
   /**
+   * Address of an OTLP receiver, such as `http://collector:4318`, to which the server sends spans of what it does itself:
+   * requests, queries, writes and jobs. `/v1/traces` is added. Sampling and headers are read from the standard variables
+   * `OTEL_TRACES_SAMPLER` and `OTEL_EXPORTER_OTLP_HEADERS`. @defaultValue none
+   */
+  readonly otelEndpoint?: string;
+  /**
    * Seconds for which the server goes on serving when it is closed, while it is not ready any more, so that a load balancer
    * can send requests elsewhere; from 0 to 600. @defaultValue 0
    */
@@ -321,12 +332,16 @@ export interface ServerOptions {
   /** Requests that a tenant may send in a second, from 1 to 1,000,000. @defaultValue unlimited */
   readonly tenantRate?: number;
   /**
-   * Bytes of runs, spans and feedback, as sent, that a tenant may send in a day (UTC), from 1 to 10^15. Counted since the
-   * server was started. @defaultValue unlimited
+   * Bytes of runs, spans and feedback, as sent, that a tenant may send in a day (UTC), from 1 to 10^15. The count
+   * survives a restart. @defaultValue unlimited
    */
   readonly tenantIngestBytes?: number;
   /** Runs that a tenant may store, from 1 to 10^12. @defaultValue unlimited */
   readonly tenantMaxRuns?: number;
+  /**
+   * Bytes that the payloads and attachments of a tenant's runs may take, from 1 to 10^15. @defaultValue unlimited
+   */
+  readonly tenantMaxBytes?: number;
   /**
    * The URL at which clients reach the server through a proxy, such as `https://traces.example.com/millrace`. Links begin
    * with it, and requests of pages with this origin are accepted. A host other than loopback requires `apiKeys`.
@@ -359,10 +374,12 @@ export interface ServerSettings extends NetworkSettings {
   readonly log: LogSettings | undefined;
   readonly auditDays: number;
   readonly logFormat: LogFormat | undefined;
+  readonly otelEndpoint: string | undefined;
   readonly drainMs: number;
   readonly tenantRate: number | undefined;
   readonly tenantIngestBytes: number | undefined;
   readonly tenantMaxRuns: number | undefined;
+  readonly tenantMaxBytes: number | undefined;
 }
 
 /** The ingest log of a server. */
@@ -392,10 +409,12 @@ const optionKeys: KeyTable<ServerOptions> = {
   logWriter: true,
   auditDays: true,
   logFormat: true,
+  otelEndpoint: true,
   drainSeconds: true,
   tenantRate: true,
   tenantIngestBytes: true,
   tenantMaxRuns: true,
+  tenantMaxBytes: true,
   publicUrl: true,
   trustedProxies: true,
   tlsCert: true,
@@ -449,10 +468,13 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
     );
   }
   assertWholeNumber("drainSeconds", drainSeconds, { min: 0, max: serverLimits.drainSecondsMax });
-  const { tenantRate, tenantIngestBytes, tenantMaxRuns } = options;
-  const { tenantRateMax, tenantIngestBytesMax, tenantRunsMax } = serverLimits;
+  const { tenantRate, tenantIngestBytes, tenantMaxRuns, tenantMaxBytes } = options;
+  const { tenantRateMax, tenantIngestBytesMax, tenantRunsMax, tenantBytesMax } = serverLimits;
   if (tenantMaxRuns !== undefined) {
     assertWholeNumber("tenantMaxRuns", tenantMaxRuns, { min: 1, max: tenantRunsMax });
+  }
+  if (tenantMaxBytes !== undefined) {
+    assertWholeNumber("tenantMaxBytes", tenantMaxBytes, { min: 1, max: tenantBytesMax });
   }
   if (tenantRate !== undefined) {
     assertWholeNumber("tenantRate", tenantRate, { min: 1, max: tenantRateMax });
@@ -494,10 +516,13 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
     log: parseLogOptions(options, dataDir),
     auditDays,
     logFormat,
+    otelEndpoint:
+      options.otelEndpoint === undefined ? undefined : parseOtelEndpoint(options.otelEndpoint),
     drainMs: drainSeconds * 1_000,
     tenantRate,
     tenantIngestBytes,
     tenantMaxRuns,
+    tenantMaxBytes,
     ...network,
     ...parseModelOptions(options),
   };

@@ -19,7 +19,7 @@ const standardError = 2;
 const flushMs = 1_000;
 
 /** The status of a request whose client disconnected before it received a response. */
-const disconnectedStatus = 499;
+export const disconnectedStatus = 499;
 
 /** Writes the log of the server: one line for each request, and the warnings of all threads. */
 export class ServerLog {

@@ -42,6 +42,11 @@ export interface ObservedWriter {
   readonly deadLetters: number;
 }
 
+/** What the metrics need from what records the server's own spans. */
+export interface ObservedTelemetry {
+  readonly counts: { readonly exported: number; readonly dropped: number };
+}
+
 /** A request that was answered. */
 export interface AnsweredRequest {
   readonly method: string;
@@ -124,7 +129,7 @@ export class ServerMetrics {
   readonly #droppedAuditEntries: Counter;
   readonly #limitedRequests: Counter<"limit">;
 
-  constructor(store: ObservedStore, log?: ObservedLog) {
+  constructor(store: ObservedStore, log?: ObservedLog, telemetry?: ObservedTelemetry) {
     const registers = [this.#registry];
     this.#durations = new Histogram({
       name: "millrace_http_request_duration_seconds",
@@ -163,6 +168,9 @@ export class ServerMetrics {
     });
     if (log !== undefined) {
       this.#observeLog(log);
+    }
+    if (telemetry !== undefined) {
+      this.#observeTelemetry(telemetry);
     }
     if (Object.keys(store.pools).length > 0) {
       this.#observePools(store);
@@ -205,6 +213,21 @@ export class ServerMetrics {
         collect: () => gauge.set(read(log) ?? Number.NaN),
       });
     }
+  }
+
+  #observeTelemetry(telemetry: ObservedTelemetry): void {
+    const spans: Counter<"outcome"> = new Counter({
+      name: "millrace_own_spans_total",
+      help: "Spans of the server itself that were sent (exported), and that were dropped.",
+      labelNames: ["outcome"],
+      registers: [this.#registry],
+      collect: () => {
+        spans.reset();
+        for (const [outcome, count] of Object.entries(telemetry.counts)) {
+          spans.inc({ outcome }, count);
+        }
+      },
+    });
   }
 
   #observePools(store: ObservedStore): void {

@@ -6,11 +6,10 @@ import { RequestError } from "../model/errors.ts";
 import { disableIdleTimeout } from "../http/disable-idle-timeout.ts";
 import { JsonObject, Maybe, Time } from "../http/schema-parts.ts";
 import { parseOptionalTime } from "../model/parse-time.ts";
-import type { Project, ProjectChanges } from "./project.ts";
+import type { ProjectChanges } from "./project.ts";
 import type { ProjectStore } from "./project-store.ts";
-import type { ProjectJson, ProjectWithStatsJson } from "./project-schemas.ts";
-import { toIso } from "../http/wire-text.ts";
-import { toProjectStatsJson } from "../runs/serializers/stats-json.ts";
+import { toProjectJson } from "./project-json.ts";
+import { addStats } from "./project-stats.ts";
 import { parseProjectQuery } from "./project-query.ts";
 import { parseId, parseIds, parseBoolean } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
@@ -44,7 +43,7 @@ export async function listProjects(store: ProjectStore, request: FastifyRequest)
   const query = request.query as QueryString;
   const projects = await store.read.projects.list(request.tenantId, parseProjectQuery(query));
   return parseBoolean(query, "include_stats") === true
-    ? addStats(store, request.tenantId, projects)
+    ? addStats({ store, tenantId: request.tenantId }, projects)
     : projects.map(toProjectJson);
 }
 
@@ -56,7 +55,7 @@ export async function readProject(store: ProjectStore, request: FastifyRequest):
   }
   const shouldIncludeStats = parseBoolean(request.query as QueryString, "include_stats") === true;
   return shouldIncludeStats
-    ? (await addStats(store, request.tenantId, [project]))[0]
+    ? (await addStats({ store, tenantId: request.tenantId }, [project]))[0]
     : toProjectJson(project);
 }
 
@@ -124,46 +123,4 @@ const toChanges = (body: ProjectPatchBody): ProjectChanges => ({
   description: body.description ?? null,
   extra: body.extra ?? null,
   endMicros: parseOptionalTime(body.end_time, "end_time"),
-});
-
-export async function addStats(
-  store: ProjectStore,
-  tenantId: string,
-  projects: readonly Project[],
-): Promise<ProjectWithStatsJson[]> {
-  const ids = projects.map(({ id }) => id);
-  const [statsOfRuns, statsOfProjects] = await Promise.all([
-    store.read.feedback.statsOfProjectRuns(tenantId, ids),
-    store.read.feedback.statsOfProjects(tenantId, ids),
-  ]);
-  return Promise.all(
-    projects.map(async (project) => {
-      const projectIds = [project.id];
-      const statistics = await store.read.runs.readStatistics(tenantId, { projectIds });
-      // The results of an experiment are its root runs, as in a comparison of experiments. Usage is that of all runs.
-      const results =
-        project.referenceDatasetId === null
-          ? statistics
-          : await store.read.runs.readStatistics(tenantId, { projectIds, isRoot: true });
-      const { runCount, errorCount, latency, lastStartMicros } = results;
-      const merged = { ...statistics, runCount, errorCount, latency, lastStartMicros };
-      return {
-        ...toProjectJson(project),
-        ...toProjectStatsJson(merged, statsOfRuns.get(project.id)),
-        session_feedback_stats: statsOfProjects.get(project.id) ?? {},
-      };
-    }),
-  );
-}
-
-export const toProjectJson = (project: Project): ProjectJson => ({
-  id: project.id,
-  tenant_id: project.tenantId,
-  name: project.name,
-  start_time: toIso(project.startMicros),
-  end_time: project.endMicros === null ? null : toIso(project.endMicros),
-  description: project.description,
-  extra: project.extra,
-  reference_dataset_id: project.referenceDatasetId,
-  default_dataset_id: null,
 });

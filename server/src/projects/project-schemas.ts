@@ -37,9 +37,20 @@ const withStatsSchema = Type.Object({
 });
 export type ProjectWithStatsJson = Static<typeof withStatsSchema>;
 
+/** A project whose statistics were not read, because those of the projects before it took too long. */
+export interface ProjectWithoutStatsJson extends ProjectJson {
+  readonly stats_complete: false;
+}
+
+/** `false` in a project whose statistics could not be read in time; absent in all others. */
+const statsComplete = Type.Optional(Type.Literal(false));
+
 /** A project, with its statistics if the request asks for them. */
-export const projectMaybeWithStatsSchema = Type.Unsafe<ProjectJson | ProjectWithStatsJson>({
+export const projectMaybeWithStatsSchema = Type.Unsafe<
+  ProjectJson | ProjectWithStatsJson | ProjectWithoutStatsJson
+>({
   ...withStatsSchema,
+  properties: { ...withStatsSchema.properties, stats_complete: statsComplete },
   title: "ProjectWithStatistics",
   required: Object.keys(projectMembers),
 });
@@ -53,6 +64,7 @@ export const v2ProjectSchema = Type.Unsafe<unknown>({
   type: "object",
   properties: {
     ...withStatsSchema.properties,
+    stats_complete: statsComplete,
     total_cost: AmountOrNull,
     prompt_cost: AmountOrNull,
     completion_cost: AmountOrNull,

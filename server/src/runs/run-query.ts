@@ -80,10 +80,22 @@ export interface RunStatistics extends Readonly<Record<UsageName, Distribution>>
   readonly firstToken: Distribution;
 }
 
+/** Which statistics of a project are read. */
+export interface ProjectStatisticsQuery {
+  readonly projectId: string;
+  /**
+   * Whether only root runs count, except for usage, first tokens and costs, which are those of all runs: the root runs of an
+   * experiment are its results.
+   */
+  readonly hasResults: boolean;
+}
+
 export interface RunReads {
   find(tenantId: string, id: string): StoredRun | undefined;
   query(tenantId: string, query: RunQuery): RunPage;
   readStatistics(tenantId: string, filter: RunFilter): RunStatistics;
+  /** Reads the statistics of one project. Its runs are read once, whatever counts. */
+  readProjectStatistics(tenantId: string, query: ProjectStatisticsQuery): RunStatistics;
   /** Finds the run that is shared under a token; if the token shares a whole trace, the root run of the trace. */
   findShared(token: string): StoredRun | undefined;
   /** Finds the content of an attachment. The caller must have checked the signature of the URL. */

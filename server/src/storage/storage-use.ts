@@ -26,6 +26,14 @@ export interface TenantRuns {
   readonly runs: number;
 }
 
+/** A part of a measurement of all runs. */
+export interface MeasuredRuns {
+  /** Bytes of payloads and attachments, as they are stored. */
+  readonly tenants: readonly { readonly tenantId: string; readonly bytes: number }[];
+  /** Where the next part begins; `null` after the last one. */
+  readonly next: string | null;
+}
+
 export interface StorageReads {
   measure(tenantId: string): StorageUse;
   /** Returns a page of the tenant's projects, sorted by name, with their numbers of runs. */
@@ -35,4 +43,6 @@ export interface StorageReads {
   ): readonly ProjectUse[];
   /** Returns the number of stored runs of each tenant that has any. */
   countRuns(): readonly TenantRuns[];
+  /** Measures a number of runs of all tenants, from where another part has ended. */
+  measureRuns(part: { readonly after: string | null; readonly limit: number }): MeasuredRuns;
 }

@@ -82,12 +82,12 @@ const longQueries: LongQueryRules = {
   experiments: { compare: true },
   feedback: { readStatsOfFilter: true, statsOfProjectRuns: true },
   feedbackTrend: { read: true },
-  runs: { readStatistics: true, query: isFiltered },
+  runs: { readStatistics: true, readProjectStatistics: true, query: isFiltered },
   runLists: { search: isFiltered, countRuns: true, countMatches: true },
   runPages: { query: isFiltered, search: isFiltered },
   metrics: { read: true },
   threads: { list: true, readTurns: true },
-  storage: { measure: true, listProjects: true, countRuns: true },
+  storage: { measure: true, listProjects: true, countRuns: true, measureRuns: true },
 };
 
 /** Returns whether a query is quick or long, which decides on which threads it may run. */

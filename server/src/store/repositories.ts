@@ -85,6 +85,8 @@ import { StepSize } from "../storage/sqlite/step-size.ts";
 import { StorageReader } from "../storage/sqlite/storage-reader.ts";
 import { TenantKeys, TenantKeyWriter } from "../storage/sqlite/tenant-keys.ts";
 import { tokenKeysOf } from "../storage/sqlite/token-keys.ts";
+import { IngestCountRepository, ingestCountTables } from "../tenants/ingest-counts.ts";
+import type { IngestCountReads, IngestCountWrites } from "../tenants/ingest-counts.ts";
 import { TenantReader } from "../tenants/tenant-reader.ts";
 import { keyScopeColumn } from "../tenants/tenant-tables.ts";
 import {
@@ -140,6 +142,7 @@ export const addedTables: readonly string[] = [
   experimentTables,
   `${commentTables}${previousSecretColumns}${versionAuthorColumn}`,
   auditTables,
+  ingestCountTables,
 ];
 
 /** All queries, by resource. A reader thread runs one of them at a time. */
@@ -150,6 +153,7 @@ export interface Readers {
   readonly audit: AuditReads;
   readonly comparatives: ComparativeReads;
   readonly feedback: FeedbackReads;
+  readonly ingestCounts: IngestCountReads;
   readonly metrics: MetricReads;
   readonly modelSpending: SpendingReads;
   readonly feedbackTrend: FeedbackTrendReads;
@@ -189,6 +193,7 @@ export interface Writers {
   readonly datasets: DatasetWrites;
   readonly examples: ExampleWrites;
   readonly largeExamples: LargeExampleWrites;
+  readonly ingestCounts: IngestCountWrites;
   readonly modelSpending: SpendingWrites;
   readonly uploads: UploadWrites;
   readonly jobs: JobWrites;
@@ -241,6 +246,7 @@ export function createReaders(db: Connection): Readers {
     tenants: new TenantReader(database),
     metrics: new MetricReader(db),
     modelSpending: new SpendingRepository(database),
+    ingestCounts: new IngestCountRepository(database),
     threads: new ThreadReader(db, { runs, usage: experiments, feedback }),
     traces: new TraceReader(db),
     views: new ViewRepository(database),
@@ -285,6 +291,7 @@ export function createWriters(db: Connection) {
     comparatives: new ComparativeWriter(database),
     feedback: new FeedbackWriter(database, keys, tokenKeysOf(db)),
     jobs: new JobWriter(database),
+    ingestCounts: new IngestCountRepository(database),
     modelSpending: new SpendingRepository(database),
     prices: new PriceWriter(database, {
       runs: new CostRecomputer(db, prices, metrics),
@@ -450,6 +457,7 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
     readUsageOfTraces: unchanged,
   },
   jobs: { list: unchanged, find: unchanged, hasActive: unchanged },
+  ingestCounts: { read: unchanged },
   modelSpending: { read: unchanged },
   prices: { list: unchanged, priceCall: unchanged },
   projects: {
@@ -489,6 +497,10 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
       }),
     ],
     readStatistics: ([tenantId, filter], keys) => [tenantId, toRunFilter(filter, keys)],
+    readProjectStatistics: ([tenantId, query], { toProjectKey }) => [
+      tenantId,
+      replaceMembers(query, { projectId: toProjectKey }),
+    ],
     findShared: scopedByToken,
     findFile: ([tenantId, file], { toRunKey }) => [
       tenantId,
@@ -536,7 +548,12 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
     findTraceTokens: ([tenantId, ids], { toRunKeys }) => [tenantId, toRunKeys(ids)],
     findThreadToken: withThreadKey,
   },
-  storage: { measure: unchanged, listProjects: unchanged, countRuns: unchanged },
+  storage: {
+    measure: unchanged,
+    listProjects: unchanged,
+    countRuns: unchanged,
+    measureRuns: unchanged,
+  },
   tenants: {
     find: unchanged,
     findByHandle: unchanged,
@@ -691,6 +708,7 @@ const writerArguments: ArgumentTable<ScopedWriters> = {
     releaseAll: unchanged,
     removeEnded: unchanged,
   },
+  ingestCounts: { add: unchanged },
   modelSpending: { reserve: unchanged, settle: unchanged },
   prices: { set: unchanged, remove: unchanged, recompute: unchanged },
   projects: {

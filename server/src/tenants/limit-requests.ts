@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import type { ByteQuota } from "./byte-quota.ts";
 import type { RunQuota } from "./run-quota.ts";
 import type { TenantLimits } from "./tenant-limits.ts";
 
@@ -8,11 +9,19 @@ import type { TenantLimits } from "./tenant-limits.ts";
  *
  * @throws RequestError 429: the tenant has reached a limit.
  */
-export function limitRequest(
-  { limits, quota }: { readonly limits: TenantLimits; readonly quota: RunQuota },
+export async function limitRequest(
+  {
+    limits,
+    runQuota,
+    byteQuota,
+  }: {
+    readonly limits: TenantLimits;
+    readonly runQuota: RunQuota;
+    readonly byteQuota: ByteQuota;
+  },
   { tenantId, headers, raw, routeOptions }: FastifyRequest,
   reply: FastifyReply,
-): void {
+): Promise<void> {
   if (routeOptions.config.isUnlimited === true) {
     return;
   }
@@ -20,15 +29,21 @@ export function limitRequest(
   if (routeOptions.config.scope !== "ingest") {
     return;
   }
-  limits.admitIngest(tenantId);
-  if (routeOptions.config.storesRuns === true) {
-    quota.admit(tenantId);
-  }
   const { socket } = raw;
+  // Before anything is awaited, because a part of the body may arrive meanwhile.
   const bytesBefore = socket.bytesRead;
+  await limits.admitIngest(tenantId);
+  const storesRuns = routeOptions.config.storesRuns === true;
+  if (storesRuns) {
+    runQuota.admit(tenantId);
+    byteQuota.admit(tenantId);
+  }
   reply.raw.once("close", () => {
     const length = Number(headers["content-length"]);
     const bytes = Number.isSafeInteger(length) ? length : socket.bytesRead - bytesBefore;
     limits.countIngest(tenantId, bytes);
+    if (storesRuns) {
+      byteQuota.countReceived(tenantId, bytes);
+    }
   });
 }

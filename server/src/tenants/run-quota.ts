@@ -60,7 +60,7 @@ export class RunQuota {
    */
   admit(tenantId: string): void {
     const { maxRuns, onRefused } = this.#options;
-    const runs = (this.#counted.get(tenantId) ?? 0) + (this.#added.get(tenantId) ?? 0);
+    const runs = this.read(tenantId);
     if (maxRuns !== undefined && runs >= maxRuns) {
       onRefused();
       throw new RequestError(
@@ -68,6 +68,11 @@ export class RunQuota {
         `insufficient_quota: the tenant stores ${runs.toLocaleString("en")} runs, and the limit of this server is ${maxRuns.toLocaleString("en")} (--tenant-max-runs): delete runs, or set a retention`,
       );
     }
+  }
+
+  /** The runs that a tenant stores, as far as they were counted. */
+  read(tenantId: string): number {
+    return (this.#counted.get(tenantId) ?? 0) + (this.#added.get(tenantId) ?? 0);
   }
 
   close(): void {

@@ -8,6 +8,8 @@ import type { KeyGuard } from "./key-guard.ts";
 import { describeStoreUrl } from "../model/store-url.ts";
 import { isLoopback } from "../model/options.ts";
 import type { ServerSettings } from "../model/options.ts";
+import { readLimitUse } from "./tenant-usage.ts";
+import type { TenantUsageParts } from "./tenant-usage.ts";
 import type { TenantStore } from "./tenant-store.ts";
 import type { ApiKey, Tenant } from "./tenant.ts";
 import { toIso } from "../http/wire-text.ts";
@@ -48,6 +50,7 @@ export interface SettingsDependencies {
   readonly store: TenantStore;
   readonly keyGuard: KeyGuard;
   readonly settings: ServerSettings;
+  readonly usage: TenantUsageParts;
 }
 
 /**
@@ -142,7 +145,10 @@ export async function createTenant(
 }
 
 /** `GET /ui/storage`: returns how much disk space the store uses, and one page of the projects with their numbers of runs. */
-export async function readStorage(store: TenantStore, request: FastifyRequest): Promise<unknown> {
+export async function readStorage(
+  { store, usage: parts }: { readonly store: TenantStore; readonly usage: TenantUsageParts },
+  request: FastifyRequest,
+): Promise<unknown> {
   const query = request.query as QueryString;
   const range = {
     limit: parseCount(query, "limit", { fallback: 20, min: 1, max: 50 }),
@@ -150,7 +156,9 @@ export async function readStorage(store: TenantStore, request: FastifyRequest): 
   };
   const usage = await store.read.storage.measure(request.tenantId);
   const projects = await store.read.storage.listProjects(request.tenantId, range);
+  const limits = await readLimitUse(parts, request.tenantId);
   return {
+    limits: limits.map(({ limit, max, used = null }) => ({ limit, max, used })),
     database_bytes: usage.databaseBytes,
     free_bytes: usage.freeBytes,
     attachments: toCountJson(usage.attachments, { bytes: usage.attachments.bytes }),

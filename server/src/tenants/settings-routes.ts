@@ -72,9 +72,9 @@ export function addUiSettingsRoutes(
   app.route({
     ...route(uiEndpoints.readStorage, {
       tag: apiTag,
-      summary: "Reads how much disk space is used.",
+      summary: "Reads how much disk space and how much of the limits is used.",
     }),
-    handler: (request) => readStorage(store.forRequest(request), request),
+    handler: (request) => readStorage(scopeToRequest(dependencies, request), request),
   });
   app.route({
     ...route(uiEndpoints.listRetention, {

@@ -1,13 +1,16 @@
 import { RequestError } from "../model/errors.ts";
+import type { DailyIngest } from "./daily-ingest.ts";
 
 /** The limits that a tenant can reach. They are the values of a label in the metrics. */
-export type TenantLimit = "requests" | "ingest_bytes" | "stored_runs";
+export type TenantLimit = "requests" | "ingest_bytes" | "stored_runs" | "stored_bytes";
 
 export interface TenantLimitOptions {
   /** Requests that a tenant may send in a second; `undefined` for any number. */
   readonly requestRate: number | undefined;
   /** Bytes of runs, spans and feedback, as sent, that a tenant may send in a day; `undefined` for any number. */
   readonly ingestBytes: number | undefined;
+  /** Counts the bytes of the day; `undefined` without a limit. */
+  readonly daily: Pick<DailyIngest, "read" | "add"> | undefined;
   /** Called for each request that is refused. */
   readonly onRefused: (limit: TenantLimit) => void;
   /** Milliseconds since the Unix epoch. */
@@ -30,9 +33,6 @@ export class TenantLimits {
   readonly #options: TenantLimitOptions;
   readonly #nowMs: () => number;
   readonly #buckets = new Map<string, Bucket>();
-  /** Bytes that each tenant has sent today. */
-  readonly #ingested = new Map<string, number>();
-  #day = 0;
 
   constructor(options: TenantLimitOptions) {
     this.#options = options;
@@ -71,14 +71,13 @@ export class TenantLimits {
    *
    * @throws RequestError 429: it has reached the limit. The error says when the next day begins.
    */
-  admitIngest(tenantId: string): void {
-    const { ingestBytes } = this.#options;
-    if (ingestBytes === undefined) {
+  async admitIngest(tenantId: string): Promise<void> {
+    const { ingestBytes, daily } = this.#options;
+    if (ingestBytes === undefined || daily === undefined) {
       return;
     }
-    const nowMs = this.#nowMs();
-    this.#beginDay(nowMs);
-    if ((this.#ingested.get(tenantId) ?? 0) >= ingestBytes) {
+    if ((await daily.read(tenantId)) >= ingestBytes) {
+      const nowMs = this.#nowMs();
       this.#options.onRefused("ingest_bytes");
       throw new RequestError(
         429,
@@ -90,17 +89,6 @@ export class TenantLimits {
 
   /** Counts bytes that a tenant has sent. */
   countIngest(tenantId: string, bytes: number): void {
-    if (this.#options.ingestBytes !== undefined) {
-      this.#beginDay(this.#nowMs());
-      this.#ingested.set(tenantId, (this.#ingested.get(tenantId) ?? 0) + bytes);
-    }
-  }
-
-  #beginDay(nowMs: number): void {
-    const day = Math.floor(nowMs / dayMs);
-    if (day !== this.#day) {
-      this.#day = day;
-      this.#ingested.clear();
-    }
+    this.#options.daily?.add(tenantId, bytes);
   }
 }

@@ -4,7 +4,8 @@ import type { Store } from "../store/store.ts";
 import { toDatasetJson } from "../datasets/dataset-json.ts";
 import { parseDatasetQuery, parseOneOf } from "../datasets/dataset-query.ts";
 import { parseProjectQuery } from "../projects/project-query.ts";
-import { toProjectJson, addStats } from "../projects/project-handlers.ts";
+import { toProjectJson } from "../projects/project-json.ts";
+import { addStats } from "../projects/project-stats.ts";
 import { allValues, firstValue, parseBoolean } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 import { parseOffset, parsePageSize, rejectUnsupportedParameters } from "./v2-page.ts";
@@ -51,7 +52,7 @@ export async function listV2Projects(
   );
   const jsonItems =
     parseBoolean(query, "include_stats") === true
-      ? (await addStats(store, request.tenantId, items)).map(convertCosts)
+      ? (await addStats({ store, tenantId: request.tenantId }, items)).map(convertCosts)
       : items.map(toProjectJson);
   return {
     items: jsonItems.map((json, index) => ({

@@ -10,7 +10,7 @@ export type WireObject = Readonly<Record<string, unknown>>;
 
 /** The part of a store that every engine of runs has. */
 export interface RunTestStore extends Pick<Store, "ingest" | "defaultTenantId"> {
-  readonly read: Pick<Store["read"], "runs" | "projects">;
+  readonly read: Pick<Store["read"], "runs" | "projects" | "storage">;
   readonly write: Pick<Store["write"], "runs" | "projects">;
 }
 

@@ -6,7 +6,14 @@ import { encodeText, decodeText } from "../../storage/postgres/text-encoding.ts"
 import type { Promised } from "../../storage/promised.ts";
 import { digestToken } from "../../storage/share-token.ts";
 import type { TokenCipher } from "../../storage/share-token.ts";
-import type { RunFilter, RunPage, RunQuery, RunReads, RunStatistics } from "../run-query.ts";
+import type {
+  ProjectStatisticsQuery,
+  RunFilter,
+  RunPage,
+  RunQuery,
+  RunReads,
+  RunStatistics,
+} from "../run-query.ts";
 import type { RunFile, StoredRun } from "../run-row.ts";
 import { listParameter, parameter, toCondition, toNumbered } from "./run-conditions.ts";
 import { RunDetailsReader } from "./run-details-reader.ts";
@@ -113,6 +120,14 @@ export class PostgresRunReader implements PromisedRunReads {
   async readStatistics(tenantId: string, filter: RunFilter): Promise<RunStatistics> {
     const fullFilter = await this.addTraceId(tenantId, filter);
     return readStatistics(this.#db, toCondition(tenantId, fullFilter));
+  }
+
+  readProjectStatistics(
+    tenantId: string,
+    { projectId, hasResults }: ProjectStatisticsQuery,
+  ): Promise<RunStatistics> {
+    const condition = toCondition(tenantId, { projectIds: [projectId] });
+    return readStatistics(this.#db, condition, { hasResults });
   }
 
   /**

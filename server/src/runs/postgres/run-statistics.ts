@@ -21,21 +21,29 @@ function createQuantitySql(name: (typeof quantities)[number]): string {
 }
 
 // Numbers are added in their order, so that the result does not depend on that of the rows.
-const selectSql = quantities
-  .map(
-    (
-      name,
-    ) => `count("${name}") AS "${name}_count", coalesce(sum("${name}" ORDER BY "${name}"), 0) AS "${name}_sum",
-      percentile_disc(ARRAY[0.5, 0.99]) WITHIN GROUP (ORDER BY "${name}") AS "${name}_quantiles"`,
-  )
-  .join(", ");
+const createSelectSql = (name: (typeof quantities)[number], condition: string): string =>
+  `count("${name}")${condition} AS "${name}_count",
+   coalesce(sum("${name}" ORDER BY "${name}")${condition}, 0) AS "${name}_sum",
+   percentile_disc(ARRAY[0.5, 0.99]) WITHIN GROUP (ORDER BY "${name}")${condition} AS "${name}_quantiles"`;
 
-/** Computes statistics of the runs that meet a condition on `r`. */
-export async function readStatistics(db: PostgresDatabase, condition: Sql): Promise<RunStatistics> {
+/**
+ * Computes statistics of the runs that meet a condition on `r`. With `hasResults`, only root runs are counted, and only
+ * their latencies; the other quantities are those of all runs.
+ */
+export async function readStatistics(
+  db: PostgresDatabase,
+  condition: Sql,
+  { hasResults = false }: { readonly hasResults?: boolean } = {},
+): Promise<RunStatistics> {
+  const ofResults = hasResults ? " FILTER (WHERE is_root)" : "";
+  const selectSql = quantities
+    .map((name) => createSelectSql(name, name === "latency" ? ofResults : ""))
+    .join(", ");
   const { text, values } = toNumbered(condition);
   const { rows } = await db.execute<Readonly<Record<string, unknown>>>(
-    `SELECT count(*) AS "runCount", coalesce(sum(has_error), 0) AS "errorCount", max(start_us) AS "lastStart", ${selectSql}
-     FROM (SELECT r.start_us, r.has_error, ${quantities.map((name) => `${createQuantitySql(name)} AS "${name}"`).join(", ")}
+    `SELECT count(*)${ofResults} AS "runCount", coalesce(sum(has_error)${ofResults}, 0) AS "errorCount",
+       max(start_us)${ofResults} AS "lastStart", ${selectSql}
+     FROM (SELECT r.start_us, r.has_error, r.parent_run_id IS NULL AS is_root, ${quantities.map((name) => `${createQuantitySql(name)} AS "${name}"`).join(", ")}
        FROM runs r WHERE ${text}) q`,
     values,
   );

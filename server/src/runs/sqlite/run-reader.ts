@@ -1,5 +1,6 @@
 import { toMimeType } from "../../bodies/part-head.ts";
 import type {
+  ProjectStatisticsQuery,
   RunFilter,
   RunPage,
   RunPosition,
@@ -268,6 +269,14 @@ export class RunReader implements RunReads {
 
   readStatistics(tenantId: string, filter: RunFilter): RunStatistics {
     return readStatistics(this.#db, this.#resolveFilter(tenantId, filter).conditions);
+  }
+
+  readProjectStatistics(
+    tenantId: string,
+    { projectId, hasResults }: ProjectStatisticsQuery,
+  ): RunStatistics {
+    const { conditions } = this.#resolveFilter(tenantId, { projectIds: [projectId] });
+    return readStatistics(this.#db, conditions, { hasResults });
   }
 
   /**

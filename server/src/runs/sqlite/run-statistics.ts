@@ -27,18 +27,27 @@ const createQuantitySql = (name: (typeof quantities)[number]): string => {
 const createUsageSql = (name: UsageName): string =>
   `CASE WHEN ${createModelCallSql("r.run_type")} THEN ${measureSql[name]} END`;
 
+/** The condition of the runs that count as results, where only these count. */
+const resultSql = "r.parent_run_id IS NULL";
+
 /**
- * Computes statistics of the runs that meet the conditions. All runs are read once, and each quantity is returned as
+ * Computes statistics of the runs that meet the conditions. With `hasResults`, only root runs are counted, and only their
+ * latencies; the other quantities are those of all runs. All runs are read once, and each quantity is returned as
  * one text, because SQLite takes several times as long to sort numbers, or to return them row by row.
  */
-export function readStatistics(db: Connection, { sql, values }: Conditions): RunStatistics {
+export function readStatistics(
+  db: Connection,
+  { sql, values }: Conditions,
+  { hasResults = false }: { readonly hasResults?: boolean } = {},
+): RunStatistics {
+  const ofResults = hasResults ? ` FILTER (WHERE ${resultSql})` : "";
   const selectedLists = quantities
-    .map((name) => `group_concat(${createQuantitySql(name)})`)
+    .map((name) => `group_concat(${createQuantitySql(name)})${name === "latency" ? ofResults : ""}`)
     .join(", ");
   const [row = []] = parseRows(
     db
       .prepareRaw(
-        `SELECT count(*), total(r.has_error), max(r.start_us), ${selectedLists} FROM runs r WHERE ${sql}`,
+        `SELECT count(*)${ofResults}, total(r.has_error)${ofResults}, max(r.start_us)${ofResults}, ${selectedLists} FROM runs r WHERE ${sql}`,
       )
       .all([...values]),
   );

@@ -1,5 +1,11 @@
 import type { Promised } from "../promised.ts";
-import type { ProjectUse, StorageReads, StorageUse, TenantRuns } from "../storage-use.ts";
+import type {
+  MeasuredRuns,
+  ProjectUse,
+  StorageReads,
+  StorageUse,
+  TenantRuns,
+} from "../storage-use.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
 
 type PromisedStorageReads = Promised<{ readonly storage: StorageReads }>["storage"];
@@ -50,6 +56,41 @@ export class PostgresStorageReader implements PromisedStorageReads {
       "SELECT tenant_id, count(*) AS runs FROM run_keys GROUP BY tenant_id",
     );
     return rows.map(({ tenant_id: tenantId, runs }) => ({ tenantId, runs }));
+  }
+
+  /** The sizes of payloads are read from their headers, so their contents are not. */
+  async measureRuns({
+    after,
+    limit,
+  }: {
+    readonly after: string | null;
+    readonly limit: number;
+  }): Promise<MeasuredRuns> {
+    const [afterTenant, afterId] =
+      after === null ? ["", ""] : (JSON.parse(after) as readonly [string, string]);
+    const { rows } = await this.#db.query<{
+      readonly tenant_id: string;
+      readonly bytes: number;
+      readonly last: string;
+      readonly runs: number;
+    }>(
+      `SELECT k.tenant_id, sum(p.bytes + a.bytes)::bigint AS bytes, max(k.id) AS last, count(*) AS runs
+       FROM (SELECT tenant_id, id, trace_id, root_us FROM run_keys WHERE (tenant_id, id) > ($1, $2)
+           ORDER BY tenant_id, id LIMIT $3::int) k,
+         LATERAL (SELECT coalesce(sum(octet_length(body)), 0) AS bytes FROM payloads
+           WHERE tenant_id = k.tenant_id AND root_us = k.root_us AND trace_id = k.trace_id AND id = k.id) p,
+         LATERAL (SELECT coalesce(sum(octet_length(bytes)), 0) AS bytes FROM attachments
+           WHERE tenant_id = k.tenant_id AND root_us = k.root_us AND trace_id = k.trace_id AND id = k.id) a
+       GROUP BY 1 ORDER BY 1`,
+      [afterTenant, afterId, limit],
+    );
+    const last = rows.at(-1);
+    const count = rows.reduce((sum, { runs }) => sum + runs, 0);
+    return {
+      tenants: rows.map(({ tenant_id: tenantId, bytes }) => ({ tenantId, bytes })),
+      next:
+        last === undefined || count < limit ? null : JSON.stringify([last.tenant_id, last.last]),
+    };
   }
 
   async listProjects(

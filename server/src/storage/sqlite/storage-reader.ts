@@ -1,4 +1,11 @@
-import type { ProjectUse, StorageReads, StorageUse, TenantRuns } from "../storage-use.ts";
+import type {
+  MeasuredRuns,
+  ProjectUse,
+  StorageReads,
+  StorageUse,
+  TenantRuns,
+} from "../storage-use.ts";
+import { withinDeadlineSql } from "./query-clock.ts";
 import { parseRows } from "./rows.ts";
 import type { Connection } from "./connection.ts";
 
@@ -42,6 +49,26 @@ export class StorageReader implements StorageReads {
     }));
   }
 
+  measureRuns({
+    after,
+    limit,
+  }: {
+    readonly after: string | null;
+    readonly limit: number;
+  }): MeasuredRuns {
+    const rows = parseRows(
+      this.#statements.runBytes.all([after === null ? -1 : Number(after), limit]),
+    );
+    const count = rows.reduce((sum, [, , , runs]) => sum + Number(runs), 0);
+    const last = rows.reduce((row, [, , lastRow]) => Math.max(row, Number(lastRow)), -1);
+    return {
+      tenants: rows.flatMap(([tenantId, bytes]) =>
+        typeof tenantId === "string" ? [{ tenantId, bytes: Number(bytes) }] : [],
+      ),
+      next: count < limit ? null : String(last),
+    };
+  }
+
   listProjects(
     tenantId: string,
     { limit, offset }: { readonly limit: number; readonly offset: number },
@@ -68,6 +95,17 @@ function prepareStatements(db: Connection) {
       .prepare(
         `SELECT p.tenant_id, sum(c.runs) FROM run_counts c JOIN projects p ON p.id = c.project_id
           GROUP BY p.tenant_id`,
+      )
+      .raw(),
+    // The sizes of texts and blobs are in the headers of their rows, so their contents are not read.
+    runBytes: db
+      .prepare(
+        `SELECT p.tenant_id, total(s.bytes), max(s.row), count(*) FROM (
+           SELECT r.rowid AS row, r.project_id,
+             (SELECT total(octet_length(y.body)) FROM payloads y WHERE y.trace_id = r.trace_id AND y.id = r.id)
+             + (SELECT total(length(a.bytes)) FROM attachments a WHERE a.trace_id = r.trace_id AND a.id = r.id) AS bytes
+           FROM runs r WHERE r.rowid > ?1 AND ${withinDeadlineSql("r.rowid")} ORDER BY r.rowid LIMIT ?2) s
+         LEFT JOIN projects p ON p.id = s.project_id GROUP BY 1`,
       )
       .raw(),
     pages: db

@@ -31,7 +31,7 @@ const readsOfAll: MethodTable<Readers> = {
   alerts: ["listActive"],
   jobs: ["hasActive"],
   rules: ["listActive", "scanRoots", "listDue", "listWaitingJudges"],
-  storage: ["countRuns"],
+  storage: ["countRuns", "measureRuns"],
   tenants: ["find", "findByHandle", "findByKey", "hasKeys", "list", "listKeys"],
   webhooks: ["listDue"],
 };

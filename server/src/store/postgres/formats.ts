@@ -1,4 +1,5 @@
 import { publicPromptPolicies, tenantPolicies } from "../../storage/postgres/tenant-policies.ts";
+import { postgresIngestCountTables } from "../../tenants/ingest-counts.ts";
 import { postgresRuns } from "./postgres-runs.ts";
 import { resourceTables } from "./resource-tables.ts";
 
@@ -6,4 +7,5 @@ import { resourceTables } from "./resource-tables.ts";
 export const postgresFormats: readonly string[] = [
   `${resourceTables} ${tenantPolicies} ${publicPromptPolicies}`,
   ...postgresRuns.tables,
+  `${postgresIngestCountTables} ${tenantPolicies}`,
 ];

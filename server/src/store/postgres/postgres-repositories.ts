@@ -38,6 +38,7 @@ import { ShareWriter } from "../../shares/share-writer.ts";
 import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
 import type { RowKeys } from "../../storage/row-keys.ts";
 import type { TokenCipher } from "../../storage/share-token.ts";
+import { IngestCountRepository } from "../../tenants/ingest-counts.ts";
 import { TenantReader } from "../../tenants/tenant-reader.ts";
 import { TenantWriter } from "../../tenants/tenant-writer.ts";
 import { ViewRepository } from "../../views/view-repository.ts";
@@ -79,6 +80,7 @@ export function createPostgresReaders(
     feedback,
     feedbackTrend: new FeedbackTrendReader(db),
     jobs: new JobReader(db),
+    ingestCounts: new IngestCountRepository(db),
     modelSpending: new SpendingRepository(db),
     prices: new PriceReader(db),
     projects: new ProjectReader(db),
@@ -156,6 +158,7 @@ export function createPostgresWriters(
     feedback: new FeedbackWriter(db, plainKeys, tokenCipher),
     jobs: new JobWriter(db),
     largeExamples,
+    ingestCounts: new IngestCountRepository(db),
     modelSpending: new SpendingRepository(db),
     prices: new PriceWriter(db, {
       runs: runEngine.costs,

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
+import type { MeasuredRuns } from "../../storage/storage-use.ts";
 import type { RunQuery } from "../../runs/run-query.ts";
 import type { RunTestStore, StoreFixture } from "../../../tests/support/store-fixture.ts";
 import { someMicros, wireRun } from "../../../tests/support/wire-runs.ts";
@@ -130,6 +131,31 @@ export function describeQueries(open: () => Promise<StoreFixture<RunTestStore>>)
       latency: { count: 0, sum: 0, p50: null, p99: null },
       lastStartMicros: null,
     });
+  });
+
+  test("all runs are measured in parts, with their payloads and attachments", async () => {
+    const { storage } = fixture.store.read;
+    /** Bytes of the fixture's tenant; other tests may have stored runs of other tenants. */
+    const measure = async (limit: number): Promise<number> => {
+      let sum = 0;
+      let after: string | null = null;
+      do {
+        const part: MeasuredRuns = await storage.measureRuns({ after, limit });
+        sum += part.tenants
+          .filter(({ tenantId }) => tenantId === fixture.tenantId)
+          .reduce((bytes, tenant) => bytes + tenant.bytes, 0);
+        after = part.next;
+      } while (after !== null);
+      return sum;
+    };
+    expect(await measure(100_000)).toBe(0);
+    const runs = [1, 2, 3].map(() => wireRun({ inputs: { text: "é".repeat(1_000) } }));
+    await fixture.send({ post: runs });
+    const bytes = await measure(100_000);
+    expect(bytes).toBeGreaterThanOrEqual(3 * 2_000);
+    expect(bytes).toBeLessThan(3 * 4_000);
+    expect(await measure(2)).toBe(bytes);
+    expect(await measure(1)).toBe(bytes);
   });
 
   test("projects are listed by name and in pages", async () => {

@@ -1,4 +1,4 @@
-import { KeyStore } from "@millrace/server";
+import { KeyStore, startServer } from "@millrace/server";
 import { Client } from "millrace";
 import { expect, onTestFinished, test } from "vitest";
 import { call, runOwnServer, temporaryFolder } from "../../../tests/support/running-server.ts";
@@ -8,13 +8,20 @@ import type { TenantLimit } from "../tenant-limits.ts";
 function createLimits(options: { requestRate?: number; ingestBytes?: number }) {
   let nowMs = Date.parse("2026-11-08T23:59:00Z");
   const refused: TenantLimit[] = [];
+  const sent = new Map<string, number>();
+  const daily = {
+    read: async (tenantId: string) => sent.get(tenantId) ?? 0,
+    add: (tenantId: string, bytes: number) =>
+      void sent.set(tenantId, (sent.get(tenantId) ?? 0) + bytes),
+  };
   const limits = new TenantLimits({
     requestRate: options.requestRate,
     ingestBytes: options.ingestBytes,
+    daily,
     onRefused: (limit) => void refused.push(limit),
     nowMs: () => nowMs,
   });
-  return { limits, refused, passMs: (ms: number) => (nowMs += ms) };
+  return { limits, refused, endDay: () => sent.clear(), passMs: (ms: number) => (nowMs += ms) };
 }
 
 test("a tenant may send its rate, and a short burst, and is told when to send again", () => {
@@ -37,28 +44,28 @@ test("a tenant may send its rate, and a short burst, and is told when to send ag
   expect(refused).toEqual(["requests", "requests"]);
 });
 
-test("the bytes of a day are limited until midnight UTC, for each tenant by itself", () => {
-  const { limits, refused, passMs } = createLimits({ ingestBytes: 100 });
-  limits.admitIngest("a");
+test("the bytes of a day are limited until midnight UTC, for each tenant by itself", async () => {
+  const { limits, refused, endDay } = createLimits({ ingestBytes: 100 });
+  await limits.admitIngest("a");
   limits.countIngest("a", 100);
-  expect(() => limits.admitIngest("a")).toThrow(
+  await expect(limits.admitIngest("a")).rejects.toThrow(
     expect.objectContaining({
       status: 429,
       retryAfterSeconds: 60,
       message: expect.stringMatching(/100 bytes today.*--tenant-ingest-bytes/) as string,
     }) as Error,
   );
-  limits.admitIngest("b");
-  passMs(60_000);
-  limits.admitIngest("a");
+  await limits.admitIngest("b");
+  endDay();
+  await limits.admitIngest("a");
   expect(refused).toEqual(["ingest_bytes"]);
 });
 
-test("without limits nothing is refused", () => {
+test("without limits nothing is refused", async () => {
   const { limits } = createLimits({});
   for (let count = 0; count < 10_000; count += 1) {
     limits.admitRequest("a");
-    limits.admitIngest("a");
+    await limits.admitIngest("a");
     limits.countIngest("a", 1e12);
   }
   expect(() => limits.admitRequest("a")).not.toThrow();
@@ -125,6 +132,20 @@ test("the SDK loses no run at a rate limit: it waits as the answer says", async 
   const { text } = await call(server, "GET /metrics", { headers: { "x-api-key": first } });
   expect(text).toMatch(/millrace_limited_requests_total\{limit="requests"\} [1-9]/);
 }, 120_000);
+
+test("the bytes of the day still count when the server is started again", async () => {
+  const dataDir = await temporaryFolder();
+  const body = {
+    run_id: "7d0a7b0e-6d8c-4f0e-9d0e-0a5e6f5b7d11",
+    key: "k",
+    comment: "x".repeat(900),
+  };
+  const first = await startServer({ port: 0, dataDir, tenantIngestBytes: 900 });
+  expect((await call(first, "POST /feedback", { body })).status).toBe(200);
+  await first.close();
+  const second = await runOwnServer({ dataDir, tenantIngestBytes: 900 });
+  expect((await call(second, "POST /feedback", { body })).status).toBe(429);
+});
 
 test("a tenant that has sent its bytes of the day is refused with the reason, and can still read", async () => {
   const { server, first } = await runLimited({ tenantIngestBytes: 1_000 });

@@ -57,15 +57,23 @@ export function toExperimentColumns(
   ];
 }
 
+/** Shown in place of a number that the server could not read in time. */
+const noStatistics = (
+  <span title="The statistics could not be read in time. Reload to try again.">–</span>
+);
+
 const statisticColumns: readonly Column<Experiment>[] = [
   {
     id: "errors",
     title: "Errors",
     width: 72,
     align: "end",
-    renderCell: ({ errorRate = 0 }) => (
-      <span className={errorRate > 0 ? "bad" : ""}>{(errorRate * 100).toFixed(0)} %</span>
-    ),
+    renderCell: ({ runCount, errorRate = 0 }) =>
+      runCount === undefined ? (
+        noStatistics
+      ) : (
+        <span className={errorRate > 0 ? "bad" : ""}>{(errorRate * 100).toFixed(0)} %</span>
+      ),
   },
   {
     id: "latency",
@@ -95,7 +103,7 @@ const statisticColumns: readonly Column<Experiment>[] = [
     title: "Runs",
     width: 72,
     align: "end",
-    renderCell: ({ runCount }) => runCount.toLocaleString("en"),
+    renderCell: ({ runCount }) => runCount?.toLocaleString("en") ?? noStatistics,
   },
   {
     id: "start",

@@ -6,7 +6,8 @@ export interface Experiment {
   readonly id: string;
   readonly name: string;
   readonly startMs: number;
-  readonly runCount: number;
+  /** Absent if the server could not read the statistics in time. */
+  readonly runCount: number | undefined;
   readonly errorRate: number | undefined;
   readonly latencyP50Ms: number | undefined;
   readonly tokens: number | undefined;
@@ -40,7 +41,7 @@ export const parseExperiments = (value: unknown): readonly Experiment[] =>
       id: requireText(members, "id"),
       name: requireText(members, "name"),
       startMs: parseTimeMs(members["start_time"]) ?? 0,
-      runCount: toNumber(members["run_count"]) ?? 0,
+      runCount: toNumber(members["run_count"]),
       errorRate: toNumber(members["error_rate"]),
       // The server sends the latency in seconds.
       latencyP50Ms: latency === undefined ? undefined : latency * 1_000,

@@ -43,8 +43,19 @@ export interface ProjectUsage {
   readonly oldest: string | undefined;
 }
 
+/** A limit of the tenant that the operator has set. */
+export interface LimitUse {
+  /** `stored_bytes`, `stored_runs` or `ingest_bytes`. */
+  readonly limit: string;
+  readonly max: number;
+  /** `undefined` while the server has not measured it yet. */
+  readonly used: number | undefined;
+}
+
 /** Disk usage of the server. */
 export interface StorageUsage {
+  /** Empty if the operator has set no limits. */
+  readonly limits: readonly LimitUse[];
   readonly databaseBytes: number;
   /** Bytes within the database that new data can reuse. */
   readonly freeBytes: number;
@@ -121,6 +132,11 @@ export const createStorageQuery = (offset: number) =>
       const attachmentUsage = usage["attachments"] as JsonObject;
       const projects = usage["projects"] as readonly JsonObject[];
       return {
+        limits: (usage["limits"] as readonly JsonObject[]).map(({ limit, max, used }) => ({
+          limit: String(limit),
+          max: Number(max),
+          used: used === null ? undefined : Number(used),
+        })),
         databaseBytes: Number(usage["database_bytes"]),
         freeBytes: Number(usage["free_bytes"]),
         attachments: {

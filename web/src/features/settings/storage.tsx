@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { Fragment, useState } from "react";
 import { FormSection } from "../../components/dialog/form.tsx";
 import { ScrollX } from "../../components/page/scroll-x.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
@@ -8,7 +8,7 @@ import { formatBytes } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatTime, parseTimeMs } from "../../components/time/time.ts";
 import { storagePageSize, createStorageQuery } from "./queries.ts";
-import type { StorageUsage } from "./queries.ts";
+import type { LimitUse, StorageUsage } from "./queries.ts";
 
 /** The disk usage of the server, and the number of runs by project. */
 export const Storage = () => {
@@ -51,8 +51,25 @@ export const Storage = () => {
   );
 };
 
+const limitNames: ReadonlyMap<string, string> = new Map([
+  ["stored_bytes", "Runs of this tenant"],
+  ["stored_runs", "Number of runs"],
+  ["ingest_bytes", "Received today (UTC)"],
+]);
+
+/** "1.2 MB of 5 MB", and what happens at the limit. */
+function describeUse({ limit, max, used }: LimitUse): string {
+  const format = (value: number): string =>
+    limit.endsWith("bytes") ? formatBytes(value) : value.toLocaleString("en");
+  if (used === undefined) {
+    return `not measured yet, limit ${format(max)}`;
+  }
+  const isReached = used >= max;
+  return `${format(used)} of ${format(max)}${isReached ? ": further runs are refused" : ""}`;
+}
+
 const StorageTotals = ({
-  usage: { databaseBytes, freeBytes, attachments },
+  usage: { limits, databaseBytes, freeBytes, attachments },
 }: {
   readonly usage: StorageUsage;
 }) => (
@@ -67,6 +84,14 @@ const StorageTotals = ({
       {attachments.isComplete ? "" : "more than "}
       {attachments.count.toLocaleString("en")}, {formatBytes(attachments.bytes)}
     </dd>
+    {limits.map((use) => (
+      <Fragment key={use.limit}>
+        <dt>{limitNames.get(use.limit) ?? use.limit}</dt>
+        <dd className={use.used !== undefined && use.used >= use.max ? "bad" : ""}>
+          {describeUse(use)}
+        </dd>
+      </Fragment>
+    ))}
   </dl>
 );
 

@@ -16,7 +16,7 @@ const readShownNames = (): (string | null)[] =>
     .map((row) => row.querySelector("td")?.textContent ?? null);
 
 /** Shows the usage of a server with this number of projects. */
-function renderStorage(projectCount: number): void {
+function renderStorage(projectCount: number, limits: readonly object[] = []): void {
   vi.stubGlobal("fetch", async (path: string) => {
     const query = new URL(path, "http://localhost").searchParams;
     const [limit, offset] = [Number(query.get("limit")), Number(query.get("offset"))];
@@ -27,7 +27,7 @@ function renderStorage(projectCount: number): void {
       is_complete: true,
     })).slice(offset, offset + limit);
     const attachments = { count: 0, bytes: 0, is_complete: true };
-    return Response.json({ database_bytes: 1, free_bytes: 0, attachments, projects });
+    return Response.json({ limits, database_bytes: 1, free_bytes: 0, attachments, projects });
   });
   render(
     <QueryClientProvider client={new QueryClient()}>
@@ -37,6 +37,19 @@ function renderStorage(projectCount: number): void {
     </QueryClientProvider>,
   );
 }
+
+test("the limits of the tenant are shown with what is used of them", async () => {
+  renderStorage(1, [
+    { limit: "stored_bytes", max: 5_000_000, used: 1_000_000 },
+    { limit: "stored_runs", max: 2_000, used: 2_000 },
+    { limit: "ingest_bytes", max: 1_000, used: null },
+  ]);
+  await screen.findByText("p0");
+  const shown = (title: string) => screen.getByText(title).nextElementSibling?.textContent;
+  expect(shown("Runs of this tenant")).toBe("1.0 MB of 5.0 MB");
+  expect(shown("Number of runs")).toBe("2,000 of 2,000: further runs are refused");
+  expect(shown("Received today (UTC)")).toBe("not measured yet, limit 1.0 kB");
+});
 
 test("a page after which no project follows is the last one, even if it is full", async () => {
   renderStorage(40);

@@ -176,6 +176,28 @@ test("lists, counts, facets, suggestions and statistics are the same on both eng
       }),
     ];
     expect(other).toEqual(one);
+    for (const hasResults of [true, false]) {
+      const [ofSqlite, ofPostgres] = [
+        pairs.sqlite.readers.runs.readProjectStatistics(pair.tenantId, {
+          projectId: project.sqlite,
+          hasResults,
+        }),
+        await pairs.postgres.read.runs.readProjectStatistics(pair.tenantId, {
+          projectId: project.postgres,
+          hasResults,
+        }),
+      ];
+      expect(ofPostgres).toEqual(ofSqlite);
+      const projectIds = [project.sqlite];
+      const all = pairs.sqlite.readers.runs.readStatistics(pair.tenantId, { projectIds });
+      const ofRoots = pairs.sqlite.readers.runs.readStatistics(pair.tenantId, {
+        projectIds,
+        isRoot: true,
+      });
+      const { runCount, errorCount, latency, lastStartMicros } = hasResults ? ofRoots : all;
+      expect(ofSqlite).toEqual({ ...all, runCount, errorCount, latency, lastStartMicros });
+      expect(runCount).toBeGreaterThan(0);
+    }
     expect(
       await pairs.postgres.read.runLists.countFacets(pair.tenantId, {
         ...search,

@@ -13,6 +13,8 @@ import { parseStoreUrl } from "../../../model/store-url.ts";
 import type { PromptLocation } from "../../../prompts/prompt.ts";
 import { openPostgresStore } from "../../../../dist/store/postgres/postgres-store.js";
 import { PostgresConnection } from "../../../storage/postgres/postgres-connection.ts";
+import type { MeasuredRuns } from "../../../storage/storage-use.ts";
+import { DailyIngest } from "../../../tenants/daily-ingest.ts";
 import type { Store } from "../../store.ts";
 
 describe.skipIf(testServerUrl === undefined)("two servers on one PostgreSQL database", () => {
@@ -322,6 +324,48 @@ describe.skipIf(testServerUrl === undefined)("two servers on one PostgreSQL data
     await runs.send({ post: [wireRun(), wireRun()] });
     const counts = await second.read.storage.countRuns();
     expect(counts.find((count) => count.tenantId === tenantId)).toEqual({ tenantId, runs: 2 });
+  });
+
+  test("share the bytes that a tenant has sent today, and each learns of them with its next exchange", async () => {
+    const tenantId = await createTenant();
+    const other = await createTenant();
+    const [one, two] = [first, second].map((store) => new DailyIngest(store, { intervalMs: 1e9 }));
+    for (let turn = 0; turn < 5; turn += 1) {
+      one?.add(tenantId, 1_000);
+      two?.add(tenantId, 10);
+      await Promise.all([one?.exchange(), two?.exchange()]);
+    }
+    await one?.read(tenantId);
+    await two?.read(tenantId);
+    await Promise.all([one?.close(), two?.close()]);
+    expect([await one?.read(tenantId), await two?.read(tenantId)]).toEqual([5_050, 5_050]);
+    const started = new DailyIngest(second, { intervalMs: 1e9 });
+    expect([await started.read(tenantId), await started.read(other)]).toEqual([5_050, 0]);
+    await started.close();
+  });
+
+  test("measure the runs of each tenant, in parts that end between tenants or within one", async () => {
+    const tenants = [await createTenant(), await createTenant()];
+    for (const tenantId of tenants) {
+      const runs = [1, 2, 3].map(() => wireRun({ inputs: { text: "x".repeat(5_000) } }));
+      await new StoreFixture(first, tenantId).send({ post: runs });
+    }
+    const measure = async (limit: number): Promise<readonly (number | undefined)[]> => {
+      const bytes = new Map<string, number>();
+      let after: string | null = null;
+      do {
+        const part: MeasuredRuns = await second.read.storage.measureRuns({ after, limit });
+        for (const tenant of part.tenants) {
+          bytes.set(tenant.tenantId, (bytes.get(tenant.tenantId) ?? 0) + tenant.bytes);
+        }
+        after = part.next;
+      } while (after !== null);
+      return tenants.map((tenantId) => bytes.get(tenantId));
+    };
+    const whole = await measure(100_000);
+    expect(whole.every((bytes) => bytes !== undefined && bytes > 15_000)).toBe(true);
+    expect(await measure(2)).toEqual(whole);
+    expect(await measure(1)).toEqual(whole);
   });
 
   test("let PostgreSQL compile no query to machine code", async () => {

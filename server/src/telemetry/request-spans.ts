@@ -1,0 +1,42 @@
+import type { FastifyInstance } from "fastify";
+import { endpoints } from "millrace/model";
+import { disconnectedStatus } from "../monitoring/server-log.ts";
+import { ownSpansHeader } from "./telemetry.ts";
+import type { Telemetry } from "./telemetry.ts";
+
+/**
+ * Records each request as a span, from its head until its response has ended. A request that brings a server's own spans
+ * is not recorded.
+ */
+export function recordRequests(app: FastifyInstance, telemetry: Telemetry): void {
+  app.addHook("onRequest", (request, { raw }, done) => {
+    const { method, headers, routeOptions } = request;
+    // The pattern of the route: a path may contain tokens of links.
+    const { url: route } = routeOptions;
+    if (route === endpoints.sendSpans.path && headers[ownSpansHeader] !== undefined) {
+      done();
+      return;
+    }
+    const span = telemetry.startRequest({
+      name: route === undefined ? method : `${method} ${route}`,
+      attributes: {
+        "http.request.method": method,
+        ...(route === undefined ? {} : { "http.route": route }),
+        "millrace.request.id": request.id,
+      },
+      headers,
+    });
+    raw.once("close", () => {
+      const status = raw.writableFinished ? raw.statusCode : disconnectedStatus;
+      span.end({
+        attributes: {
+          "http.response.status_code": status,
+          ...(request.tenantId === "" ? {} : { "millrace.tenant.id": request.tenantId }),
+        },
+        // A refused request is the client's error, not one of the server's.
+        ...(status >= 500 ? { errorType: String(status) } : {}),
+      });
+    });
+    span.run(done);
+  });
+}

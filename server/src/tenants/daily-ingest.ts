@@ -1,0 +1,142 @@
+import { messageOf } from "../model/errors.ts";
+import type { IngestCountReads, IngestCountWrites } from "./ingest-counts.ts";
+
+/** The part of the store that counts what tenants send. */
+export interface IngestCountStore {
+  readonly read: { readonly ingestCounts: IngestCountReads };
+  readonly write: { readonly ingestCounts: IngestCountWrites };
+}
+
+export interface DailyIngestOptions {
+  /** Milliseconds since the Unix epoch. */
+  readonly nowMs?: () => number;
+  /** Milliseconds from one exchange of counts with the database to the next. @defaultValue 5,000 */
+  readonly intervalMs?: number;
+}
+
+const defaultIntervalMs = 5_000;
+
+/** What is known of the bytes that a tenant has sent today. */
+interface TenantCount {
+  /** What all servers have stored, when it was last read. */
+  stored: number;
+  /** What this server has not stored yet. */
+  pending: number;
+  /** Whether the tenant has sent a request since the last exchange. */
+  isActive: boolean;
+  /** Resolves once the stored count was read, or could not be read. */
+  loaded: Promise<void> | undefined;
+}
+
+/**
+ * Counts the bytes that each tenant sends in a day (UTC). The counts are added to the database every few seconds, and the
+ * result contains what other servers have added. A crash loses what was counted since the last exchange, and no other
+ * server knows of it before.
+ */
+export class DailyIngest {
+  readonly #store: IngestCountStore;
+  readonly #nowMs: () => number;
+  readonly #timer: NodeJS.Timeout;
+  #day = "";
+  #counts = new Map<string, TenantCount>();
+  #exchange: Promise<void> = Promise.resolve();
+  /** Whether the last exchange failed, which is reported once. */
+  #hasFailed = false;
+
+  constructor(
+    store: IngestCountStore,
+    { nowMs = Date.now, intervalMs = defaultIntervalMs }: DailyIngestOptions = {},
+  ) {
+    this.#store = store;
+    this.#nowMs = nowMs;
+    this.#timer = setInterval(() => void this.exchange(), intervalMs);
+    this.#timer.unref();
+  }
+
+  /** Returns the bytes of today, as far as they are known. The first call for a tenant reads them. */
+  async read(tenantId: string): Promise<number> {
+    const count = this.#countOf(tenantId);
+    count.isActive = true;
+    await count.loaded;
+    return count.stored + count.pending;
+  }
+
+  add(tenantId: string, bytes: number): void {
+    const count = this.#countOf(tenantId);
+    count.isActive = true;
+    count.pending += bytes;
+  }
+
+  /** Stores what this server has counted, and reads what others have. */
+  exchange(): Promise<void> {
+    this.#exchange = this.#exchange.then(() => this.#exchangeAll());
+    return this.#exchange;
+  }
+
+  /** Stores the last counts. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.exchange();
+  }
+
+  #countOf(tenantId: string): TenantCount {
+    const day = new Date(this.#nowMs()).toISOString().slice(0, dayChars);
+    if (day !== this.#day) {
+      this.#day = day;
+      this.#counts = new Map();
+    }
+    const existing = this.#counts.get(tenantId);
+    if (existing !== undefined) {
+      return existing;
+    }
+    const load = async (): Promise<void> => {
+      try {
+        const bytes = await this.#store.read.ingestCounts.read(tenantId, day);
+        count.stored = Math.max(count.stored, bytes);
+      } catch (cause) {
+        // While the database is away, what this server receives still counts.
+        this.#report(cause);
+      }
+    };
+    const count: TenantCount = { stored: 0, pending: 0, isActive: true, loaded: undefined };
+    this.#counts.set(tenantId, count);
+    count.loaded = load();
+    return count;
+  }
+
+  async #exchangeAll(): Promise<void> {
+    const day = this.#day;
+    for (const [tenantId, count] of this.#counts) {
+      if (!count.isActive) {
+        continue;
+      }
+      const { pending } = count;
+      count.isActive = false;
+      try {
+        count.stored =
+          pending > 0
+            ? await this.#store.write.ingestCounts.add(tenantId, day, pending)
+            : await this.#store.read.ingestCounts.read(tenantId, day);
+        count.pending -= pending;
+        this.#hasFailed = false;
+      } catch (cause) {
+        // The next exchange tries again.
+        count.isActive = true;
+        this.#report(cause);
+        return;
+      }
+    }
+  }
+
+  #report(cause: unknown): void {
+    if (!this.#hasFailed) {
+      this.#hasFailed = true;
+      process.emitWarning(
+        `the bytes that tenants send can't be counted in the database, so only those since the start count: ${messageOf(cause)}`,
+      );
+    }
+  }
+}
+
+/** Characters of a day, such as `2026-11-26`. */
+const dayChars = 10;
