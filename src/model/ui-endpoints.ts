@@ -80,6 +80,16 @@ export const uiEndpoints = {
   setPrices: { method: "PUT", path: "/ui/prices", action: "set prices" },
   removePrice: { method: "POST", path: "/ui/prices/remove", action: "remove price" },
   recomputeCosts: { method: "POST", path: "/ui/prices/recompute", action: "recompute costs" },
+  listPricedModels: {
+    method: "GET",
+    path: "/ui/prices/models",
+    action: "list the models of runs with their prices",
+  },
+  listLibraryPrices: {
+    method: "GET",
+    path: "/ui/prices/library",
+    action: "list public prices",
+  },
   listModelEndpoints: { method: "GET", path: "/ui/models", action: "list model endpoints" },
   setModelKey: { method: "PUT", path: "/ui/models/:name/key", action: "set a key for a model" },
   deleteModelKey: {

@@ -451,7 +451,12 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
   },
   jobs: { list: unchanged, find: unchanged, hasActive: unchanged },
   modelSpending: { read: unchanged },
-  prices: { list: unchanged, priceCall: unchanged },
+  prices: {
+    list: unchanged,
+    listLibrary: unchanged,
+    priceCall: unchanged,
+    readModelCalls: unchanged,
+  },
   projects: {
     find: withProjectKey,
     list: ([tenantId, query], { toProjectKeys, toDatasetKeys }) => [
