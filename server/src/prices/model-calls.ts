@@ -40,8 +40,9 @@ export async function readModelCalls(
   const tally = new CallTally();
   const waiting: ProjectPosition[] = projects
     .slice(0, maxProjects)
-    .filter(({ latest_us: latest }) => latest !== null && Number(latest) >= sinceMicros)
-    .map(({ id, latest_us: latest }) => ({ projectId: id, micros: Number(latest), id: lastId }));
+    .flatMap(({ id, latest_us: micros }) =>
+      micros !== null && micros >= sinceMicros ? [{ projectId: id, micros, id: lastId }] : [],
+    );
   let isLate = false;
   for (
     let position = waiting.shift();
@@ -59,7 +60,7 @@ export async function readModelCalls(
     rows.forEach((row) => tally.add(row));
     const last = rows.at(-1);
     if (last !== undefined && rows.length === runsPerQuery) {
-      waiting.push({ projectId, micros: Number(last.start_us), id: last.id });
+      waiting.push({ projectId, micros: last.start_us, id: last.id });
     }
     isLate = performance.now() > endMs;
   }
@@ -80,7 +81,7 @@ class CallTally {
     }
     const facts = readFacts(row);
     const key = JSON.stringify(facts);
-    const latestMicros = Number(row.start_us);
+    const latestMicros = row.start_us;
     const group = this.#groups.get(key);
     if (group === undefined && this.#groups.size >= maxGroups) {
       this.otherCalls += 1;

@@ -6,13 +6,12 @@ import type { RequestScoped } from "../http/request-scope.ts";
 import { firstValue, parseCount } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 import { route } from "../http/route.ts";
+import { toIso } from "../http/wire-text.ts";
 import { Maybe, OneOf } from "../http/schema-parts.ts";
 import type { RecomputeProgress } from "../runs/usage/run-cost.ts";
-import type { PriceReads, PriceWrites } from "./price.ts";
+import type { ModelCallGroup, PriceReads, PriceWrites } from "./price.ts";
 import { parsePrice, parsePriceKey, toPriceJson } from "./price-json.ts";
 import { maxPriceRows } from "./price-repository.ts";
-import type { ModelCallGroup } from "./price.ts";
-import { toIso } from "../http/wire-text.ts";
 
 /** The part of the store that the handlers of prices use. */
 export interface PriceStore extends RequestScoped<PriceStore> {

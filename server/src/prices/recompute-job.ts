@@ -21,7 +21,7 @@ export const createRecomputeCosts = (store: RecomputeStore): AnyJobKind =>
   defineJobKind({
     name: "prices.recompute",
     parameters: Type.Object({}),
-    prepare: async () => Promise.resolve({ title: "Recompute the costs of model calls" }),
+    prepare: async () => ({ title: "Recompute the costs of model calls" }),
     step: async ({ tenantId, signal }, cursor) => {
       const { prices } = store.write;
       let progress = await prices.recompute(tenantId, cursor === null ? "restart" : "continue");
@@ -60,6 +60,7 @@ function summarize({
     names.length === 0
       ? ""
       : ` No price is known for ${names.slice(0, namedModels).join(", ")}${more}.`;
-  const count = (value: number): string => value.toLocaleString("en");
-  return `${count(examined)} ${examined === 1 ? "model call" : "model calls"} examined, ${count(changed)} ${changed === 1 ? "cost" : "costs"} changed.${unknown}`;
+  return `${format(examined)} ${examined === 1 ? "model call" : "model calls"} examined, ${format(changed)} ${changed === 1 ? "cost" : "costs"} changed.${unknown}`;
 }
+
+const format = (count: number): string => count.toLocaleString("en");
