@@ -149,6 +149,11 @@ export const uiEndpoints = {
   createComment: { method: "POST", path: "/ui/comments", action: "write comment" },
   updateComment: { method: "PATCH", path: "/ui/comments/:id", action: "change comment" },
   deleteComment: { method: "DELETE", path: "/ui/comments/:id", action: "delete comment" },
+  countDatasetComments: {
+    method: "GET",
+    path: "/ui/datasets/:id/comments",
+    action: "count the comments on the examples of a dataset",
+  },
   countTraceComments: {
     method: "GET",
     path: "/ui/traces/:id/comments",

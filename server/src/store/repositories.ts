@@ -358,6 +358,10 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
     ],
     // Rows store ids of traces, not keys.
     countInTrace: unchanged,
+    countInDataset: ([tenantId, datasetId], { toDatasetKey }) => [
+      tenantId,
+      toDatasetKey(datasetId),
+    ],
   },
   audit: { list: unchanged },
   comparatives: {
