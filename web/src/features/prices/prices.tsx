@@ -57,12 +57,12 @@ export const Prices = () => {
           recompute to apply it to stored ones.
         </output>
       )}
-      <Recompute tenantId={tenantId} />
       <UsedModelList onAdd={(model) => setOpenForm({ kind: "new", draft: { model } })} />
       <OwnPrices
         onEdit={(price) => setOpenForm({ kind: "edit", price })}
         onDeleted={() => setSavedModel(undefined)}
       />
+      <Recompute tenantId={tenantId} />
       <FormSection
         title="Public prices"
         description="The prices that the server contains, in US dollars per million tokens. Your own prices take precedence."
