@@ -78,6 +78,11 @@ describe.skipIf(browser === undefined)("prices, in Chromium", () => {
   };
 
   test("from a run without a price one sets it, recomputes, and the run, its trace and the list have the cost", async () => {
+    await page.goto(projectAddress);
+    // The list says that the costs of three traces are unknown, and not that they are nothing.
+    await expect
+      .poll(async () => page.getByRole("row").filter({ hasText: "Unknown" }).count())
+      .toBe(3);
     await page.goto(`${projectAddress}?trace=${traceId}`);
     await page.getByRole("tree", { name: "Runs of the trace" }).getByText("answer").click();
     await page.getByRole("link", { name: "Set price" }).first().click();
