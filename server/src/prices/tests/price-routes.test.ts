@@ -181,6 +181,20 @@ describe("costs in responses", () => {
 });
 
 describe("models and their prices", () => {
+  /** Counts until the server has had the time to count all: it counts for a part of a second. */
+  const readModels = async (server: { readonly url: string }, query = "") => {
+    let json: Json = {};
+    await expect
+      .poll(
+        async () => {
+          ({ json } = await call(server, `GET /ui/prices/models${query}`));
+          return json["is_complete"];
+        },
+        { timeout: 30_000 },
+      )
+      .toBe(true);
+    return json;
+  };
   const call1 = (model: string | undefined, extra: object = {}) =>
     wireRun({
       session_name: "p",
@@ -214,7 +228,7 @@ describe("models and their prices", () => {
     ];
     await call(server, "POST /runs/batch", { body: { post } });
     await call(other, "POST /runs/batch", { body: { post: [call1("others", now)] } });
-    const { json } = await call(server, "GET /ui/prices/models");
+    const json = await readModels(server);
     expect(json).toMatchObject({ days: 30, is_complete: true, other_calls: 0 });
     const groups = json["models"] as unknown as readonly Record<string, unknown>[];
     expect(
@@ -233,8 +247,7 @@ describe("models and their prices", () => {
       reason: 'No price is known for the model "nobody-knows".',
       latest: expect.stringMatching(/^20/) as string,
     });
-    const longer = await call(server, "GET /ui/prices/models?days=60");
-    expect(JSON.stringify(longer.json)).toContain("nobody-knew");
+    expect(JSON.stringify(await readModels(server, "?days=60"))).toContain("nobody-knew");
     expect((await call(server, "GET /ui/prices/models?days=0")).status).toBe(422);
   });
 
@@ -246,8 +259,9 @@ describe("models and their prices", () => {
       call1("gpt-4o", { micros: micros - Math.floor((index + 1) / 2) * 1_000 }),
     );
     await call(server, "POST /runs/batch", { body: { post } });
-    const { json } = await call(server, "GET /ui/prices/models");
-    expect(json).toMatchObject({ models: [{ price: "library", model: "gpt-4o", calls: 2_100 }] });
+    expect(await readModels(server)).toMatchObject({
+      models: [{ price: "library", model: "gpt-4o", calls: 2_100 }],
+    });
   });
 
   test("public prices can be searched and read in pages", async () => {
