@@ -1,4 +1,4 @@
-import { toSearchText } from "../../api/parse.ts";
+import { omitUndefined, toSearchText } from "../../api/parse.ts";
 
 /** Search parameters in the URL of the page of prices. */
 export interface PricesSearch {
@@ -8,12 +8,6 @@ export interface PricesSearch {
   readonly add?: string;
 }
 
-/** Names of models and searches are shorter. */
-const maxChars = 200;
-
 /** Parses the search parameters of a URL. Leaves out invalid values. */
-export function parsePricesSearch(search: Readonly<Record<string, unknown>>): PricesSearch {
-  const q = toSearchText(search["q"])?.slice(0, maxChars);
-  const add = toSearchText(search["add"])?.slice(0, maxChars);
-  return { ...(q === undefined ? {} : { q }), ...(add === undefined ? {} : { add }) };
-}
+export const parsePricesSearch = (search: Readonly<Record<string, unknown>>): PricesSearch =>
+  omitUndefined({ q: toSearchText(search["q"]), add: toSearchText(search["add"]) });
