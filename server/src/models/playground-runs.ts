@@ -71,7 +71,7 @@ export function createPlaygroundRuns(call: PlaygroundCall): {
   return {
     runId,
     traceId: rootId,
-    runs: [root as JsonObject, createModelRun({ ...model, name, members })],
+    runs: [root, createModelRun({ ...model, name, members })],
   };
 }
 

@@ -274,10 +274,9 @@ describe("the answer", () => {
     });
     // The name of a prompt that is none is kept as it is, and links to nothing.
     await callModel(server, { record: true, source: { prompt: "a/b/c" } });
-    const { metadata } = (await runsOf(server)).find((run) =>
-      JSON.stringify(run).includes("a/b/c"),
-    )?.["extra"] as unknown as { readonly metadata: object };
-    expect(Object.keys(metadata)).not.toContain("lc_hub_repo");
+    const unnamed = (await runsOf(server)).find((run) => JSON.stringify(run).includes("a/b/c"));
+    expect(unnamed?.["extra"]).toMatchObject({ metadata: { prompt: "a/b/c" } });
+    expect(JSON.stringify(unnamed)).not.toContain("lc_hub_repo");
   });
 
   test("a model on this machine has no public price, so its cost is unknown and not guessed", async () => {

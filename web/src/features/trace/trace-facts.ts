@@ -50,9 +50,8 @@ export function findSlowest(selfTimes: Float64Array, limit: number): readonly nu
 }
 
 /** The indexes of the failed runs, in tree order. */
-export const findFailedRuns = ({ order, statuses }: TraceModel): readonly number[] => [
-  ...order.filter((run) => statuses[run] === statusCodes.error),
-];
+export const findFailedRuns = ({ order, statuses }: TraceModel): readonly number[] =>
+  Array.from(order.filter((run) => statuses[run] === statusCodes.error));
 
 /**
  * The critical path of a trace: the segments of time that decided when it ended.

@@ -189,12 +189,14 @@ function addPage(draft: TraceDraft, page: TraceColumns): void {
   for (const index of page.errors) {
     setAt(draft.statuses, runIndexes[index], statusCodes.error);
   }
-  setSparse(draft.models, page.model, runIndexes, (index) => page.models[index]);
-  setSparse(draft.tokens, page.tokens, runIndexes);
-  setSparse(draft.costs, page.cost, runIndexes);
-  setSparse(draft.promptCosts, page.promptCost, runIndexes);
-  setSparse(draft.completionCosts, page.completionCost, runIndexes);
-  setSparse(draft.firstTokens, page.firstToken, runIndexes, (time) => time + shiftMicros);
+  const models = convertSparse(page.model, (index) => page.models[index]);
+  setSparse(draft.models, runIndexes, models);
+  setSparse(draft.tokens, runIndexes, page.tokens);
+  setSparse(draft.costs, runIndexes, page.cost);
+  setSparse(draft.promptCosts, runIndexes, page.promptCost);
+  setSparse(draft.completionCosts, runIndexes, page.completionCost);
+  const firstTokens = convertSparse(page.firstToken, (time) => time + shiftMicros);
+  setSparse(draft.firstTokens, runIndexes, firstTokens);
 }
 
 /** Adds the columns that every run has. Returns the index in the draft of each run of the page. */
@@ -250,23 +252,26 @@ function forgetSparse(draft: TraceDraft, runIndex: number): void {
   }
 }
 
-const identity = (value: number): number => value;
-
 /** Sets the values that a page has in a column. The time it takes is that of these values, not of all runs. */
-function setSparse<Value = number>(
+function setSparse<Value>(
   column: Map<number, Value>,
-  values: Readonly<Record<number, number>>,
   runIndexes: Int32Array,
-  convert: (value: number) => Value | undefined = identity as (value: number) => Value & number,
+  values: Readonly<Record<number, Value | undefined>>,
 ): void {
   for (const [index, value] of Object.entries(values)) {
     const runIndex = runIndexes[Number(index)];
-    const converted = convert(value);
-    if (runIndex !== undefined && converted !== undefined) {
-      column.set(runIndex, converted);
+    if (runIndex !== undefined && value !== undefined) {
+      column.set(runIndex, value);
     }
   }
 }
+
+/** The values of a column after a conversion. */
+const convertSparse = <Value>(
+  values: Readonly<Record<number, number>>,
+  convert: (value: number) => Value,
+): Readonly<Record<number, Value>> =>
+  Object.fromEntries(Object.entries(values).map(([index, value]) => [index, convert(value)]));
 
 function setAt(column: number[], index: number | undefined, value: number): void {
   if (index !== undefined) {

@@ -93,7 +93,7 @@ function describeSentParts(preview: JsonMembers): readonly string[] {
     ...(preview["has_schema"] === true ? ["output schema"] : []),
     ...settingLabels.flatMap(([name, label]) => {
       const value = settings[name];
-      return value === undefined ? [] : [`${label} ${[value].flat().join(", ")}`];
+      return value === undefined ? [] : [`${label} ${JSON.stringify(value)}`];
     }),
   ];
 }
