@@ -69,6 +69,8 @@ const withoutIds: ReadonlySet<string> = new Set([
   "GET /ui/prices",
   "PUT /ui/prices",
   "POST /ui/prices/remove",
+  "GET /ui/prices/models",
+  "GET /ui/prices/library",
   "POST /ui/prices/recompute",
   // Tokens.
   "GET /public/:token/run",

@@ -80,6 +80,16 @@ export const uiEndpoints = {
   setPrices: { method: "PUT", path: "/ui/prices", action: "set prices" },
   removePrice: { method: "POST", path: "/ui/prices/remove", action: "remove price" },
   recomputeCosts: { method: "POST", path: "/ui/prices/recompute", action: "recompute costs" },
+  listPricedModels: {
+    method: "GET",
+    path: "/ui/prices/models",
+    action: "list the models of runs with their prices",
+  },
+  listLibraryPrices: {
+    method: "GET",
+    path: "/ui/prices/library",
+    action: "list public prices",
+  },
   listModelEndpoints: { method: "GET", path: "/ui/models", action: "list model endpoints" },
   setModelKey: { method: "PUT", path: "/ui/models/:name/key", action: "set a key for a model" },
   deleteModelKey: {
@@ -139,6 +149,11 @@ export const uiEndpoints = {
   createComment: { method: "POST", path: "/ui/comments", action: "write comment" },
   updateComment: { method: "PATCH", path: "/ui/comments/:id", action: "change comment" },
   deleteComment: { method: "DELETE", path: "/ui/comments/:id", action: "delete comment" },
+  countDatasetComments: {
+    method: "GET",
+    path: "/ui/datasets/:id/comments",
+    action: "count the comments on the examples of a dataset",
+  },
   countTraceComments: {
     method: "GET",
     path: "/ui/traces/:id/comments",

@@ -1,6 +1,7 @@
 import { createExperimentJobKind } from "../experiments/launch/experiment-job.ts";
 import type { LaunchDependencies } from "../experiments/launch/launch-store.ts";
 import type { AnyJobKind } from "../jobs/job-kind.ts";
+import { createRecomputeCosts } from "../prices/recompute-job.ts";
 import { createAddFeedback } from "../run-actions/add-feedback.ts";
 import { createAddToDataset } from "../run-actions/add-to-dataset.ts";
 import { createAddToQueue } from "../run-actions/add-to-queue.ts";
@@ -22,6 +23,7 @@ export const createJobKinds = (dependencies: JobKindDependencies): readonly AnyJ
     createTagRuns(store),
     createAddFeedback(store),
     createDeleteRuns(store),
+    createRecomputeCosts(store),
     createExperimentJobKind(dependencies),
   ];
 };

@@ -14,6 +14,7 @@ import type {
   CommentReads,
   CommentTarget,
   CommentWrites,
+  ExampleCommentCount,
   OwnComment,
 } from "./comment.ts";
 import type { CommentRow } from "./comment-tables.ts";
@@ -66,6 +67,20 @@ export const commentQueries = {
         .where("tenant_id", "=", tenantId)
         .where("trace_id", "=", traceId)
         .groupBy("run_id")
+        .limit(limit),
+  ),
+  countInDataset: new Query(
+    ({
+      tenantId,
+      datasetId,
+      limit,
+    }: Parameters<{ tenantId: string; datasetId: string; limit: number }>) =>
+      builder
+        .selectFrom("comments")
+        .select(({ fn }) => ["example_id", fn.countAll<number | string>().as("count")])
+        .where("tenant_id", "=", tenantId)
+        .where("dataset_id", "=", datasetId)
+        .groupBy("example_id")
         .limit(limit),
   ),
   find: new Query(({ tenantId, id }: Parameters<Key>) =>
@@ -144,9 +159,21 @@ export class CommentRepository implements CommentReads, CommentWrites {
   }
 
   async countInTrace(tenantId: string, traceId: string): Promise<readonly CommentCount[]> {
-    const limit = commentLimits.countedRuns;
+    const limit = commentLimits.countedTargets;
     const rows = await this.#db.all(commentQueries.countInTrace, { tenantId, traceId, limit });
     return rows.map(({ run_id: runId, count }) => ({ runId: runId ?? "", count: Number(count) }));
+  }
+
+  async countInDataset(
+    tenantId: string,
+    datasetId: string,
+  ): Promise<readonly ExampleCommentCount[]> {
+    const limit = commentLimits.countedTargets;
+    const rows = await this.#db.all(commentQueries.countInDataset, { tenantId, datasetId, limit });
+    return rows.map(({ example_id: exampleId, count }) => ({
+      exampleId: exampleId ?? "",
+      count: Number(count),
+    }));
   }
 
   async create(tenantId: string, draft: CommentDraft): Promise<Comment> {

@@ -73,6 +73,18 @@ export function addUiCommentRoutes(app: FastifyInstance, store: CommentStore): v
       return { runs: counts.map(({ runId, count }) => ({ run_id: runId, count })) };
     },
   });
+  app.route({
+    ...route(uiEndpoints.countDatasetComments, {
+      tag,
+      summary: "Counts the comments on each example of a dataset that has any.",
+    }),
+    handler: async (request) => {
+      const counts = await store
+        .forRequest(request)
+        .read.comments.countInDataset(request.tenantId, readId(request));
+      return { examples: counts.map(({ exampleId, count }) => ({ example_id: exampleId, count })) };
+    },
+  });
   app.route<{ Body: Static<typeof commentBody> }>({
     ...route(uiEndpoints.createComment, {
       tag,

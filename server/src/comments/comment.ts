@@ -6,8 +6,8 @@ export const commentLimits = {
   chars: 10_000,
   /** Comments on one run or example. */
   perTarget: 1_000,
-  /** Runs of a trace of which the number of comments is read. */
-  countedRuns: 10_000,
+  /** Runs of a trace, and examples of a dataset, of which the number of comments is read. */
+  countedTargets: 10_000,
 } as const;
 
 /** What a comment is about. */
@@ -57,6 +57,12 @@ export interface CommentCount {
   readonly count: number;
 }
 
+/** The number of comments on an example of a dataset. */
+export interface ExampleCommentCount {
+  readonly exampleId: string;
+  readonly count: number;
+}
+
 export interface CommentReads {
   /**
    * Lists the comments on a run or an example, the oldest first.
@@ -66,6 +72,8 @@ export interface CommentReads {
   list(tenantId: string, target: CommentTarget, page: CommentPageRange): Promise<CommentPage>;
   /** Counts the comments on each run of a trace that has any. */
   countInTrace(tenantId: string, traceId: string): Promise<readonly CommentCount[]>;
+  /** Counts the comments on each example of a dataset that has any. */
+  countInDataset(tenantId: string, datasetId: string): Promise<readonly ExampleCommentCount[]>;
 }
 
 export interface CommentWrites {

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { uiEndpoints } from "millrace/model";
 import { Type } from "typebox";
@@ -14,17 +13,17 @@ import { findProvider } from "./model-caller.ts";
 import type { ModelCaller, PricedAnswer } from "./model-caller.ts";
 import type { KeyHolder, ModelKeys } from "./model-keys.ts";
 import { modelRequestSchema } from "./model-request.ts";
-import { createModelRun } from "./model-run.ts";
+import { createPlaygroundRuns } from "./playground-runs.ts";
 
 /** The header that identifies the session of a browser tab, whose keys are used. */
 const sessionHeader = "x-model-session";
 const sessionPattern = /^[\w-]{16,100}$/;
 
-/** The project in which calls of the playground are recorded. */
-const playgroundProject = "playground";
-
 const maxKeyChars = 4_096;
 const keyBody = Type.Object({ key: Type.String({ minLength: 1, maxLength: maxKeyChars }) });
+
+/** Bounds of the variables of a call. The size of the request bounds their values. */
+const variableLimits = { count: 1_000, nameChars: 200 } as const;
 
 const callBody = Type.Object({
   endpoint: Type.String({ minLength: 1, maxLength: 100 }),
@@ -36,6 +35,12 @@ const callBody = Type.Object({
     Type.Object({
       prompt: Type.Optional(Type.String({ maxLength: 500 })),
       run: Type.Optional(Type.String({ maxLength: 100 })),
+      /** The values of the variables that the messages were filled in with. */
+      variables: Type.Optional(
+        Type.Record(Type.String({ maxLength: variableLimits.nameChars }), Type.Unknown(), {
+          maxProperties: variableLimits.count,
+        }),
+      ),
     }),
   ),
 });
@@ -173,27 +178,31 @@ interface EndedCall {
 async function recordCall(
   { caller, ...dependencies }: ModelRouteDependencies,
   { tenantId, body, answer, startMs }: EndedCall,
-): Promise<{ readonly runId: string } | { readonly recordError: string }> {
-  const { endpoint: endpointName, request, source = {} } = body;
-  const id = randomUUID();
-  const run = createModelRun({
-    id,
-    name: "Playground",
-    projectName: playgroundProject,
-    startMs,
-    request,
-    answer,
+): Promise<
+  { readonly runId: string; readonly traceId: string } | { readonly recordError: string }
+> {
+  const { endpoint: endpointName } = body;
+  const provider = findProvider(caller.findEndpoint(endpointName));
+  const { runId, traceId, runs } = createPlaygroundRuns({
+    ...body,
     endpointName,
-    provider: findProvider(caller.findEndpoint(endpointName)),
-    metadata: {
-      ...(source.prompt === undefined ? {} : { prompt: source.prompt }),
-      ...(source.run === undefined ? {} : { source_run: source.run }),
-    },
+    provider,
+    answer,
+    startMs,
   });
   try {
-    const { rejected } = await ingestRun(dependencies, tenantId, Buffer.from(JSON.stringify(run)));
-    const [rejection] = rejected;
-    return rejection === undefined ? { runId: id } : { recordError: rejection.reason };
+    for (const run of runs) {
+      const { rejected } = await ingestRun(
+        dependencies,
+        tenantId,
+        Buffer.from(JSON.stringify(run)),
+      );
+      const [rejection] = rejected;
+      if (rejection !== undefined) {
+        return { recordError: rejection.reason };
+      }
+    }
+    return { runId, traceId };
   } catch (cause) {
     return { recordError: messageOf(cause) };
   }

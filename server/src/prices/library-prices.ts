@@ -43,6 +43,26 @@ const maxCachedModels = 2_000;
 export const findProviderId = (provider: string): string | undefined =>
   readLibrary().findProvider({ providerId: provider })?.id;
 
+/** A public price in a list. */
+export interface ListedPrice extends LibraryPrice {
+  /** The name of the provider, such as "OpenAI"; `provider` is its id. */
+  readonly providerName: string;
+}
+
+/** Lists the public prices of the models of providers at a time. Takes a tenth of a second for all providers. */
+export const listProviderPrices = (
+  providerIds: readonly string[],
+  timeMs: number,
+): readonly ListedPrice[] =>
+  providerIds.flatMap((providerId) => {
+    const provider = readLibrary().findProvider({ providerId });
+    return (provider?.models ?? []).flatMap(({ id }) => {
+      const price = lookUp(id, providerId, timeMs).price;
+      // Some ids of the library are no names that a run can have: no run has these prices.
+      return price?.model === id ? [{ ...price, providerName: provider?.name ?? providerId }] : [];
+    });
+  });
+
 /** Looks up public prices. A lookup searches all models of a provider, so results are cached by model. */
 export class LibraryPrices {
   readonly #cache = new BoundedMap<CachedPrice>(maxCachedModels);

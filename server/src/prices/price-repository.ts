@@ -1,9 +1,15 @@
 import { RequestError } from "../model/errors.ts";
 import type { Database } from "../storage/query.ts";
+import { listLibraryPrices } from "./library-list.ts";
 import { loadLibraryPrices } from "./library-prices.ts";
+import { readModelCalls } from "./model-calls.ts";
 import type { RecomputeProgress } from "../runs/usage/run-cost.ts";
 import type {
   CallPrice,
+  LibraryPricePage,
+  LibraryPriceSearch,
+  ModelCalls,
+  ModelCallSearch,
   PriceChange,
   PricedCall,
   PriceReads,
@@ -25,6 +31,15 @@ export class PriceReader implements PriceReads {
 
   async list(tenantId: string): Promise<readonly PriceRow[]> {
     return (await this.#db.all(priceQueries.list, { tenantId })).map(parsePriceRow);
+  }
+
+  async listLibrary(_tenantId: string, search: LibraryPriceSearch): Promise<LibraryPricePage> {
+    await loadLibraryPrices();
+    return listLibraryPrices(search);
+  }
+
+  async readModelCalls(tenantId: string, search: ModelCallSearch): Promise<ModelCalls> {
+    return readModelCalls(this.#db, tenantId, search);
   }
 
   async priceCall(tenantId: string, call: PricedCall): Promise<CallPrice> {

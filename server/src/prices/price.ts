@@ -1,5 +1,6 @@
 import type { RecomputeProgress } from "../runs/usage/run-cost.ts";
 import type { NoCost } from "./compute-cost.ts";
+import type { ListedPrice } from "./library-prices.ts";
 import type { PriceKey, PriceRow } from "./price-table.ts";
 
 /** A model call whose cost is to be computed. */
@@ -21,7 +22,59 @@ export type CallPrice =
   | { readonly total: number; readonly prompt: number; readonly completion: number }
   | NoCost;
 
+/** Which model calls are counted, and for how long. */
+export interface ModelCallSearch {
+  readonly sinceMicros: number;
+  readonly withinMs: number;
+}
+
+/** Model calls with the same price, or with the same reason why they have none. */
+export interface ModelCallGroup {
+  /**
+   * Where the price comes from: the public prices, the table of the tenant, or the run itself. `none` if no price is
+   * known, and `no_tokens` if the run reports no tokens.
+   */
+  readonly price: "library" | "table" | "reported" | "none" | "no_tokens";
+  /** The model of the price; of `none`, the name for which there is no price. */
+  readonly model: string | null;
+  readonly provider: string | null;
+  /** Why the cost is unknown, as a sentence. */
+  readonly reason: string | null;
+  readonly calls: number;
+  readonly cost: number;
+  readonly latestMicros: number;
+}
+
+export interface ModelCalls {
+  /** The groups with the most calls first. */
+  readonly groups: readonly ModelCallGroup[];
+  /** Calls of groups that are not listed, because there are too many. */
+  readonly otherCalls: number;
+  /** Whether all calls were counted in time. */
+  readonly isComplete: boolean;
+}
+
+/** Selects public prices. */
+export interface LibraryPriceSearch {
+  /** A part of the name of a model or of a provider; empty for all. */
+  readonly text: string;
+  readonly limit: number;
+  readonly offset: number;
+  /** Milliseconds since the epoch: the prices of this time are listed. */
+  readonly timeMs: number;
+}
+
+export interface LibraryPricePage {
+  readonly prices: readonly ListedPrice[];
+  /** Number of prices that match. */
+  readonly total: number;
+}
+
 export interface PriceReads {
+  /** Lists the public prices that the server contains. */
+  listLibrary(tenantId: string, search: LibraryPriceSearch): Promise<LibraryPricePage>;
+  /** Counts the model calls of a tenant by the price that applied to them, for a limited time. */
+  readModelCalls(tenantId: string, search: ModelCallSearch): Promise<ModelCalls>;
   /** Lists the price table of a tenant, by model, provider, tier and time. */
   list(tenantId: string): Promise<readonly PriceRow[]>;
   /** Computes the cost of a model call, as it is computed for a run. */

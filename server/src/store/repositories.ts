@@ -365,6 +365,10 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
     ],
     // Rows store ids of traces, not keys.
     countInTrace: unchanged,
+    countInDataset: ([tenantId, datasetId], { toDatasetKey }) => [
+      tenantId,
+      toDatasetKey(datasetId),
+    ],
   },
   audit: { list: unchanged },
   comparatives: {
@@ -459,7 +463,12 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
   jobs: { list: unchanged, find: unchanged, hasActive: unchanged },
   ingestCounts: { read: unchanged },
   modelSpending: { read: unchanged },
-  prices: { list: unchanged, priceCall: unchanged },
+  prices: {
+    list: unchanged,
+    listLibrary: unchanged,
+    priceCall: unchanged,
+    readModelCalls: unchanged,
+  },
   projects: {
     find: withProjectKey,
     list: ([tenantId, query], { toProjectKeys, toDatasetKeys }) => [

@@ -472,6 +472,7 @@ export function listProbes(names: Names): Readonly<Record<string, readonly Probe
       },
     ],
     "GET /ui/traces/:id": one(`/ui/traces/${root}`),
+    "GET /ui/datasets/:id/comments": one(`/ui/datasets/${dataset}/comments`),
     "GET /ui/traces/:id/comments": one(`/ui/traces/${root}/comments`),
     "GET /ui/comments": [
       { path: `/ui/comments?run=${root}` },

@@ -6,6 +6,7 @@ import { feedbackRoutes } from "../features/feedback/routes.ts";
 import { jobsRoutes } from "../features/jobs/routes.ts";
 import { overviewRoutes } from "../features/overview/routes.ts";
 import { playgroundRoutes } from "../features/playground/routes.ts";
+import { pricesRoutes } from "../features/prices/routes.ts";
 import { projectsRoutes } from "../features/projects/routes.ts";
 import { promptsRoutes } from "../features/prompts/routes.ts";
 import { queuesRoutes } from "../features/queues/routes.ts";
@@ -36,4 +37,5 @@ export const routeTree = rootRoute.addChildren([
   ...sharedRoutes,
   ...jobsRoutes,
   ...settingsRoutes,
+  ...pricesRoutes,
 ]);

@@ -118,6 +118,14 @@ describe.skipIf(browser === undefined)("comments, in Chromium", () => {
     await expect.poll(() => page.locator(".comment").count()).toBe(2);
     await page.goto(exampleAddress);
     await page.getByRole("heading", { name: "Comments 1" }).waitFor();
+    // The panel narrows the list: without it, all columns are shown.
+    await page.getByRole("button", { name: "Close example" }).click();
+    const cell = page
+      .getByRole("table", { name: "examples" })
+      .getByRole("row")
+      .filter({ hasText: "Where?" })
+      .getByRole("cell");
+    await expect.poll(async () => (await cell.allInnerTexts()).includes("1")).toBe(true);
     expect(faults).toEqual([]);
   });
 

@@ -363,6 +363,19 @@ describe.skipIf(browser === undefined)("the playground, in Chromium", () => {
     await page.getByRole("link", { name: "Open in playground" }).click();
     await message(1).waitFor();
     expect(await message(1).getByLabel("Text").inputValue()).toBe("Greet {name}");
+    // A recorded call names its prompt and has the values of the variables, so that its trace shows them in the prompt.
+    await modelField(1).fill("echo-1");
+    await page.getByRole("region", { name: "Variables" }).getByLabel("name").fill("Ada \u202e<b>");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.getByRole("link", { name: "Open run" }).click();
+    const filled = page.getByRole("figure", { name: "Prompt" });
+    await filled.waitFor();
+    await expect
+      .poll(async () => filled.locator("mark").allTextContents())
+      .toEqual(["Ada \\u202e<b>"]);
+    await filled.getByRole("link", { name: /^greeter:/ }).waitFor();
+    await page.goBack();
+    await message(1).waitFor();
     await message(1).getByLabel("Text").fill("Greet {name} warmly");
     await page.getByRole("button", { name: "Save as prompt" }).click();
     const dialog = page.getByRole("dialog", { name: "Save as prompt" });

@@ -74,6 +74,9 @@ export async function recordScreens(
     threshold: 0.05,
     webhook_id: webhook["id"],
   });
+  await request("PUT", "/ui/prices", {
+    prices: [{ model: "small-*", from: "2026-01-01", prices: { input: 1, output: 2 } }],
+  });
   const datasetPath = `${tenant}/datasets/${dataset.id}`;
   return [
     ["home", "/"],
@@ -111,6 +114,7 @@ export async function recordScreens(
     ["playground", "/playground"],
     ["jobs", `${tenant}/jobs`],
     ["settings", `${tenant}/settings`],
+    ["prices", `${tenant}/settings/prices`],
     ["audit", `${tenant}/settings/audit`],
     ["shared-run", `/public/${run["share_token"]}/r`],
     ["shared-dataset", `/public/${shared["share_token"]}/d`],

@@ -92,6 +92,21 @@ describeRepositories({ ownQueries, found: { findTrace } }, (fixture) => {
     expect(await comments.countInTrace(otherId, traceId)).toEqual([]);
   });
 
+  test("the comments of a dataset are counted by example", async () => {
+    const { comments, write } = create();
+    const datasetId = randomUUID();
+    const first = await fixture.insertExample(datasetId);
+    await write({ target: { exampleId: first }, text: "a" });
+    await write({ target: { exampleId: first }, text: "b" });
+    const runId = await fixture.insertRun(await fixture.insertProject());
+    await write({ target: { runId }, text: "c" });
+    expect(await comments.countInDataset(tenantId, datasetId)).toEqual([
+      { exampleId: first, count: 2 },
+    ]);
+    expect(await comments.countInDataset(otherId, datasetId)).toEqual([]);
+    expect(await comments.countInDataset(tenantId, randomUUID())).toEqual([]);
+  });
+
   test("only the author changes and deletes a comment: the same key and the same name", async () => {
     const { comments, write } = create();
     const target = { runId: await fixture.insertRun(await fixture.insertProject()) };

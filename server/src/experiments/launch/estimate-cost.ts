@@ -131,7 +131,7 @@ async function estimateTarget(
       }),
     );
   }
-  const sizes = rendered.flatMap((one) => ("error" in one ? [] : [countChars(one.messages)]));
+  const sizes = rendered.flatMap((one) => ("error" in one ? [] : [countChars(one)]));
   const inputTokens = toTokens(mean(sizes));
   const outputTokens = limitOutput(measured ?? assumedAnswer, target);
   const calls: readonly EstimatedCall[] = [
@@ -194,8 +194,17 @@ async function priceCalls(
   return total;
 }
 
-const countChars = (messages: readonly { readonly content: string }[]): number =>
-  messages.reduce((sum, { content }) => sum + content.length, 0);
+/** The characters of what is sent: tools and the schema of the answer count, too. */
+const countChars = ({
+  messages,
+  saved,
+  schema,
+}: Extract<Rendered, { readonly messages: unknown }>): number =>
+  messages.reduce((sum, { content }) => sum + content.length, 0) +
+  [saved.tools, schema].reduce(
+    (sum, part) => sum + (part === undefined ? 0 : JSON.stringify(part).length),
+    0,
+  );
 
 const toTokens = (chars: number): Range => ({
   low: Math.ceil(chars / mostCharsPerToken),

@@ -9,6 +9,7 @@ import type { ModelRequest } from "../../models/model-request.ts";
 import { findProvider } from "../../models/model-caller.ts";
 import type { PricedAnswer } from "../../models/model-caller.ts";
 import { createModelRun } from "../../models/model-run.ts";
+import { createPromptMetadata } from "../../models/prompt-metadata.ts";
 import { repeatCall } from "../../models/repeat-call.ts";
 import type { LaunchParameters } from "./launch-schemas.ts";
 import type { LaunchDependencies } from "./launch-store.ts";
@@ -59,9 +60,11 @@ export async function runRow(row: Row, dependencies: LaunchDependencies): Promis
       error: rendered.error,
     };
   }
+  const { tools, settings } = rendered.saved;
   const request: ModelRequest = {
-    ...createSettings(target),
+    ...createSettings(target, settings),
     messages: [...rendered.messages],
+    ...(tools === undefined ? {} : { tools: [...tools] }),
     ...(rendered.schema === undefined ? {} : { outputSchema: rendered.schema }),
   };
   const callStartMs = Date.now();
@@ -94,9 +97,14 @@ export async function runRow(row: Row, dependencies: LaunchDependencies): Promis
   };
 }
 
-const createSettings = ({ model, temperature, max_tokens: maxTokens }: ModelChoice) => ({
+/** What the experiment chooses precedes what was saved with the prompt. */
+const createSettings = (
+  { model, temperature, max_tokens: maxTokens }: ModelChoice,
+  saved: NonNullable<ModelRequest["settings"]>,
+) => ({
   model,
   settings: {
+    ...saved,
     ...(temperature === undefined ? {} : { temperature }),
     ...(maxTokens === undefined ? {} : { maxTokens }),
   },
@@ -145,7 +153,7 @@ function createRootParts(row: Row, { startMs, outputs, error }: Root): readonly 
           metadata: {
             example_id: exampleId,
             repetition,
-            prompt: parameters.prompt_commit,
+            ...createPromptMetadata(parameters.prompt_commit),
             model: target.model,
           },
         },
@@ -183,7 +191,7 @@ function createCallParts(
     endpointName: endpoint,
     provider: findProvider(models.findEndpoint(endpoint)),
     metadata: {
-      prompt,
+      ...createPromptMetadata(prompt),
       ...(Object.keys(mapping).length === 0 ? {} : { prompt_mapping: mapping }),
     },
     members: {

@@ -154,6 +154,7 @@ const toEstimateJson = (estimate: TargetEstimate) => ({
 
 /** Characters of a message that the page shows. */
 const previewChars = 4_000;
+const previewNameChars = 200;
 
 const limitPreview = (preview: TargetEstimate["preview"]): object =>
   "error" in preview
@@ -165,6 +166,9 @@ const limitPreview = (preview: TargetEstimate["preview"]): object =>
     : {
         variables: preview.variables,
         paths: preview.paths,
+        tools: (preview.saved.tools ?? []).map(({ name }) => name.slice(0, previewNameChars)),
+        settings: preview.saved.settings,
+        has_schema: preview.schema !== undefined,
         messages: preview.messages.map(({ role, content }) => ({
           role,
           content: content.slice(0, previewChars),

@@ -7,6 +7,8 @@ import type { JudgePrompt } from "../../judges/judge-prompt.ts";
 import { messageOf } from "../../model/errors.ts";
 import type { ModelMessage } from "../../models/model-request.ts";
 import type { WorkTask } from "../../storage/work-threads.ts";
+import { readSavedModel } from "./saved-model.ts";
+import type { SavedModel } from "./saved-model.ts";
 
 /** The JSON of an example, as it is stored. */
 export interface ExampleJson {
@@ -35,6 +37,8 @@ export type Rendered = PromptNames &
   (
     | {
         readonly messages: readonly ModelMessage[];
+        /** The tools and the settings that the prompt was saved with. */
+        readonly saved: SavedModel;
         readonly schema?: {
           readonly name: string;
           readonly schema: Readonly<Record<string, unknown>>;
@@ -101,8 +105,9 @@ function fillIn(
       return [[name, readPath(values, path)]];
     }),
   );
-  const { messages, schema } = compileTemplate(template, given, "ignore");
+  const { messages, schema, model } = compileTemplate(template, given, "ignore");
   return {
+    saved: readSavedModel(model),
     messages: messages.map((message): ModelMessage => {
       const content = readText(message);
       if (content === undefined) {

@@ -238,6 +238,47 @@ describe("the answer", () => {
     expect(runs[0]?.["first_token_time"]).toEqual(expect.any(String));
   });
 
+  test("with a prompt and variables is a call below a run with their values, as LangSmith names them", async () => {
+    const endpoint = await startEndpoint((response) => sendStream(response, createAnswer("Hi")));
+    const server = await start(endpoint.url);
+    const hash = "ab".repeat(32);
+    const variables = { question: "Why?", history: [{ role: "user", content: "Hi" }] };
+    const { end } = await callModel(server, {
+      record: true,
+      source: { prompt: `acme/support:${hash}`, variables },
+    });
+    const prompt = {
+      prompt: `acme/support:${hash}`,
+      prompt_name: "acme/support",
+      prompt_commit: hash,
+      lc_hub_owner: "acme",
+      lc_hub_repo: "support",
+      lc_hub_commit_hash: hash,
+    };
+    const runs = await runsOf(server);
+    const root = runs.find((run) => run["run_type"] === "chain");
+    const child = runs.find((run) => run["run_type"] === "llm");
+    expect(runs).toHaveLength(2);
+    expect(root).toMatchObject({
+      name: "Playground",
+      inputs: variables,
+      outputs: { output: "Hi" },
+      extra: { metadata: prompt },
+    });
+    expect(child).toMatchObject({
+      id: end.runId,
+      parent_run_id: root?.["id"],
+      trace_id: root?.["id"],
+      inputs: { messages: request.messages },
+      extra: { metadata: { ...prompt, model_endpoint: "local" } },
+    });
+    // The name of a prompt that is none is kept as it is, and links to nothing.
+    await callModel(server, { record: true, source: { prompt: "a/b/c" } });
+    const unnamed = (await runsOf(server)).find((run) => JSON.stringify(run).includes("a/b/c"));
+    expect(unnamed?.["extra"]).toMatchObject({ metadata: { prompt: "a/b/c" } });
+    expect(JSON.stringify(unnamed)).not.toContain("lc_hub_repo");
+  });
+
   test("a model on this machine has no public price, so its cost is unknown and not guessed", async () => {
     const endpoint = await startEndpoint((response) => sendStream(response, createAnswer("Hi")));
     const { end } = await callModel(await start(endpoint.url, { modelBudget: 1 }));

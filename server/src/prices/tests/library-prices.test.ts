@@ -1,4 +1,7 @@
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { beforeAll, expect, test } from "vitest";
+import { libraryProviders } from "../library-list.ts";
 import { LibraryPrices, loadLibraryPrices } from "../library-prices.ts";
 
 beforeAll(loadLibraryPrices);
@@ -26,4 +29,16 @@ test("the provider is inferred from the model only if none is named", () => {
   expect(library.find("claude-sonnet-4-5", "ollama", timeMs)).toBeUndefined();
   expect(library.find("no-such-model", null, timeMs)).toBeUndefined();
   expect(library.find("gpt-4o", "azure", timeMs)?.provider).toBe("azure");
+});
+
+test("all providers of the library are listed", async () => {
+  const { resolve } = createRequire(import.meta.url);
+  const code = await readFile(resolve("@pydantic/genai-prices"), "utf8");
+  // Each provider has a pattern of addresses, which is also named once in the code that reads it.
+  const count = (code.match(/\bapi_pattern\b"?:/g) ?? []).length;
+  const { findProvider } = await import("@pydantic/genai-prices");
+  expect(libraryProviders.map((providerId) => findProvider({ providerId })?.id)).toEqual(
+    libraryProviders,
+  );
+  expect(libraryProviders).toHaveLength(count);
 });

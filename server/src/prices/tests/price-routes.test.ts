@@ -179,3 +179,150 @@ describe("costs in responses", () => {
     expect(await costOf(child.id)).toBe("0.003");
   });
 });
+
+describe("models and their prices", () => {
+  /** Counts until the server has had the time to count all: it counts for a part of a second. */
+  const readModels = async (server: { readonly url: string }, query = "") => {
+    let json: Json = {};
+    await expect
+      .poll(
+        async () => {
+          ({ json } = await call(server, `GET /ui/prices/models${query}`));
+          return json["is_complete"];
+        },
+        { timeout: 30_000 },
+      )
+      .toBe(true);
+    return json;
+  };
+  const call1 = (model: string | undefined, extra: object = {}) =>
+    wireRun({
+      session_name: "p",
+      run_type: "llm",
+      extra: { metadata: model === undefined ? {} : { ls_model_name: model } },
+      outputs: { usage_metadata: { input_tokens: 1_000_000, output_tokens: 0 } },
+      ...extra,
+    });
+
+  test("are counted by the price that applied, without those of other tenants", async () => {
+    const [server, other] = [await runServer(), await runServer()];
+    const now = { micros: Date.now() * 1_000 };
+    const old = { micros: (Date.now() - 40 * 86_400_000) * 1_000 };
+    await call(server, "PUT /ui/prices", {
+      body: { prices: [{ model: "mine*", prices: { input: 3, output: 0 } }] },
+    });
+    const post = [
+      call1("mine-1", now),
+      call1("mine-2", now),
+      call1("gpt-4o", now),
+      call1("nobody-knows", now),
+      call1("nobody-knows", now),
+      call1("nobody-knew", old),
+      call1("mine-3", { ...now, outputs: {} }),
+      call1("x", {
+        ...now,
+        outputs: { usage_metadata: { input_tokens: 1, output_tokens: 1, total_cost: 7 } },
+      }),
+      wireRun({ ...now, session_name: "p" }),
+      call1("nobody-knows", { ...now, session_name: "q" }),
+    ];
+    await call(server, "POST /runs/batch", { body: { post } });
+    await call(other, "POST /runs/batch", { body: { post: [call1("others", now)] } });
+    const json = await readModels(server);
+    expect(json).toMatchObject({ days: 30, is_complete: true, other_calls: 0 });
+    const groups = json["models"] as unknown as readonly Record<string, unknown>[];
+    expect(
+      groups.map(({ price: source, model, calls, cost }) => [source, model, calls, cost]),
+    ).toEqual(
+      expect.arrayContaining([
+        ["none", "nobody-knows", 3, 0],
+        ["table", "mine*", 2, 6],
+        ["library", "gpt-4o", 1, 2.5],
+        ["no_tokens", null, 1, 0],
+        ["reported", null, 1, 7],
+      ]),
+    );
+    expect(groups).toHaveLength(5);
+    expect(groups[0]).toMatchObject({
+      reason: 'No price is known for the model "nobody-knows".',
+      latest: expect.stringMatching(/^20/) as string,
+    });
+    expect(JSON.stringify(await readModels(server, "?days=60"))).toContain("nobody-knew");
+    expect((await call(server, "GET /ui/prices/models?days=0")).status).toBe(422);
+  });
+
+  test("a project of more runs than one query reads is counted to its end", async () => {
+    const server = await runServer();
+    const micros = Date.now() * 1_000;
+    const post = Array.from({ length: 2_100 }, (_, index) =>
+      // Pairs of runs begin at the same time, one of them on the border of the first query.
+      call1("gpt-4o", { micros: micros - Math.floor((index + 1) / 2) * 1_000 }),
+    );
+    await call(server, "POST /runs/batch", { body: { post } });
+    expect(await readModels(server)).toMatchObject({
+      models: [{ price: "library", model: "gpt-4o", calls: 2_100 }],
+    });
+  });
+
+  test("public prices can be searched and read in pages", async () => {
+    const server = await runServer();
+    const read = async (query: string) =>
+      (await call(server, `GET /ui/prices/library${query}`)).json as unknown as {
+        readonly prices: readonly Record<string, unknown>[];
+        readonly total: number;
+      };
+    const found = await read("?q=GPT-4o");
+    expect(found.prices).toContainEqual({
+      provider: "openai",
+      provider_name: "OpenAI",
+      model: "gpt-4o",
+      prices: { input: 2.5, cache_read: 1.25, output: 10 },
+    });
+    expect(found.prices.every(({ model }) => /gpt-4o/i.test(String(model)))).toBe(true);
+    const [first, second] = [await read("?limit=1"), await read("?limit=1&offset=1")];
+    expect(first.total).toBeGreaterThan(1_000);
+    expect(first.prices).toHaveLength(1);
+    expect(first.prices).not.toEqual(second.prices);
+    expect(await read("?q=no-such-model")).toEqual({ prices: [], total: 0 });
+  });
+});
+
+test("a job recomputes the costs of all runs, and says which models have no price", async () => {
+  const server = await runServer();
+  const { root, child } = createTrace();
+  const unknown = wireRun({
+    session_name: "p",
+    run_type: "llm",
+    extra: { metadata: { ls_model_name: "my-model" } },
+    outputs: { usage_metadata: { input_tokens: 10, output_tokens: 10 } },
+  });
+  await call(server, "POST /runs/batch", { body: { post: [root, child, unknown] } });
+  await call(server, "PUT /ui/prices", {
+    body: { prices: [{ model: "gpt-4o", prices: { input: 1, output: 10 } }] },
+  });
+  const recompute = async () => {
+    const created = await call(server, "POST /ui/jobs", {
+      body: { kind: "prices.recompute", parameters: {} },
+    });
+    expect(created).toMatchObject({ status: 200 });
+    const path = `GET /ui/jobs/${textOf(created.json["id"])}`;
+    await expect
+      .poll(async () => (await call(server, path)).json["state"], { timeout: 20_000 })
+      .toBe("succeeded");
+    return (await call(server, path)).json;
+  };
+  expect(await recompute()).toMatchObject({
+    progress: { done: 2, figures: { percent: 100, changed: 1 } },
+    result: {
+      summary: "2 model calls examined, 1 cost changed. No price is known for my-model.",
+    },
+  });
+  expect((await call(server, `GET /runs/${child.id}`)).json["total_cost"]).toBe("0.003");
+  await call(server, "PUT /ui/prices", {
+    body: { prices: [{ model: "my-model", prices: { input: 1, output: 1 } }] },
+  });
+  expect(await recompute()).toMatchObject({
+    result: { summary: "2 model calls examined, 1 cost changed." },
+  });
+  expect((await call(server, `GET /runs/${unknown.id}`)).json["total_cost"]).toBe("0.00002");
+});

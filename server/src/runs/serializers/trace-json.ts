@@ -10,7 +10,7 @@ const maxNameChars = 300;
  * An index of `count` (the number of runs) or more refers to `far`, the ids of parents that are not on the page.
  */
 export function toTraceJson({ columns, next, mark }: TracePage): Readonly<Record<string, unknown>> {
-  const { ids, parentIds, starts } = columns;
+  const { ids, starts } = columns;
   const count = ids.length;
   const baseMicros =
     count === 0 ? 0 : starts.reduce((first, start) => Math.min(first, start), Infinity);
@@ -18,16 +18,13 @@ export function toTraceJson({ columns, next, mark }: TracePage): Readonly<Record
   const types = new TextTable();
   const models = new TextTable();
   const far = new TextTable();
-  const indexById = new Map(ids.map((id, index) => [id, index]));
   return {
     count,
     mark,
     next: next ?? null,
     base_us: baseMicros,
     ids: ids.join(""),
-    parents: parentIds.map((id) =>
-      id === null ? -1 : (indexById.get(id) ?? count + far.findOrAddIndex(id)),
-    ),
+    parents: toParents(columns, far),
     far: far.texts.join(""),
     name: columns.names.map((name) => names.findOrAddIndex(name.slice(0, maxNameChars))),
     names: names.texts,
@@ -35,7 +32,7 @@ export function toTraceJson({ columns, next, mark }: TracePage): Readonly<Record
     types: types.texts,
     start: starts.map((start) => start - baseMicros),
     end: columns.ends.map((end) => (end === null ? null : end - baseMicros)),
-    errors: columns.errors.flatMap((hasError, index) => (hasError === 1 ? [index] : [])),
+    errors: [...columns.errors.keys()].filter((index) => columns.errors[index] === 1),
     model: toSparseColumn(columns.models, (model) =>
       models.findOrAddIndex(model.slice(0, maxNameChars)),
     ),
@@ -46,6 +43,21 @@ export function toTraceJson({ columns, next, mark }: TracePage): Readonly<Record
     completion_cost: toSparseColumn(columns.completionCosts),
     first_token: toSparseColumn(columns.firstTokens, (time) => time - baseMicros),
   };
+}
+
+/** The parents by index. Siblings often follow each other, so that their parent need not be looked up again. */
+function toParents({ ids, parentIds }: TracePage["columns"], far: TextTable): readonly number[] {
+  const indexById = new Map<string, number>();
+  ids.forEach((id, index) => indexById.set(id, index));
+  let lastId: string | null = null;
+  let lastIndex = -1;
+  return parentIds.map((id) => {
+    if (id !== lastId) {
+      lastId = id;
+      lastIndex = id === null ? -1 : (indexById.get(id) ?? ids.length + far.findOrAddIndex(id));
+    }
+    return lastIndex;
+  });
 }
 
 /** The values by index, without those that are `null`: most runs have none in these columns. */

@@ -57,10 +57,17 @@ function parseComment(value: unknown): Comment {
 
 /** The number of comments by the id of their run. @throws TypeError `value` has no such numbers. */
 export const parseCommentCounts = (value: unknown): ReadonlyMap<string, number> =>
+  parseCounts(value, "runs", "run_id");
+
+/** The number of comments by the id of their example. @throws TypeError `value` has no such numbers. */
+export const parseExampleCounts = (value: unknown): ReadonlyMap<string, number> =>
+  parseCounts(value, "examples", "example_id");
+
+const parseCounts = (value: unknown, listName: string, idName: string) =>
   new Map(
-    requireItems(toRecord(value)["runs"], "runs")
+    requireItems(toRecord(value)[listName], listName)
       .map(toRecord)
-      .map((run) => [requireText(run, "run_id"), toNumber(run["count"]) ?? 0]),
+      .map((item) => [requireText(item, idName), toNumber(item["count"]) ?? 0]),
   );
 
 /** Returns an error message for a text that can't be a comment, else `undefined`. */

@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { deleteJson, getJson, patchJson, postJson } from "../../api/http.ts";
-import { parseCommentCounts, parseCommentPage } from "./comment.ts";
+import { parseCommentCounts, parseCommentPage, parseExampleCounts } from "./comment.ts";
 import type { CommentPage, CommentTarget } from "./comment.ts";
 
 const listPath = toEndpointPath("/ui/comments");
@@ -44,6 +44,17 @@ export const createCommentCountsQuery = (traceId: string) =>
     queryFn: async ({ signal }) =>
       parseCommentCounts(
         await getJson(toEndpointPath("/ui/traces/:id/comments", { id: traceId }), signal),
+      ),
+    refetchInterval: refreshMs,
+  });
+
+/** The number of comments on each example of a dataset that has any. */
+export const createExampleCountsQuery = (datasetId: string) =>
+  queryOptions({
+    queryKey: [...commentsKey, "dataset", datasetId],
+    queryFn: async ({ signal }) =>
+      parseExampleCounts(
+        await getJson(toEndpointPath("/ui/datasets/:id/comments", { id: datasetId }), signal),
       ),
     refetchInterval: refreshMs,
   });

@@ -95,9 +95,13 @@ const stateLabels: { readonly [State in JobState]: string } = {
   canceled: "Canceled",
 };
 
+/** A number of the progress of jobs that can't count their items before they have read them. */
+const percentFigure = "percent";
+
 /** How far a job has come, from 0 to 100; `undefined` while the number of items is unknown. */
-export const toPercent = ({ done, total }: Job): number | undefined =>
-  total === undefined || total === 0 ? undefined : Math.min(100, (100 * done) / total);
+export const toPercent = ({ done, total, figures }: Job): number | undefined =>
+  figures.find(([name]) => name === percentFigure)?.[1] ??
+  (total === undefined || total === 0 ? undefined : Math.min(100, (100 * done) / total));
 
 /** The progress in words: `1,200 of 5,000 · 3 failed · cost $0.12`. */
 export const describeProgress = ({ done, total, failureCount, figures }: Job): string =>
@@ -106,11 +110,16 @@ export const describeProgress = ({ done, total, failureCount, figures }: Job): s
       ? `${done.toLocaleString("en")} done`
       : `${done.toLocaleString("en")} of ${total.toLocaleString("en")}`,
     ...(failureCount === 0 ? [] : [`${failureCount.toLocaleString("en")} failed`]),
-    ...figures.map(([name, value]) =>
-      name.endsWith("_usd")
-        ? `${toWords(name.slice(0, -"_usd".length))} ${formatDollars(value)}`
-        : `${toWords(name)} ${value.toLocaleString("en")}`,
-    ),
+    ...figures.map(describeFigure),
   ].join(" · ");
+
+function describeFigure([name, value]: Job["figures"][number]): string {
+  if (name === percentFigure) {
+    return `${value}%`;
+  }
+  return name.endsWith("_usd")
+    ? `${toWords(name.slice(0, -"_usd".length))} ${formatDollars(value)}`
+    : `${toWords(name)} ${value.toLocaleString("en")}`;
+}
 
 const toWords = (name: string): string => name.replaceAll("_", " ");

@@ -163,7 +163,7 @@ const AnswerFacts = ({ end }: { readonly end: AnswerEnd }) => {
         )}
         {end.runId !== undefined && (
           <li className="chip">
-            <RunLink tenantId={tenantId} runId={end.runId} />
+            <RunLink tenantId={tenantId} runId={end.runId} traceId={end.traceId ?? end.runId} />
           </li>
         )}
       </ul>
@@ -180,9 +180,11 @@ const AnswerFacts = ({ end }: { readonly end: AnswerEnd }) => {
 const RunLink = ({
   tenantId,
   runId,
+  traceId,
 }: {
   readonly tenantId: string | undefined;
   readonly runId: string;
+  readonly traceId: string;
 }) => {
   const { data: projectId } = useQuery(playgroundProjectQuery);
   return tenantId === undefined || projectId === undefined ? (
@@ -191,7 +193,7 @@ const RunLink = ({
     <Link
       to="/o/$tenantId/projects/p/$projectId"
       params={{ tenantId, projectId }}
-      search={{ trace: runId }}
+      search={traceId === runId ? { trace: traceId } : { trace: traceId, run: runId }}
     >
       Open run
     </Link>

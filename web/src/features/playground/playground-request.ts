@@ -1,6 +1,7 @@
 import { toRecord, toText } from "../../api/parse.ts";
 import { mapJson } from "../datasets/examples/json-map.ts";
 import { fillTemplate, findTemplateFault } from "../prompts/manifest/template.ts";
+import { toExperimentPrompt } from "../prompts/prompt.ts";
 import { listVariables } from "./playground-state.ts";
 import type { MessageRole, PlaygroundMessage, PlaygroundState } from "./playground-state.ts";
 
@@ -35,15 +36,20 @@ export interface RequestDraft {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-/** Replaces the variables of the messages by their values. A variable without a value stays as written. */
-function fillMessages(state: PlaygroundState): readonly RequestMessage[] {
-  const { format, messages, variables } = state;
-  const values = Object.fromEntries(
+/** The values of the variables of the messages. A variable without a value is left out. */
+export function readVariables(state: PlaygroundState): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
     listVariables(state).flatMap(({ name, isStructured }) => {
-      const text = variables[name] ?? "";
+      const text = state.variables[name] ?? "";
       return text === "" ? [] : [[name, isStructured ? parseOrText(text) : text]];
     }),
   );
+}
+
+/** Replaces the variables of the messages by their values. A variable without a value stays as written. */
+function fillMessages(state: PlaygroundState): readonly RequestMessage[] {
+  const { format, messages } = state;
+  const values = readVariables(state);
   return messages.flatMap((message): readonly RequestMessage[] => {
     const { role, text, images, toolCalls, toolCallId } = message;
     if (role === "placeholder") {
@@ -187,6 +193,24 @@ export function findSettingFault(name: NumberSetting, text: string): string | un
   return name === "seed"
     ? "Enter a whole number"
     : `Enter a ${kind} from ${min} to ${max.toLocaleString("en")}`;
+}
+
+/** What a recorded call says of where its messages come from. */
+export interface CallSource {
+  /** `owner/repo:commit`. */
+  readonly prompt?: string;
+  readonly run?: string;
+  readonly variables?: Readonly<Record<string, unknown>>;
+}
+
+export function toCallSource(state: PlaygroundState): CallSource {
+  const { source } = state;
+  const variables = readVariables(state);
+  return {
+    ...(source?.kind === "run" ? { run: source.id } : {}),
+    ...(source?.kind === "prompt" ? { prompt: toExperimentPrompt(source, source.hash) } : {}),
+    ...(Object.keys(variables).length === 0 ? {} : { variables }),
+  };
 }
 
 /** Creates the request of a state; the sentence says why none can be sent. */

@@ -16,7 +16,7 @@ import { KeyDialog } from "./key-dialog.tsx";
 import { MessageFields } from "./message-fields.tsx";
 import { ModelFields } from "./model-fields.tsx";
 import { OptionFields } from "./option-fields.tsx";
-import { createRequest } from "./playground-request.ts";
+import { createRequest, toCallSource } from "./playground-request.ts";
 import { createState, readStoredState, storeState } from "./playground-state.ts";
 import type {
   PlaygroundMessage,
@@ -114,7 +114,7 @@ const Editor = ({
         endpoint,
         request: { ...request, model: model.trim() },
         record: toCall.isRecorded,
-        ...toSourceNames(toCall),
+        source: toCallSource(toCall),
       });
     }
   };
@@ -279,15 +279,6 @@ function chooseEndpoints(state: PlaygroundState, { endpoints }: ModelEndpoints):
       names.includes(target.endpoint) ? target : { ...target, endpoint: names[0] ?? "" },
     ),
   };
-}
-
-function toSourceNames({ source }: PlaygroundState) {
-  if (source === undefined) {
-    return {};
-  }
-  return source.kind === "run"
-    ? { source: { run: source.id } }
-    : { source: { prompt: `${source.repo}:${source.hash.slice(0, 8)}` } };
 }
 
 const selectAnswers = (

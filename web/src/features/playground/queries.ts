@@ -10,7 +10,7 @@ import {
   toText,
 } from "../../api/parse.ts";
 import { createModelHeaders } from "../../api/model-session.ts";
-import type { RequestDraft } from "./playground-request.ts";
+import type { CallSource, RequestDraft } from "./playground-request.ts";
 
 /** Gives the server a key for an endpoint, which it holds in memory for this tab. */
 export const setModelKey = async (name: string, key: string): Promise<unknown> =>
@@ -64,6 +64,8 @@ export interface AnswerEnd {
   readonly durationMs?: number;
   /** The run in which the call was recorded. */
   readonly runId?: string;
+  /** The trace of that run. */
+  readonly traceId?: string;
   /** Why the call could not be recorded. */
   readonly recordError?: string;
 }
@@ -72,7 +74,7 @@ export interface CallBody {
   readonly endpoint: string;
   readonly request: RequestDraft & { readonly model: string };
   readonly record: boolean;
-  readonly source?: { readonly prompt?: string; readonly run?: string };
+  readonly source?: CallSource;
 }
 
 /** Calls a model, and yields its answer as it arrives. @throws {@link ApiError} */
@@ -137,6 +139,7 @@ function parseEnd(end: Readonly<Record<string, unknown>>): AnswerEnd {
     firstTokenMs: toNumber(end["firstTokenMs"]),
     durationMs: toNumber(end["durationMs"]),
     runId: toText(end["runId"]),
+    traceId: toText(end["traceId"]),
     recordError: toText(end["recordError"]),
   });
 }

@@ -96,8 +96,7 @@ export const toRunColumns = ({
   {
     id: "cost",
     title: "Cost",
-    renderCell: ({ cost, isUsagePartial }) =>
-      cost === undefined ? "" : `${isUsagePartial ? "≥ " : ""}${formatDollars(cost)}`,
+    renderCell: (run) => <Cost run={run} />,
     width: 104,
     align: "end",
     tooltip: `Cost in US dollars of the run; of a trace, of all of its model calls. ${notSortableTooltip}`,
@@ -163,6 +162,20 @@ const RunPreview = ({ run: { inputs, outputs, error } }: { readonly run: RunItem
         <span className="bad">{toVisibleText(errorLine)}</span>
       )}
     </span>
+  );
+};
+
+/** The cost of a run. That of model calls with tokens is unknown if it is absent, and not zero. */
+const Cost = ({ run: { cost, tokens = 0, models, isUsagePartial } }: { readonly run: RunItem }) => {
+  if (cost !== undefined) {
+    return `${isUsagePartial ? "≥ " : ""}${formatDollars(cost)}`;
+  }
+  return tokens > 0 && models.length > 0 ? (
+    <span className="absent" title="The cost of no model call is known: open the run to see why.">
+      Unknown
+    </span>
+  ) : (
+    ""
   );
 };
 

@@ -28,6 +28,7 @@ export const Settings = () => {
           <Appearance />
           <Keys facts={facts} />
           <Tenants facts={facts} />
+          <PricesLink />
           <AuditLink />
           <Retention />
           <Storage />
@@ -39,6 +40,25 @@ export const Settings = () => {
 };
 
 const route = getRouteApi("/o/$tenantId/settings");
+
+const PricesLink = () => {
+  const { tenantId } = route.useParams();
+  return (
+    <FormSection
+      title="Prices"
+      description="What models cost: public prices, your own, and the models without a price."
+    >
+      <Button
+        variant="default"
+        renderRoot={(props) => (
+          <Link to="/o/$tenantId/settings/prices" params={{ tenantId }} {...props} />
+        )}
+      >
+        Open prices
+      </Button>
+    </FormSection>
+  );
+};
 
 const AuditLink = () => {
   const { tenantId } = route.useParams();

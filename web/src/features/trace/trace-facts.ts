@@ -51,7 +51,7 @@ export function findSlowest(selfTimes: Float64Array, limit: number): readonly nu
 
 /** The indexes of the failed runs, in tree order. */
 export const findFailedRuns = ({ order, statuses }: TraceModel): readonly number[] =>
-  [...order].filter((run) => statuses[run] === statusCodes.error);
+  Array.from(order.filter((run) => statuses[run] === statusCodes.error));
 
 /**
  * The critical path of a trace: the segments of time that decided when it ended.

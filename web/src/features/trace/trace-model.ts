@@ -44,7 +44,10 @@ export interface TraceModel {
 interface TraceDraft {
   baseMicros: number;
   readonly ids: string[];
-  readonly parentIds: (string | undefined)[];
+  /** The index of each run's parent; -1 if it has none, or if its parent is one of `farParents`. */
+  readonly parentIndexes: number[];
+  /** The ids of parents by run index, for runs whose parent is on another page. */
+  readonly farParents: Map<number, string>;
   readonly names: string[];
   readonly types: string[];
   readonly starts: number[];
@@ -135,7 +138,8 @@ export const isGrowing = ({ statuses }: TraceModel): boolean =>
 const createDraft = (): TraceDraft => ({
   baseMicros: Number.NaN,
   ids: [],
-  parentIds: [],
+  parentIndexes: [],
+  farParents: new Map(),
   names: [],
   types: [],
   starts: [],
@@ -159,7 +163,8 @@ function copyDraft(model: TraceModel | undefined): TraceDraft {
 const cloneDraft = (draft: TraceDraft): TraceDraft => ({
   baseMicros: draft.baseMicros,
   ids: draft.ids.slice(),
-  parentIds: draft.parentIds.slice(),
+  parentIndexes: draft.parentIndexes.slice(),
+  farParents: new Map(draft.farParents),
   names: draft.names.slice(),
   types: draft.types.slice(),
   starts: draft.starts.slice(),
@@ -179,55 +184,111 @@ function addPage(draft: TraceDraft, page: TraceColumns): void {
     draft.baseMicros = page.baseMicros;
   }
   const shiftMicros = page.baseMicros - draft.baseMicros;
-  const failedIndexes = new Set(page.errors);
-  const allIds = page.ids + page.far;
-  const readId = (index: number): string => allIds.slice(index * idLength, (index + 1) * idLength);
+  const runIndexes = addRuns(draft, page, shiftMicros);
+  setParents(draft, page, runIndexes);
+  for (const index of page.errors) {
+    setAt(draft.statuses, runIndexes[index], statusCodes.error);
+  }
+  const models = convertSparse(page.model, (index) => page.models[index]);
+  setSparse(draft.models, runIndexes, models);
+  setSparse(draft.tokens, runIndexes, page.tokens);
+  setSparse(draft.costs, runIndexes, page.cost);
+  setSparse(draft.promptCosts, runIndexes, page.promptCost);
+  setSparse(draft.completionCosts, runIndexes, page.completionCost);
+  const firstTokens = convertSparse(page.firstToken, (time) => time + shiftMicros);
+  setSparse(draft.firstTokens, runIndexes, firstTokens);
+}
+
+/** Adds the columns that every run has. Returns the index in the draft of each run of the page. */
+function addRuns(draft: TraceDraft, page: TraceColumns, shiftMicros: number): Int32Array {
+  const runIndexes = new Int32Array(page.count);
+  const knownCount = draft.ids.length;
   for (let index = 0; index < page.count; index += 1) {
-    const id = readId(index);
-    const runIndex = draft.indexById.get(id) ?? draft.ids.length;
+    const id = page.ids.slice(index * idLength, (index + 1) * idLength);
+    const known = draft.indexById.get(id);
+    const runIndex = known ?? draft.ids.length;
+    runIndexes[index] = runIndex;
+    if (known === undefined) {
+      draft.indexById.set(id, runIndex);
+      draft.ids.push(id);
+    } else if (known < knownCount) {
+      forgetSparse(draft, known);
+    }
     const end = page.end[index] ?? null;
-    const parent = page.parents[index] ?? -1;
-    draft.indexById.set(id, runIndex);
-    draft.ids[runIndex] = id;
-    draft.parentIds[runIndex] = parent >= 0 ? readId(parent) : undefined;
     draft.names[runIndex] = page.names[page.name[index] ?? -1] ?? "";
     draft.types[runIndex] = page.types[page.type[index] ?? -1] ?? "";
     draft.starts[runIndex] = (page.start[index] ?? 0) + shiftMicros;
     draft.ends[runIndex] = end === null ? Number.NaN : end + shiftMicros;
-    const statusWithoutError = end === null ? statusCodes.pending : statusCodes.success;
-    draft.statuses[runIndex] = failedIndexes.has(index) ? statusCodes.error : statusWithoutError;
-    setOrDelete(draft.models, runIndex, page.models[page.model[index] ?? -1]);
-    setOrDelete(draft.tokens, runIndex, page.tokens[index]);
-    setOrDelete(draft.costs, runIndex, page.cost[index]);
-    setOrDelete(draft.promptCosts, runIndex, page.promptCost[index]);
-    setOrDelete(draft.completionCosts, runIndex, page.completionCost[index]);
-    const firstToken = page.firstToken[index];
-    setOrDelete(
-      draft.firstTokens,
-      runIndex,
-      firstToken === undefined ? undefined : firstToken + shiftMicros,
-    );
+    draft.statuses[runIndex] = end === null ? statusCodes.pending : statusCodes.success;
+  }
+  return runIndexes;
+}
+
+/** Parents on the same page, which most are, need no lookup by id. */
+function setParents(draft: TraceDraft, page: TraceColumns, runIndexes: Int32Array): void {
+  for (let index = 0; index < page.count; index += 1) {
+    const runIndex = runIndexes[index] ?? 0;
+    const parent = page.parents[index] ?? -1;
+    const far = parent - page.count;
+    draft.parentIndexes[runIndex] = parent >= 0 && far < 0 ? (runIndexes[parent] ?? -1) : -1;
+    if (far >= 0) {
+      draft.farParents.set(runIndex, page.far.slice(far * idLength, (far + 1) * idLength));
+    }
   }
 }
 
-function setOrDelete<Value>(
-  map: Map<number, Value>,
-  runIndex: number,
-  value: Value | undefined,
+/** Removes what a run had in the columns that few runs have: the page has what it has now. */
+function forgetSparse(draft: TraceDraft, runIndex: number): void {
+  draft.farParents.delete(runIndex);
+  for (const column of [
+    draft.models,
+    draft.tokens,
+    draft.costs,
+    draft.promptCosts,
+    draft.completionCosts,
+    draft.firstTokens,
+  ]) {
+    column.delete(runIndex);
+  }
+}
+
+/** Sets the values that a page has in a column. The time it takes is that of these values, not of all runs. */
+function setSparse<Value>(
+  column: Map<number, Value>,
+  runIndexes: Int32Array,
+  values: Readonly<Record<number, Value | undefined>>,
 ): void {
-  if (value === undefined) {
-    map.delete(runIndex);
-  } else {
-    map.set(runIndex, value);
+  for (const [index, value] of Object.entries(values)) {
+    const runIndex = runIndexes[Number(index)];
+    if (runIndex !== undefined && value !== undefined) {
+      column.set(runIndex, value);
+    }
+  }
+}
+
+/** The values of a column after a conversion. */
+const convertSparse = <Value>(
+  values: Readonly<Record<number, number>>,
+  convert: (value: number) => Value,
+): Readonly<Record<number, Value>> =>
+  Object.fromEntries(Object.entries(values).map(([index, value]) => [index, convert(value)]));
+
+function setAt(column: number[], index: number | undefined, value: number): void {
+  if (index !== undefined) {
+    column[index] = value;
   }
 }
 
 function buildModel(draft: TraceDraft): TraceModel {
   const count = draft.ids.length;
-  const parents = new Int32Array(count).fill(-1);
-  draft.parentIds.forEach((parentId, runIndex) => {
-    const parent = parentId === undefined ? undefined : draft.indexById.get(parentId);
-    parents[runIndex] = parent === undefined || parent === runIndex ? -1 : parent;
+  const parents = Int32Array.from(draft.parentIndexes);
+  draft.farParents.forEach((parentId, runIndex) => {
+    parents[runIndex] = draft.indexById.get(parentId) ?? -1;
+  });
+  parents.forEach((parent, runIndex) => {
+    if (parent === runIndex) {
+      parents[runIndex] = -1;
+    }
   });
   return {
     ...draft,
@@ -256,13 +317,12 @@ type Tree = Pick<TraceModel, "order" | "depths" | "subtreeSizes" | "ranks">;
 function toTreeOrder(parents: Int32Array, starts: readonly number[]): Tree {
   const count = parents.length;
   const sortedRuns = sortByStart(starts);
-  // The children of each run form a linked list in order of start. Each child is inserted at the head of the list,
-  // so the runs are visited from the latest start to the earliest.
+  // The children of each run form a linked list, the latest first: each child is inserted at the head of the list.
+  // The stack below returns them in order of start.
   const firstChild = new Int32Array(count).fill(-1);
   const nextSibling = new Int32Array(count).fill(-1);
   const topRuns: number[] = [];
-  for (let index = count - 1; index >= 0; index -= 1) {
-    const runIndex = sortedRuns[index] ?? 0;
+  for (const runIndex of sortedRuns) {
     const parent = parents[runIndex] ?? -1;
     if (parent < 0) {
       topRuns.push(runIndex);
@@ -288,20 +348,14 @@ function toTreeOrder(parents: Int32Array, starts: readonly number[]): Tree {
       rank += 1;
       const parent = parents[runIndex] ?? -1;
       tree.depths[runIndex] = parent < 0 ? 0 : (tree.depths[parent] ?? 0) + 1;
-      const children: number[] = [];
       for (let child = firstChild[runIndex] ?? -1; child >= 0; child = nextSibling[child] ?? -1) {
         if (tree.ranks[child] === -1) {
-          children.push(child);
+          stack.push(child);
         }
-      }
-      for (let index = children.length - 1; index >= 0; index -= 1) {
-        stack.push(children[index] ?? 0);
       }
     }
   };
-  for (let index = topRuns.length - 1; index >= 0; index -= 1) {
-    placeSubtree(topRuns[index] ?? 0);
-  }
+  topRuns.forEach(placeSubtree);
   // Runs whose parents form a cycle are below no top run. The one that started first becomes a top run.
   sortedRuns.forEach((runIndex) =>
     tree.ranks[runIndex] === -1 ? placeSubtree(runIndex) : undefined,

@@ -30,6 +30,8 @@ export function toVisibleRuns(model: TraceModel, filters: TraceFilters): Visible
   const rowDepths = new Int32Array(count);
   /** By run index: the number of hidden runs among the run and its ancestors. */
   const hiddenAbove = hiddenTypes.size === 0 ? undefined : new Int32Array(count);
+  // Most traces have no collapsed run: looking up each id would then take most of the time.
+  const hasCollapsedIds = collapsedIds.size > 0;
   let rowCount = 0;
   for (let rank = 0; rank < count; rank += 1) {
     const run = order[rank] ?? 0;
@@ -49,7 +51,10 @@ export function toVisibleRuns(model: TraceModel, filters: TraceFilters): Visible
       rowDepths[rowCount] = (depths[run] ?? 0) - hiddenCount;
       rowCount += 1;
     }
-    if (collapsedIds.has(ids[run] ?? "") || (collapsedTypes.has(type) && !isHidden)) {
+    if (
+      (hasCollapsedIds && collapsedIds.has(ids[run] ?? "")) ||
+      (collapsedTypes.has(type) && !isHidden)
+    ) {
       rank += (subtreeSizes[run] ?? 1) - 1;
     }
   }

@@ -34,6 +34,13 @@ test("without a total, only what is done is named, and there is no share", () =>
   expect(toPercent(job)).toBeUndefined();
 });
 
+test("a job that can't count its items has a share all the same", () => {
+  const progress = { done: 7, total: null, figures: { percent: 43, changed: 5 } };
+  const job = parseJob({ ...running, progress });
+  expect(describeProgress(job)).toBe("7 done · 3 failed · 43% · changed 5");
+  expect(toPercent(job)).toBe(43);
+});
+
 test("a running job that was canceled is canceling, an ended one is what it became", () => {
   expect(describeState(parseJob({ ...running, is_cancel_requested: true }))).toBe("Canceling");
   const failed = { ...running, state: "failed", is_cancel_requested: true, error: "404" };

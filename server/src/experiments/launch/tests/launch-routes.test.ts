@@ -131,6 +131,154 @@ test("an experiment calls the model for each row, and is compared like one of th
   expect(project["end_time"]).not.toBeNull();
 });
 
+const node = (name: string, kwargs: object) => ({
+  lc: 1,
+  type: "constructor",
+  id: ["langchain", "schema", name],
+  kwargs,
+});
+
+/** A prompt that was saved with the schema of its answer and with a model, its settings and tools. */
+const savedPrompt = (settings: object, tools: unknown = [tool]) =>
+  node("RunnableSequence", {
+    first: node("StructuredPrompt", {
+      messages: [
+        node("HumanMessagePromptTemplate", {
+          prompt: node("PromptTemplate", {
+            template: "Answer: {question}",
+            template_format: "f-string",
+            input_variables: ["question"],
+          }),
+        }),
+      ],
+      input_variables: ["question"],
+      schema_: answerSchema,
+    }),
+    last: node("RunnableBinding", {
+      bound: node("ChatOpenAI", {
+        model: "saved-model",
+        openai_api_key: { lc: 1, type: "secret", id: ["OPENAI_API_KEY"] },
+        ...settings,
+      }),
+      kwargs: { tools },
+    }),
+  });
+
+const answerSchema = {
+  title: "reply",
+  type: "object",
+  properties: { text: { type: "string" } },
+};
+const tool = {
+  type: "function",
+  function: {
+    name: "look_up",
+    description: "Looks up",
+    parameters: { type: "object", properties: { word: { type: "string" } } },
+  },
+};
+
+/** Makes a manifest the latest commit of the prompt. */
+async function commit(
+  { fixture }: Awaited<ReturnType<typeof makeScene>>,
+  latest: object,
+): Promise<void> {
+  const { json } = await fixture.call("GET /commits/-/qa/latest");
+  const body = { manifest: latest, parent_commit: json["commit_hash"] };
+  expect(await fixture.call("POST /commits/-/qa", { body })).toMatchObject({ status: 201 });
+}
+
+test("the endpoint receives the tools, the schema and the settings of the prompt, and the model of the experiment", async () => {
+  const scene = await makeScene(answerQuestion, { questions: ["a"] });
+  const settings = { temperature: 0.25, max_tokens: 77, top_p: 0.5, seed: 7, stop: ["END"] };
+  await commit(scene, savedPrompt(settings));
+  const estimated = await scene.fixture.call("POST /ui/experiments/estimate", {
+    headers: headersOf(scene.server),
+    body: scene.body,
+  });
+  expect(estimated.json).toMatchObject({
+    targets: [
+      {
+        preview: {
+          tools: ["look_up"],
+          has_schema: true,
+          settings: { temperature: 0.25, maxTokens: 77, topP: 0.5, seed: 7, stop: ["END"] },
+        },
+      },
+    ],
+  });
+  await scene.start({ scorers: [] });
+  await scene.waitForJobs();
+  const [first] = scene.endpoint.calls;
+  expect(first?.body).toMatchObject({
+    model: "gpt-4o-mini",
+    messages: [{ role: "user", content: "Answer: a" }],
+    temperature: 0.25,
+    max_tokens: 77,
+    top_p: 0.5,
+    seed: 7,
+    stop: ["END"],
+    tools: [tool],
+    response_format: {
+      type: "json_schema",
+      json_schema: { schema: { type: "object", properties: { text: { type: "string" } } } },
+    },
+  });
+  expect(JSON.stringify(first?.body)).not.toContain("OPENAI_API_KEY");
+  // What the experiment sets precedes what was saved.
+  await scene.start({ scorers: [], targets: [{ ...target, temperature: 1, max_tokens: 5 }] });
+  await scene.waitForJobs();
+  expect(scene.endpoint.calls.at(-1)?.body).toMatchObject({
+    temperature: 1,
+    max_tokens: 5,
+    top_p: 0.5,
+    tools: [tool],
+  });
+});
+
+test.each([
+  [
+    "a tool without a name",
+    savedPrompt({}, [{ type: "function", function: {} }]),
+    /tool 1 .* no name/,
+  ],
+  [
+    "a setting that is no number",
+    savedPrompt({ temperature: "hot" }),
+    /temperature .* is no number/,
+  ],
+  ["a stop sequence that is no text", savedPrompt({ stop: [7] }), /stop sequence .* is no text/],
+])("%s is an error of each row, and no model is called", async (_, malformed, reason) => {
+  const scene = await makeScene(answerQuestion, { questions: ["a"] });
+  await commit(scene, malformed);
+  await scene.start({ scorers: [] });
+  const [job] = await scene.waitForJobs();
+  expect(JSON.stringify(job?.["failures"])).toMatch(reason);
+  expect(scene.endpoint.calls).toEqual([]);
+});
+
+test("the runs of an experiment name their prompt as the SDK and LangSmith do", async () => {
+  const scene = await makeScene(answerQuestion, { questions: ["a"] });
+  const [id = ""] = experimentIdsOf((await scene.start({ scorers: [] })).json);
+  await scene.waitForJobs();
+  const { json } = await scene.fixture.call("POST /runs/query", {
+    body: { session: [id], limit: 10 },
+  });
+  const runs = itemsOf(json["runs"] as Json);
+  expect(new Set(runs.map((run) => run["run_type"]))).toEqual(new Set(["chain", "llm"]));
+  for (const run of runs) {
+    expect(run["extra"]).toMatchObject({
+      metadata: {
+        prompt: expect.stringMatching(/^qa:[\da-f]{64}$/) as unknown,
+        prompt_name: "qa",
+        lc_hub_owner: "-",
+        lc_hub_repo: "qa",
+        lc_hub_commit_hash: expect.stringMatching(/^[\da-f]{64}$/) as unknown,
+      },
+    });
+  }
+});
+
 test("a judge's call is recorded, and its failure is feedback with an error instead of a score", async () => {
   const judgements: Record<string, string | undefined> = {
     "Rate a!": '{"reasoning":"good","score":0.75}',

@@ -48,6 +48,7 @@ test("a prompt gets the inputs of its names, and mapped members of the example",
       { role: "system", content: "Know Bonn from test." },
       { role: "user", content: "Where?" },
     ],
+    saved: { settings: {} },
   });
 });
 

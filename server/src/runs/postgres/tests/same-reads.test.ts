@@ -4,6 +4,7 @@ import { checkFilter } from "../../../filter/checker.ts";
 import { runFields } from "../../../filter/fields.ts";
 import type { ComparisonRequest } from "../../../experiments/experiment.ts";
 import { dimensions, scopes } from "../../../metrics/metrics.ts";
+import { PriceReader } from "../../../prices/price-repository.ts";
 import { EnginePairs } from "../../../../tests/support/engine-pairs.ts";
 import { someMicros, wireRun } from "../../../../tests/support/wire-runs.ts";
 
@@ -388,4 +389,52 @@ test("costs are computed again after a change of prices", async () => {
   const priced = await transact(async () => writer.costs.recomputeSome(pair.tenantId, start));
   expect(priced).toMatchObject({ isDone: true, examined: 1, changed: 1, unknownModels: {} });
   expect((await runs.find(pair.tenantId, call.id))?.cost?.total_cost).toBe(2);
+});
+
+test("model calls are counted by their price on both engines", async () => {
+  const pair = await pairs.create();
+  const other = await pairs.create();
+  const call = (model: string, index: number) =>
+    wireRun({
+      run_type: "llm",
+      session_name: `priced ${index % 2}`,
+      micros: someMicros + index * second,
+      outputs: { usage_metadata: { input_tokens: 1_000_000, output_tokens: 0 } },
+      extra: { metadata: { ls_model_name: model } },
+    });
+  const models = ["gpt-4o", "our-own-model", "gpt-4o", "our-own-model", "our-own-model"];
+  await pair.send({ post: [...models.map(call), wireRun({ session_name: "priced 0" })] });
+  await other.send({ post: [call("of-others", 0)] });
+  const search = { sinceMicros: someMicros, withinMs };
+  const { db } = pairs.postgres;
+  const found = await new PriceReader(db).readModelCalls(pair.tenantId, search);
+  expect(found).toEqual({
+    groups: [
+      {
+        price: "none",
+        model: "our-own-model",
+        provider: null,
+        reason: 'No price is known for the model "our-own-model".',
+        calls: 3,
+        cost: 0,
+        latestMicros: someMicros + 4 * second,
+      },
+      {
+        price: "library",
+        model: "gpt-4o",
+        provider: "openai",
+        reason: null,
+        calls: 2,
+        cost: 5,
+        latestMicros: someMicros + 2 * second,
+      },
+    ],
+    otherCalls: 0,
+    isComplete: true,
+  });
+  expect(await pairs.sqlite.readers.prices.readModelCalls(pair.tenantId, search)).toEqual(found);
+  const none = { ...search, withinMs: -1 };
+  expect(await new PriceReader(db).readModelCalls(pair.tenantId, none)).toMatchObject({
+    isComplete: false,
+  });
 });

@@ -26,8 +26,10 @@ export const SplitTags = ({ names }: { readonly names: readonly string[] }) => (
   </>
 );
 
-/** The columns of the example list. */
-export const exampleColumns: readonly Column<ExamplePreview>[] = [
+/** The columns of the example list. `commentCounts` has the number of comments by example. */
+export const createExampleColumns = (
+  commentCounts: ReadonlyMap<string, number>,
+): readonly Column<ExamplePreview>[] => [
   {
     id: "inputs",
     title: "Inputs",
@@ -50,6 +52,13 @@ export const exampleColumns: readonly Column<ExamplePreview>[] = [
     title: "Splits",
     width: 130,
     renderCell: ({ splits }) => <SplitTags names={splits} />,
+  },
+  {
+    id: "comments",
+    title: "Comments",
+    width: 92,
+    align: "end",
+    renderCell: ({ id }) => commentCounts.get(id)?.toLocaleString("en") ?? "",
   },
   {
     id: "metadata",

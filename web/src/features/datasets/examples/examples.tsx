@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import type { ReactNode } from "react";
 import { omitUndefined } from "../../../api/parse.ts";
 import { Empty } from "../../../components/page/states.tsx";
@@ -10,16 +10,18 @@ import { ColumnMenu } from "../../../components/table/column-menu.tsx";
 import { DataTable } from "../../../components/table/data-table.tsx";
 import type { RowLinkProps } from "../../../components/table/data-table.tsx";
 import { pluralize } from "../../../components/text/quantity.ts";
+import { createExampleCountsQuery } from "../../comments/queries.ts";
 import type { ExampleFilter } from "../dataset-search.ts";
 import type { Dataset } from "../dataset.ts";
 import { DeleteExamples } from "./delete-examples.tsx";
-import { exampleColumns } from "./example-columns.tsx";
+import { createExampleColumns } from "./example-columns.tsx";
 import { ExampleFilters } from "./example-filters.tsx";
 import type { ExamplePreview } from "./example.ts";
 import { createCountQuery, createPreviewsQuery } from "./queries.ts";
 import { SplitDialog } from "./split-dialog.tsx";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId");
+const noCounts: ReadonlyMap<string, number> = new Map();
 const noSelection: ReadonlySet<string> = new Set();
 
 /** The examples of a dataset, in the newest version or in the version that the URL names. */
@@ -32,6 +34,8 @@ export const Examples = ({ dataset: { id: datasetId } }: { readonly dataset: Dat
     createPreviewsQuery(datasetId, omitUndefined({ ...filter, by, order })),
   );
   const count = useQuery(createCountQuery(datasetId, filter));
+  const { data: commentCounts = noCounts } = useQuery(createExampleCountsQuery(datasetId));
+  const exampleColumns = useMemo(() => createExampleColumns(commentCounts), [commentCounts]);
   const [layout, setLayout] = useColumnLayout("examples");
   const [selection, setSelection] = useState(noSelection);
   const [openDialog, setOpenDialog] = useState<"split" | "delete">();

@@ -83,6 +83,11 @@ const PromptPreview = ({ target }: { readonly target: TargetEstimate }) => (
         </pre>
       </div>
     ))}
+    {target.sentParts.length > 0 && (
+      <p className="quiet">
+        Sent with it, as saved with the prompt: {toVisibleText(target.sentParts.join(" · "))}
+      </p>
+    )}
   </section>
 );
 

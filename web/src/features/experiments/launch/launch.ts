@@ -6,6 +6,7 @@ import {
   toRecord,
   toText,
 } from "../../../api/parse.ts";
+import type { JsonMembers } from "../../../api/parse.ts";
 import type { ScorerForm } from "./launch-draft.ts";
 
 const fieldKinds = ["text", "flag", "number", "list", "json"] as const;
@@ -55,6 +56,8 @@ export interface TargetEstimate {
     readonly chars: number;
   }[];
   /** Why the prompt can't be filled in. */
+  /** What was saved with the prompt and is sent with its messages. */
+  readonly sentParts: readonly string[];
   readonly error: string | undefined;
 }
 
@@ -70,6 +73,30 @@ const toRange = (value: unknown): Range => {
 
 const toTexts = (value: unknown): readonly string[] =>
   toItems(value).filter((item): item is string => typeof item === "string");
+
+/** The names of settings as the playground shows them. */
+const settingLabels: readonly (readonly [name: string, label: string])[] = [
+  ["temperature", "temperature"],
+  ["maxTokens", "max tokens"],
+  ["topP", "top p"],
+  ["seed", "seed"],
+  ["stop", "stop"],
+  ["reasoningEffort", "reasoning effort"],
+];
+
+/** What was saved with a prompt and is sent with its messages: `tools look_up`, `temperature 0.25`. */
+function describeSentParts(preview: JsonMembers): readonly string[] {
+  const tools = toTexts(preview["tools"]);
+  const settings = toRecord(preview["settings"]);
+  return [
+    ...(tools.length === 0 ? [] : [`${tools.length === 1 ? "tool" : "tools"} ${tools.join(", ")}`]),
+    ...(preview["has_schema"] === true ? ["output schema"] : []),
+    ...settingLabels.flatMap(([name, label]) => {
+      const value = settings[name];
+      return value === undefined ? [] : [`${label} ${JSON.stringify(value)}`];
+    }),
+  ];
+}
 
 /** @throws TypeError `value` is not an estimate. */
 export function parseEstimate(value: unknown): LaunchEstimate {
@@ -95,6 +122,7 @@ export function parseEstimate(value: unknown): LaunchEstimate {
           const text = toText(content) ?? "";
           return { role: toText(role) ?? "", content: text, chars: toNumber(chars) ?? text.length };
         }),
+        sentParts: describeSentParts(preview),
         error: toText(preview["error"]),
       };
     }),

@@ -1,4 +1,4 @@
-import { parseChoice, toSearchText } from "../../../api/parse.ts";
+import { omitUndefined, parseChoice, toSearchText } from "../../../api/parse.ts";
 
 export const auditOutcomes = ["succeeded", "denied", "failed"] as const;
 export type AuditOutcome = (typeof auditOutcomes)[number];
@@ -24,17 +24,13 @@ export interface AuditSearch {
 
 /** Parses the search parameters of a URL. Leaves out invalid values. */
 export function parseAuditSearch(search: Readonly<Record<string, unknown>>): AuditSearch {
-  const actor = toSearchText(search["actor"])?.slice(0, maxFilterChars);
-  const action = toSearchText(search["action"])?.slice(0, maxFilterChars);
-  const outcome = parseChoice(search["outcome"], auditOutcomes);
-  const range = parseChoice(search["range"], auditRanges);
-  return {
-    ...(actor === undefined ? {} : { actor }),
-    ...(action === undefined ? {} : { action }),
-    ...(outcome === undefined ? {} : { outcome }),
-    ...(range === undefined ? {} : { range }),
-    ...(search["all"] === true ? { all: true } : {}),
-  };
+  return omitUndefined({
+    actor: toSearchText(search["actor"])?.slice(0, maxFilterChars),
+    action: toSearchText(search["action"])?.slice(0, maxFilterChars),
+    outcome: parseChoice(search["outcome"], auditOutcomes),
+    range: parseChoice(search["range"], auditRanges),
+    all: search["all"] === true ? true : undefined,
+  });
 }
 
 const dayMs = 86_400_000;

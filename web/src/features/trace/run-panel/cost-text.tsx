@@ -1,10 +1,12 @@
+import { Link, useParams } from "@tanstack/react-router";
 import { formatDollars } from "../../../components/text/cost.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { describeCost } from "./run-cost.ts";
 import type { RunCost } from "./run-cost.ts";
 
 /**
- * The cost of a run with its parts in a tooltip, or "Unknown" with the reason. `prefix` precedes the word "unknown".
+ * The cost of a run with its parts in a tooltip, or "Unknown" with the reason and, for a
+ * model without a price, a link to set one. `prefix` precedes the word "unknown".
  * Nothing is shown for a run without usage.
  */
 export const CostText = ({
@@ -14,13 +16,30 @@ export const CostText = ({
   readonly cost: RunCost;
   readonly prefix?: string;
 }) => {
-  const { total, unknownReason } = cost;
+  const { total, unknownReason, unpricedModel } = cost;
+  // A shared run has no tenant, and is no place to set prices.
+  const { tenantId } = useParams({ strict: false });
   if (total !== undefined) {
     return <span title={toVisibleText(describeCost(cost))}>{formatDollars(total)}</span>;
   }
-  return unknownReason === undefined ? null : (
+  if (unknownReason === undefined) {
+    return null;
+  }
+  return (
     <span className="absent" title={toVisibleText(unknownReason)}>
       {prefix === "" ? "Unknown" : `${prefix} unknown`}
+      {unpricedModel !== undefined && tenantId !== undefined && (
+        <>
+          {" · "}
+          <Link
+            to="/o/$tenantId/settings/prices"
+            params={{ tenantId }}
+            search={{ add: unpricedModel }}
+          >
+            Set price
+          </Link>
+        </>
+      )}
     </span>
   );
 };

@@ -13,6 +13,8 @@ export interface RunCost {
   readonly price: string | undefined;
   /** Why the cost is unknown, as a sentence; `undefined` if it is known, or if the run has no usage. */
   readonly unknownReason: string | undefined;
+  /** The model for which no price is known; `undefined` if that is not why the cost is unknown. */
+  readonly unpricedModel: string | undefined;
 }
 
 type CostParts = readonly (readonly [name: string, cost: number])[];
@@ -29,6 +31,10 @@ export function parseRunCost(run: JsonObject): RunCost {
     completionParts: parseParts(run["completion_cost_details"]),
     price: describePrice(basis),
     unknownReason: typeof basis["reason"] === "string" ? basis["reason"] : undefined,
+    unpricedModel:
+      typeof basis["reason"] === "string" && typeof basis["model"] === "string"
+        ? basis["model"]
+        : undefined,
   };
 }
 

@@ -1,0 +1,66 @@
+import { createQueryBuilder, Query } from "../storage/query.ts";
+import type { Parameters, RowOf } from "../storage/query.ts";
+
+interface ModelCallTables {
+  readonly projects: { readonly id: string; readonly tenant_id: string };
+  readonly runs: {
+    readonly id: string;
+    readonly project_id: string;
+    readonly run_type: string;
+    readonly start_us: number;
+    readonly total_cost: number | null;
+    readonly cost_json: string | null;
+  };
+}
+
+const builder = createQueryBuilder<ModelCallTables>();
+
+export const modelCallQueries = {
+  /** The projects of a tenant with the start of their latest runs, the latest first. */
+  listProjects: new Query(({ tenantId, limit }: Parameters<{ tenantId: string; limit: number }>) =>
+    builder
+      .selectFrom("projects as p")
+      .select("p.id")
+      .select((select) =>
+        select
+          .selectFrom("runs as r")
+          .whereRef("r.project_id", "=", "p.id")
+          .select((run) => run.fn.max("r.start_us").as("latest"))
+          .as("latest_us"),
+      )
+      .where("p.tenant_id", "=", tenantId)
+      .orderBy("latest_us", (order) => order.desc().nullsLast())
+      .orderBy("p.id")
+      .limit(limit),
+  ),
+  /**
+   * The latest runs of a project that began before a run, of every type: a condition on the type would read as many
+   * others as it takes to find this number.
+   */
+  list: new Query(
+    (
+      values: Parameters<{
+        projectId: string;
+        sinceMicros: number;
+        beforeMicros: number;
+        beforeId: string;
+        limit: number;
+      }>,
+    ) =>
+      builder
+        .selectFrom("runs as r")
+        .select(["r.id", "r.run_type", "r.start_us", "r.total_cost", "r.cost_json"])
+        .where("r.project_id", "=", values.projectId)
+        .where("r.start_us", ">=", values.sinceMicros)
+        .where("r.start_us", "<=", values.beforeMicros)
+        .where((is) =>
+          is.or([is("r.start_us", "<", values.beforeMicros), is("r.id", "<", values.beforeId)]),
+        )
+        .orderBy("r.start_us", "desc")
+        .orderBy("r.id", "desc")
+        .limit(values.limit),
+  ),
+};
+
+/** The columns of a run that say what it cost. */
+export type CostRow = RowOf<typeof modelCallQueries.list>;

@@ -1,0 +1,116 @@
+import { isModelCall, roundCost } from "../runs/usage/run-cost.ts";
+import type { CostBasis } from "../runs/usage/run-cost.ts";
+import type { Database } from "../storage/query.ts";
+import { modelCallQueries } from "./model-call-queries.ts";
+import type { CostRow } from "./model-call-queries.ts";
+import type { ModelCalls, ModelCallGroup, ModelCallSearch } from "./price.ts";
+
+/** Number of runs that one query reads: the time is checked after each. */
+const runsPerQuery = 2_000;
+/** Projects that are read, those with the latest runs. */
+const maxProjects = 1_000;
+/** Groups that are told apart. Calls of further ones are only counted. */
+const maxGroups = 300;
+/** Longer names of models are cut. */
+const maxNameChars = 200;
+
+interface ProjectPosition {
+  readonly projectId: string;
+  readonly micros: number;
+  readonly id: string;
+}
+
+/** Sorts behind every id. */
+const lastId = "~";
+
+/**
+ * Counts the model calls of a tenant by the price that applied to them, the latest of each project first. Projects take
+ * turns, so that a large one does not use up the time of all others.
+ */
+export async function readModelCalls(
+  db: Database,
+  tenantId: string,
+  { sinceMicros, withinMs }: ModelCallSearch,
+): Promise<ModelCalls> {
+  const endMs = performance.now() + withinMs;
+  const projects = await db.all(modelCallQueries.listProjects, {
+    tenantId,
+    limit: maxProjects + 1,
+  });
+  const tally = new CallTally();
+  const waiting: ProjectPosition[] = projects
+    .slice(0, maxProjects)
+    .flatMap(({ id, latest_us: micros }) =>
+      micros !== null && micros >= sinceMicros ? [{ projectId: id, micros, id: lastId }] : [],
+    );
+  let isLate = false;
+  for (
+    let position = waiting.shift();
+    position !== undefined;
+    position = isLate ? undefined : waiting.shift()
+  ) {
+    const { projectId, micros, id } = position;
+    const rows = await db.all(modelCallQueries.list, {
+      projectId,
+      sinceMicros,
+      beforeMicros: micros,
+      beforeId: id,
+      limit: runsPerQuery,
+    });
+    rows.forEach((row) => tally.add(row));
+    const last = rows.at(-1);
+    if (last !== undefined && rows.length === runsPerQuery) {
+      waiting.push({ projectId, micros: last.start_us, id: last.id });
+    }
+    isLate = performance.now() > endMs;
+  }
+  return {
+    groups: tally.list(),
+    otherCalls: tally.otherCalls,
+    isComplete: waiting.length === 0 && projects.length <= maxProjects,
+  };
+}
+
+class CallTally {
+  otherCalls = 0;
+  readonly #groups = new Map<string, ModelCallGroup>();
+
+  add(row: CostRow): void {
+    if (!isModelCall(row.run_type)) {
+      return;
+    }
+    const facts = readFacts(row);
+    const key = JSON.stringify(facts);
+    const latestMicros = row.start_us;
+    const group = this.#groups.get(key);
+    if (group === undefined && this.#groups.size >= maxGroups) {
+      this.otherCalls += 1;
+      return;
+    }
+    this.#groups.set(key, {
+      ...facts,
+      calls: (group?.calls ?? 0) + 1,
+      cost: (group?.cost ?? 0) + (row.total_cost ?? 0),
+      latestMicros: Math.max(group?.latestMicros ?? 0, latestMicros),
+    });
+  }
+
+  list(): readonly ModelCallGroup[] {
+    return [...this.#groups.values()]
+      .map((group) => ({ ...group, cost: roundCost(group.cost) }))
+      .toSorted((a, b) => b.calls - a.calls || b.latestMicros - a.latestMicros);
+  }
+}
+
+/** What a run says of its price. */
+function readFacts(row: CostRow): Pick<ModelCallGroup, "price" | "model" | "provider" | "reason"> {
+  const none = { model: null, provider: null, reason: null };
+  if (row.cost_json === null) {
+    return { ...none, price: row.total_cost === null ? "no_tokens" : "reported" };
+  }
+  const basis = JSON.parse(row.cost_json) as CostBasis;
+  const model = basis.model?.slice(0, maxNameChars) ?? null;
+  return "reason" in basis
+    ? { ...none, price: "none", model, reason: basis.reason.slice(0, 2 * maxNameChars) }
+    : { ...none, price: basis.source, model, provider: basis.provider };
+}

@@ -1,0 +1,171 @@
+import { Button, TextInput } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { DialogForm } from "../../components/dialog/dialog-form.tsx";
+import { formatRate, hasSameKey, parseRateText, priceKinds } from "./price.ts";
+import type { Price, PriceKind, Rate } from "./price.ts";
+import { deletePrice, pricesQuery, savePrice } from "./queries.ts";
+
+type RateTexts = Readonly<Record<PriceKind, string>>;
+
+/** Kinds that are always shown. The others are shown on request, and if the price has them. */
+const usualKinds: readonly PriceKind[] = ["input", "output", "cache_read", "cache_write"];
+
+/** Adds a row to the price table, or edits one. */
+export const PriceForm = ({
+  prices,
+  edited,
+  draft = {},
+  onSaved,
+  onClose,
+}: {
+  /** The price table, in which no other row may have the same key. */
+  readonly prices: readonly Price[];
+  /** The row to edit; absent for a new one. */
+  readonly edited?: Price;
+  /** What a new row begins with. */
+  readonly draft?: Partial<Price>;
+  readonly onSaved: (price: Price) => void;
+  readonly onClose: () => void;
+}) => {
+  const initial = edited ?? draft;
+  const queryClient = useQueryClient();
+  const [model, setModel] = useState(initial.model ?? "");
+  const [provider, setProvider] = useState(initial.provider ?? "");
+  const [tier, setTier] = useState(initial.tier ?? "");
+  const [from, setFrom] = useState(initial.from ?? "");
+  const [texts, setTexts] = useState<RateTexts>(
+    () =>
+      Object.fromEntries(
+        priceKinds.map(([kind]) => [kind, formatRate(initial.prices?.[kind])]),
+      ) as RateTexts,
+  );
+  const [showsAll, setShowsAll] = useState(
+    priceKinds.some(([kind]) => !usualKinds.includes(kind) && texts[kind] !== ""),
+  );
+  const rates = priceKinds.map(([kind, label]) => ({
+    kind,
+    label,
+    rate: parseRateText(texts[kind]),
+  }));
+  const hasFault = rates.some(({ rate }) => isFault(rate));
+  const save = async (): Promise<void> => {
+    const price: Price = {
+      model: model.trim(),
+      provider: toNull(provider),
+      tier: toNull(tier),
+      from: toNull(from),
+      prices: Object.fromEntries(
+        rates.flatMap(({ kind, rate }) =>
+          rate === undefined || isFault(rate) ? [] : [[kind, rate]],
+        ),
+      ),
+    };
+    const isMoved = edited !== undefined && !hasSameKey(price, edited);
+    if ((edited === undefined || isMoved) && prices.some((other) => hasSameKey(price, other))) {
+      throw new Error(
+        "There is a price for this model, provider, tier and date. Edit that one, or change one of them.",
+      );
+    }
+    await savePrice(price);
+    if (isMoved) {
+      await deletePrice(edited);
+    }
+    onSaved(price);
+    await queryClient.invalidateQueries({ queryKey: pricesQuery.queryKey });
+  };
+  return (
+    <DialogForm
+      title={edited === undefined ? "Add price" : "Edit price"}
+      action={edited === undefined ? "Add price" : "Save"}
+      isDisabled={model.trim() === "" || texts.input.trim() === "" || hasFault}
+      onSubmit={save}
+      onClose={onClose}
+    >
+      <TextInput
+        label="Model"
+        description="The name that runs report; * stands for any text."
+        required
+        maxLength={200}
+        data-autofocus={initial.model === undefined ? true : undefined}
+        value={model}
+        onChange={({ currentTarget }) => setModel(currentTarget.value)}
+      />
+      <div className="price-fields">
+        <TextInput
+          label="Provider"
+          placeholder="Any"
+          maxLength={200}
+          value={provider}
+          onChange={({ currentTarget }) => setProvider(currentTarget.value)}
+        />
+        <TextInput
+          label="Service tier"
+          placeholder="Standard"
+          maxLength={200}
+          value={tier}
+          onChange={({ currentTarget }) => setTier(currentTarget.value)}
+        />
+        <TextInput
+          label="Valid from (UTC)"
+          type={from === "" || /^\d{4}-\d\d-\d\d$/.test(from) ? "date" : "text"}
+          value={from}
+          onChange={({ currentTarget }) => setFrom(currentTarget.value)}
+        />
+      </div>
+      <p className="form-about">
+        US dollars per million tokens. A price may depend on the input tokens of a run: 2, 4 above
+        200000.
+      </p>
+      <div className="price-fields">
+        {rates
+          .filter(({ kind }) => showsAll || usualKinds.includes(kind))
+          .map(({ kind, label, rate }) => (
+            <TextInput
+              key={kind}
+              label={label}
+              inputMode="decimal"
+              required={kind === "input"}
+              maxLength={300}
+              data-autofocus={kind === "input" && initial.model !== undefined ? true : undefined}
+              placeholder={placeholders[kind]}
+              value={texts[kind]}
+              error={isFault(rate) ? rate.fault : undefined}
+              onChange={({ currentTarget: { value } }) =>
+                setTexts((current) => ({ ...current, [kind]: value }))
+              }
+            />
+          ))}
+      </div>
+      {!showsAll && (
+        <Button
+          className="price-more"
+          size="compact-xs"
+          variant="subtle"
+          onClick={() => setShowsAll(true)}
+        >
+          More kinds of tokens
+        </Button>
+      )}
+    </DialogForm>
+  );
+};
+
+/** What applies to tokens of a kind without a price. */
+const placeholders: { readonly [Kind in PriceKind]: string } = {
+  input: "2.5",
+  output: "10",
+  cache_read: "As input",
+  cache_write: "As input",
+  cache_write_1h: "As cache write",
+  input_audio: "As input",
+  output_audio: "As output",
+  reasoning: "As output",
+  request: "0",
+};
+
+const toNull = (text: string): string | null => (text.trim() === "" ? null : text.trim());
+
+const isFault = (
+  rate: Rate | undefined | { readonly fault: string },
+): rate is { readonly fault: string } => typeof rate === "object" && "fault" in rate;

@@ -1,0 +1,40 @@
+import { Button } from "@mantine/core";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { FormError, FormSection } from "../../components/dialog/form.tsx";
+import { isActive } from "../jobs/job.ts";
+import { JobRow } from "../jobs/job-row.tsx";
+import { latestJobsQuery, startJob } from "../jobs/queries.ts";
+import "../jobs/jobs.css";
+
+const jobKind = "prices.recompute";
+
+/** Computes the costs of stored runs again, as a job whose progress is shown. */
+export const Recompute = ({ tenantId }: { readonly tenantId: string }) => {
+  const queryClient = useQueryClient();
+  const { data: jobs = [] } = useQuery(latestJobsQuery);
+  const job = jobs.find(({ kind }) => kind === jobKind);
+  const { mutate, error, isPending } = useMutation({
+    mutationFn: async () => startJob(queryClient, jobKind, {}),
+  });
+  return (
+    <FormSection
+      title="Stored runs"
+      description="A change of prices applies to runs that arrive later. Recompute to apply it to the runs that are stored already, each with the price of the time at which it started. Costs that runs report stay."
+    >
+      <Button
+        variant="default"
+        loading={isPending}
+        disabled={job !== undefined && isActive(job)}
+        onClick={() => mutate()}
+      >
+        Recompute costs
+      </Button>
+      <FormError error={error?.message} />
+      {job !== undefined && (
+        <ul className="jobs prices-job" aria-label="Latest recomputation">
+          <JobRow job={job} tenantId={tenantId} />
+        </ul>
+      )}
+    </FormSection>
+  );
+};

@@ -1,0 +1,131 @@
+import { Button } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { FormSection } from "../../components/dialog/form.tsx";
+import { ScrollX } from "../../components/page/scroll-x.tsx";
+import { Failure, Loading } from "../../components/page/states.tsx";
+import { formatDollars } from "../../components/text/cost.ts";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { Ago } from "../../components/time/ago.tsx";
+import type { PriceSource, UsedModel } from "./price.ts";
+import { usedModelsQuery } from "./queries.ts";
+
+/** The models of recent calls: those without a price first. */
+export const UsedModelList = ({ onAdd }: { readonly onAdd: (model: string) => void }) => {
+  const { data: used, error, refetch } = useQuery(usedModelsQuery);
+  const unpriced = used?.models.filter(({ source }) => source === "none") ?? [];
+  return (
+    <FormSection
+      title="Models in use"
+      description={
+        used === undefined ? undefined : describeUse(unpriced.length, used.days, used.isComplete)
+      }
+    >
+      {used === undefined && error === null && <Loading resourceName="the models" />}
+      {used === undefined && error !== null && (
+        <Failure resourceName="the models" error={error} onRetry={refetch} />
+      )}
+      {used?.models.length === 0 && <p className="form-about">No model calls.</p>}
+      {used !== undefined && used.models.length > 0 && (
+        <ScrollX label="Models in use">
+          <table className="projects" aria-label="Models in use">
+            <thead>
+              <tr>
+                <th scope="col">Model</th>
+                <th scope="col">Price</th>
+                <th scope="col" className="number">
+                  Calls
+                </th>
+                <th scope="col" className="number">
+                  Cost
+                </th>
+                <th scope="col">Last call</th>
+                <th scope="col">
+                  <span className="unseen">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {used.models.map((model, index) => (
+                // The rows have no id, and are replaced together.
+                <ModelRow key={index} used={model} onAdd={onAdd} />
+              ))}
+            </tbody>
+          </table>
+        </ScrollX>
+      )}
+      {used !== undefined && used.otherCalls > 0 && (
+        <p className="form-about">
+          {used.otherCalls.toLocaleString("en")} calls of further models are not listed.
+        </p>
+      )}
+    </FormSection>
+  );
+};
+
+function describeUse(unpricedCount: number, days: number, isComplete: boolean): string {
+  const time = isComplete
+    ? `the last ${days} days`
+    : `the last ${days} days, of which the latest calls could be counted in time`;
+  const missing =
+    unpricedCount === 0
+      ? "None lacks a price."
+      : "The cost of calls without a price is unknown: add one, then recompute.";
+  return `Model calls of ${time}. ${missing}`;
+}
+
+const sourceLabels: { readonly [Source in PriceSource]: string } = {
+  none: "No price",
+  no_tokens: "No tokens reported",
+  reported: "Cost reported by the runs",
+  table: "Own price",
+  library: "Public price",
+};
+
+const ModelRow = ({
+  used: { source, model, provider, reason, calls, cost, latestMs },
+  onAdd,
+}: {
+  readonly used: UsedModel;
+  readonly onAdd: (model: string) => void;
+}) => {
+  const name = model === undefined ? "–" : toVisibleText(model);
+  return (
+    <tr>
+      <td className="cell-project">
+        <bdi>{name}</bdi>
+      </td>
+      <td>
+        <span
+          className={source === "none" ? "bad" : undefined}
+          title={reason === undefined ? undefined : toVisibleText(reason)}
+        >
+          {source === "none" && model === undefined && reason !== undefined
+            ? toVisibleText(reason)
+            : sourceLabels[source]}
+        </span>
+        {provider !== undefined && <span className="absent"> · {toVisibleText(provider)}</span>}
+      </td>
+      <td className="number">{calls.toLocaleString("en")}</td>
+      <td className="number">
+        {source === "none" || source === "no_tokens" ? (
+          <span className="absent">Unknown</span>
+        ) : (
+          formatDollars(cost)
+        )}
+      </td>
+      <td className="nowrap">{latestMs !== undefined && <Ago timeMs={latestMs} />}</td>
+      <td className="number">
+        {source === "none" && model !== undefined && (
+          <Button
+            size="compact-xs"
+            variant="default"
+            aria-label={`Add price for ${name}`}
+            onClick={() => onAdd(model)}
+          >
+            Add price
+          </Button>
+        )}
+      </td>
+    </tr>
+  );
+};
