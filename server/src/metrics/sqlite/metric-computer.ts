@@ -4,8 +4,9 @@ import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { MetricCounts } from "../metric-body.ts";
 import { dayMicros, hourMicros, markLevels, minuteMicros } from "../metrics.ts";
 import type { ComputedMetrics, Mark, MarkLevel, MetricBodies } from "../metrics.ts";
+import { encodeMinutes, mergeMinutes, toBodies } from "../unit-bodies.ts";
 import { MetricScanner } from "./metric-scanner.ts";
-import { countByMinute } from "./metric-units.ts";
+import { countByMinute } from "../outdated-units.ts";
 import { createCounts } from "../scanned-run.ts";
 
 /** Marks that one step considers. */
@@ -144,14 +145,11 @@ export class MetricComputer {
       }
       countByMinute(countsByStart, runs);
     }
-    const minutes = [...countsByStart].map(([startMicros, counts]) => ({
-      unit: startMicros / minuteMicros,
-      bodies: counts.map((dimensionCounts) => dimensionCounts.encode()),
-    }));
+    const minutes = encodeMinutes(countsByStart);
     return {
       mark,
       minutes,
-      merged: level === markLevels.unreadHour ? mergeBodies(unit, minutes) : undefined,
+      merged: level === markLevels.unreadHour ? mergeMinutes(unit, minutes) : undefined,
     };
   }
 
@@ -187,16 +185,3 @@ export class MetricComputer {
     return toBodies(unit, counts);
   }
 }
-
-function mergeBodies(unit: number, minutes: readonly MetricBodies[]): MetricBodies | undefined {
-  const counts = createCounts();
-  for (const { bodies } of minutes) {
-    bodies.forEach((body, dimension) => counts[dimension]?.merge(body));
-  }
-  return toBodies(unit, counts);
-}
-
-const toBodies = (unit: number, counts: readonly MetricCounts[]): MetricBodies | undefined =>
-  counts.every(({ isEmpty }) => isEmpty)
-    ? undefined
-    : { unit, bodies: counts.map((dimensionCounts) => dimensionCounts.encode()) };

@@ -2,10 +2,11 @@ import { toConditions } from "../../runs/sqlite/run-conditions.ts";
 import { hasTextIndex } from "../../runs/sqlite/text-index/text-index.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 import { allDimension, summarizeUnits } from "../metric-summary.ts";
-import { dimensions, unitMicros } from "../metrics.ts";
-import type { MetricQuery, MetricReads, Metrics, MicrosRange, UnitLevel } from "../metrics.ts";
+import { dimensions } from "../metrics.ts";
+import type { MetricQuery, MetricReads, Metrics, MicrosRange } from "../metrics.ts";
+import { selectLevel } from "../outdated-units.ts";
+import type { CollectedUnits } from "../outdated-units.ts";
 import { MetricUnits } from "./metric-units.ts";
-import type { CollectedUnits } from "./metric-units.ts";
 
 /** Reads metrics over a read-only connection. */
 export class MetricReader implements MetricReads {
@@ -64,12 +65,6 @@ export class MetricReader implements MetricReads {
     }
     return this.#units.collect(range, selectLevel(widthMicros), deadlineMs);
   }
-}
-
-/** Returns the largest units of which the points consist. */
-function selectLevel(widthMicros: number): UnitLevel {
-  const level = (["day", "hour"] as const).find((name) => widthMicros % unitMicros[name] === 0);
-  return level ?? "minute";
 }
 
 const allIndex = dimensions.indexOf(allDimension);

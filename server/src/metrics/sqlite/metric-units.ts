@@ -2,19 +2,22 @@ import type { Conditions } from "../../runs/sqlite/run-conditions.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { MetricCounts } from "../metric-body.ts";
-import { dayMicros, hourMicros, markLevels, minuteMicros, unitMicros } from "../metrics.ts";
-import type { MicrosRange, UnitLevel } from "../metrics.ts";
-import { countRun, createCounts, toUnits } from "../scanned-run.ts";
-import type { ScannedRun } from "../scanned-run.ts";
-import { MetricScanner } from "./metric-scanner.ts";
-
 import type { UnitCounts } from "../metric-summary.ts";
-
-/** The counts of a range, and the parts of it whose runs could not be read in time. */
-export interface CollectedUnits {
-  readonly units: readonly UnitCounts[];
-  readonly missing: readonly MicrosRange[];
-}
+import { hourMicros, markLevels, unitMicros } from "../metrics.ts";
+import type { MicrosRange, UnitLevel } from "../metrics.ts";
+import {
+  clip,
+  countByMinute,
+  countByWidth,
+  findOutdated,
+  isUnread,
+  joinRanges,
+  listOutdatedRanges,
+  toRange,
+} from "../outdated-units.ts";
+import type { CollectedUnits, OutdatedUnits } from "../outdated-units.ts";
+import { toUnits } from "../scanned-run.ts";
+import { MetricScanner } from "./metric-scanner.ts";
 
 interface CollectQuery extends MicrosRange {
   readonly projectId: string;
@@ -52,13 +55,11 @@ export class MetricUnits {
   collect(query: CollectQuery, level: UnitLevel, deadlineMs: number): CollectedUnits {
     const outdated = this.#findOutdated(query);
     const stored = this.#collectStored(query, level, outdated);
-    const outdatedRanges = [
-      ...[...outdated.minute]
-        .filter((unit) => !isUnread(outdated, unit))
-        .map((unit) => toRange(unit, minuteMicros)),
-      ...[...outdated.unreadHour].map((unit) => toRange(unit, hourMicros)),
-    ].map((range) => clip(range, query));
-    const { units, missing } = this.#scanRanges(query, outdatedRanges, deadlineMs);
+    const { units, missing } = this.#scanRanges(
+      query,
+      listOutdatedRanges(outdated, query),
+      deadlineMs,
+    );
     return { units: [...stored, ...units], missing };
   }
 
@@ -100,12 +101,7 @@ export class MetricUnits {
     const countsByStart = new Map<number, MetricCounts[]>();
     let missing: readonly MicrosRange[] = [];
     for (const runs of this.#scanner.scan(query)) {
-      for (const run of runs) {
-        const start = Math.floor(run.startMicros / widthMicros) * widthMicros;
-        const counts = countsByStart.get(start) ?? createCounts();
-        countsByStart.set(start, counts);
-        countRun(counts, run);
-      }
+      countByWidth(countsByStart, runs, widthMicros);
       const last = runs.at(-1);
       if (last !== undefined && performance.now() > deadlineMs) {
         missing = [{ fromMicros: query.fromMicros, toMicros: last.startMicros }];
@@ -152,20 +148,13 @@ export class MetricUnits {
     return countsByStart;
   }
 
-  /** Finds the units that are out of date, because they or smaller units in them are marked. */
   #findOutdated(query: CollectQuery): OutdatedUnits {
-    const minute = new Set(this.#listMarks(query, "minute"));
-    const unreadHour = new Set(this.#listMarks(query, "unreadHour"));
-    const hour = new Set([
-      ...this.#listMarks(query, "hour"),
-      ...unreadHour,
-      ...toLarger(minute, hourMicros / minuteMicros),
-    ]);
-    const day = new Set([
-      ...this.#listMarks(query, "day"),
-      ...toLarger(hour, dayMicros / hourMicros),
-    ]);
-    return { minute, hour, day, unreadHour };
+    return findOutdated({
+      minute: this.#listMarks(query, "minute"),
+      hour: this.#listMarks(query, "hour"),
+      day: this.#listMarks(query, "day"),
+      unreadHour: this.#listMarks(query, "unreadHour"),
+    });
   }
 
   #listMarks(
@@ -205,54 +194,4 @@ export class MetricUnits {
       ),
     );
   }
-}
-
-/** The numbers of the units that are out of date, by their level. */
-type OutdatedUnits = Readonly<Record<UnitLevel | "unreadHour", ReadonlySet<number>>>;
-
-/** Whether a minute is part of an hour without stored metrics. */
-const isUnread = ({ unreadHour }: OutdatedUnits, minute: number): boolean =>
-  unreadHour.has(Math.floor((minute * minuteMicros) / hourMicros));
-
-const toLarger = (units: ReadonlySet<number>, count: number): readonly number[] =>
-  [...units].map((unit) => Math.floor(unit / count));
-
-/** Adds runs to the counts of the minutes in which they start. */
-export function countByMinute(
-  countsByStart: Map<number, MetricCounts[]>,
-  runs: readonly ScannedRun[],
-): void {
-  for (const run of runs) {
-    const start = Math.floor(run.startMicros / minuteMicros) * minuteMicros;
-    const counts = countsByStart.get(start) ?? createCounts();
-    countsByStart.set(start, counts);
-    countRun(counts, run);
-  }
-}
-
-const toRange = (unit: number, micros: number): MicrosRange => ({
-  fromMicros: unit * micros,
-  toMicros: (unit + 1) * micros,
-});
-
-const clip = (range: MicrosRange, { fromMicros, toMicros }: MicrosRange): MicrosRange => ({
-  fromMicros: Math.max(range.fromMicros, fromMicros),
-  toMicros: Math.min(range.toMicros, toMicros),
-});
-
-/** Joins ranges that touch each other. They must be sorted, the latest first. */
-function joinRanges(ranges: readonly MicrosRange[]): readonly MicrosRange[] {
-  const joined: MicrosRange[] = [];
-  for (const range of ranges) {
-    const later = joined.at(-1);
-    if (later !== undefined && later.fromMicros <= range.toMicros) {
-      joined[joined.length - 1] = {
-        ...later,
-        fromMicros: Math.min(later.fromMicros, range.fromMicros),
-      };
-    } else {
-      joined.push(range);
-    }
-  }
-  return joined;
 }

@@ -10,25 +10,17 @@ import {
   oneof,
   record,
 } from "fast-check";
-import { beforeAll, expect, test } from "vitest";
-import { loadLibraryPrices } from "../../prices/library-prices.ts";
-import { parseBatch } from "../../runs/ingest/parse-batch.ts";
-import { packPosts } from "../../runs/sqlite/post-rows.ts";
-import { createWriters } from "../../store/repositories.ts";
-import { openWriter } from "../../store/schema.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { patchOf } from "../../../tests/support/store-fixture.ts";
 import { wireRun } from "../../../tests/support/wire-runs.ts";
 import { dayMicros, dimensions, hourMicros, minuteMicros, scopes } from "../metrics.ts";
 import type { Dimension, Metrics, Scope } from "../metrics.ts";
-import { MetricComputer } from "../sqlite/metric-computer.ts";
-import { MetricReader } from "../sqlite/metric-reader.ts";
+import { createMetricEngines } from "./metric-engines.ts";
+import type { MetricDatabase, MetricEngine, RunsOfBatch } from "./metric-engines.ts";
 
-const tenantId = "11111111-1111-4111-8111-111111111111";
 /** The runs start in the last hour of a day and in the first ones of the next. */
 const startMicros = Date.parse("2026-03-01T23:00:00Z") * 1_000;
 const dayStartMicros = Date.parse("2026-03-01T00:00:00Z") * 1_000;
-
-beforeAll(() => loadLibraryPrices());
 
 /** A run as the test knows it. */
 interface KnownRun {
@@ -93,21 +85,13 @@ const stepArbitrary = oneof(
 
 const toIso = (micros: number): string => new Date(micros / 1_000).toISOString();
 
-const maxRounds = 50;
-
-/** A database with its writers and readers on one connection. */
-class Fixture {
-  readonly #db = openWriter(":memory:");
-  readonly #writers = createWriters(this.#db);
-  readonly #reader = new MetricReader(this.#db);
-  readonly #computer = new MetricComputer(this.#db);
+/** What happened to the runs of a project, step by step. */
+class Story {
+  readonly #engine: MetricEngine;
   readonly runs: KnownRun[] = [];
-  projectId = "";
 
-  constructor() {
-    this.#db.exec(
-      `INSERT INTO tenants (id, handle, display_name_json, created_us) VALUES ('${tenantId}', 't', '"t"', 0)`,
-    );
+  constructor(engine: MetricEngine) {
+    this.#engine = engine;
   }
 
   async apply(step: Step, index: number): Promise<void> {
@@ -115,25 +99,33 @@ class Fixture {
       case "post":
         return this.#post(step);
       case "compute":
-        return this.compute();
+        return this.#engine.compute();
       default: {
         const run = this.runs[step.run % Math.max(1, this.runs.length)];
         if (run === undefined) {
           return;
         }
         if (step.kind === "patch") {
-          this.#patch(run, step, index);
+          await this.#patch(run, step, index);
         } else if (step.kind === "delete") {
-          this.#db.prepare("DELETE FROM runs WHERE id = ?").run([run.wire.id]);
+          await this.#engine.deleteRun(run.wire.id);
           this.runs.splice(this.runs.indexOf(run), 1);
         } else {
-          this.#send({ post: [run.wire] });
+          await this.#send({ post: [run.wire] });
         }
       }
     }
   }
 
-  #post({ second, name, isModel, isChild, tags, user, latencyMs }: Step & { kind: "post" }): void {
+  async #post({
+    second,
+    name,
+    isModel,
+    isChild,
+    tags,
+    user,
+    latencyMs,
+  }: Step & { kind: "post" }): Promise<void> {
     const micros = startMicros + second * 1_000_000;
     const root = this.runs.find(({ isRoot }) => isRoot);
     const parent = isChild ? root?.wire : undefined;
@@ -156,7 +148,7 @@ class Fixture {
         ? { outputs: { usage_metadata: { input_tokens: 1, output_tokens: 2, total_tokens: 3 } } }
         : {}),
     });
-    this.#send({ post: [wire] });
+    await this.#send({ post: [wire] });
     this.runs.push({
       wire,
       startMicros: micros,
@@ -172,60 +164,25 @@ class Fixture {
     });
   }
 
-  #patch(run: KnownRun, step: Step & { kind: "patch" }, index: number): void {
+  async #patch(run: KnownRun, step: Step & { kind: "patch" }, index: number): Promise<void> {
     const { latencyMs, hasError, user } = step;
     // A patch replaces `extra` as a whole. Each patch differs, because a repeated one is ignored.
     const extra = { metadata: { user_id: user, index } };
     const end = toIso(run.startMicros + latencyMs * 1_000);
     const fields = { extra, end_time: end, ...(hasError ? { error: "no" } : {}) };
-    this.#send({ patch: [patchOf(run.wire, fields)] });
+    await this.#send({ patch: [patchOf(run.wire, fields)] });
     run.latencyMicros = latencyMs * 1_000;
     run.hasError ||= hasError;
     run.user = user;
     run.model = undefined;
   }
 
-  #send(batch: { post?: readonly unknown[]; patch?: readonly unknown[] }): void {
-    const parsed = parseBatch(Buffer.from(JSON.stringify(batch))).batch;
+  async #send(batch: RunsOfBatch): Promise<void> {
     // Posts are written many at a time, or, like patches, one by one.
-    const grouped = this.runs.length % 2 === 0 ? packPosts(parsed) : parsed;
-    const { rejected } = this.#writers.runs.apply(tenantId, grouped);
+    const rejected = await this.#engine.send(batch, { isGrouped: this.runs.length % 2 === 0 });
     if (rejected.length > 0) {
       throw new Error(`the writer refused ${JSON.stringify(rejected)}`);
     }
-    const rows = this.#db.prepare("SELECT id FROM projects").raw().all().flat();
-    this.projectId = String(rows[0]);
-  }
-
-  async compute(): Promise<void> {
-    this.#writers.metrics.store(await this.#computer.compute(0, () => false));
-  }
-
-  /** Computes until no mark is left. */
-  async computeAll(): Promise<void> {
-    const count = (): unknown =>
-      this.#db.prepare("SELECT count(*) FROM metric_marks").raw().all().flat()[0];
-    for (let rounds = 0; count() !== 0; rounds += 1) {
-      if (rounds === maxRounds) {
-        throw new Error(`marks are left after ${maxRounds} rounds`);
-      }
-      await this.compute();
-    }
-  }
-
-  read(scope: Scope, groupBy: Dimension | undefined, widthMicros: number): Metrics {
-    return this.#reader.read(tenantId, {
-      projectId: this.projectId,
-      ...rangeOf(widthMicros),
-      widthMicros,
-      scope,
-      groupBy,
-      withinMs: 60_000,
-    });
-  }
-
-  close(): void {
-    this.#db.close();
   }
 }
 
@@ -299,17 +256,18 @@ function toPoints({ groups }: Metrics) {
   return points;
 }
 
-function expectExact(fixture: Fixture): void {
-  const { runs } = fixture;
+async function expectExact(engine: MetricEngine, runs: readonly KnownRun[]): Promise<void> {
+  const read = (scope: Scope, groupBy: Dimension, widthMicros: number): Promise<Metrics> =>
+    engine.read({ ...rangeOf(widthMicros), widthMicros, scope, groupBy, withinMs: 60_000 });
   for (const widthMicros of [5 * minuteMicros, hourMicros, dayMicros]) {
     for (const scope of scopes) {
       for (const groupBy of dimensions) {
-        const metrics = fixture.read(scope, groupBy, widthMicros);
+        const metrics = await read(scope, groupBy, widthMicros);
         expect(metrics.missing).toEqual([]);
         expect(toPoints(metrics)).toEqual(scanAll(runs, { scope, groupBy, widthMicros }));
       }
       const inScope = runs.filter((run) => isInScope(run, scope));
-      const { total } = fixture.read(scope, "tag", widthMicros).all;
+      const { total } = (await read(scope, "tag", widthMicros)).all;
       expect(total.runs).toBe(inScope.length);
       const latencies = inScope
         .flatMap(({ latencyMicros }) => latencyMicros ?? [])
@@ -322,19 +280,28 @@ function expectExact(fixture: Fixture): void {
   }
 }
 
-test("whatever was posted, patched, repeated and deleted, metrics are those of a scan of all runs", async () => {
-  await assert(
-    asyncProperty(array(stepArbitrary, { minLength: 5, maxLength: 40 }), async (steps) => {
-      const fixture = new Fixture();
-      for (const [index, step] of steps.entries()) {
-        await fixture.apply(step, index);
-      }
-      // Once while some units are out of date, and once when all metrics are stored.
-      expectExact(fixture);
-      await fixture.computeAll();
-      expectExact(fixture);
-      fixture.close();
-    }),
-    { numRuns: 25 },
-  );
-}, 120_000);
+describe.each(createMetricEngines())("on $name", ({ open, stories }) => {
+  let database: MetricDatabase;
+  beforeAll(async () => {
+    database = await open();
+  }, 60_000);
+  afterAll(() => database.close());
+
+  test("whatever was posted, patched, repeated and deleted, metrics are those of a scan of all runs", async () => {
+    await assert(
+      asyncProperty(array(stepArbitrary, { minLength: 5, maxLength: 40 }), async (steps) => {
+        const engine = await database.createEngine();
+        const story = new Story(engine);
+        for (const [index, step] of steps.entries()) {
+          await story.apply(step, index);
+        }
+        // Once while some units are out of date, and once when all metrics are stored.
+        await expectExact(engine, story.runs);
+        await engine.computeAll();
+        await expectExact(engine, story.runs);
+        await engine.close();
+      }),
+      { numRuns: stories },
+    );
+  }, 120_000);
+});

@@ -72,10 +72,12 @@ export class Partitions {
   /**
    * Drops the partitions of past weeks that retention has emptied, from time to time. If the tables are in use, that is
    * left for the next time: dropping a partition would block all other transactions while it waits for them.
+   *
+   * @returns whether it has searched. The transaction may then hold the locks of the tables, and should end.
    */
-  async dropEmpty(nowMicros: number): Promise<void> {
+  async dropEmpty(nowMicros: number): Promise<boolean> {
     if (nowMicros - this.#droppedMicros < dropIntervalMicros) {
-      return;
+      return false;
     }
     this.#droppedMicros = nowMicros;
     const weeks = [...(await this.#list())].filter((week) => week < toWeek(nowMicros) - 1);
@@ -84,6 +86,7 @@ export class Partitions {
         await this.#drop(week);
       }
     }
+    return true;
   }
 
   async #isEmpty(week: number): Promise<boolean> {

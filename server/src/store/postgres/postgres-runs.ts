@@ -1,7 +1,9 @@
 import { PostgresExperimentReader } from "../../experiments/postgres/experiment-reader.ts";
 import { PostgresFilteredFeedback } from "../../feedback/postgres/filtered-feedback.ts";
 import { PostgresRunFeedback } from "../../feedback/postgres/run-feedback.ts";
+import { PostgresMetricCounter } from "../../metrics/postgres/metric-counter.ts";
 import { PostgresMetricReader } from "../../metrics/postgres/metric-reader.ts";
+import { metricTables } from "../../metrics/postgres/metric-tables.ts";
 import { PostgresRunProjects } from "../../projects/postgres/run-projects.ts";
 import { PostgresEndedRoots } from "../../rules/postgres/ended-roots.ts";
 import { PostgresCostRecomputer } from "../../runs/postgres/cost-recomputer.ts";
@@ -22,7 +24,7 @@ import type { RunEngine, RunEngineWriter, RunReaders } from "./run-engine.ts";
 
 /** Runs on PostgreSQL. */
 export const postgresRuns: RunEngine = {
-  tables: [runTables],
+  tables: [runTables, metricTables],
   createReaders: (db, { feedback, tokenCipher, checkLimit }): RunReaders => {
     const runs = new PostgresRunReader(db, tokenCipher);
     const runLists = new PostgresRunListReader(db, runs);
@@ -48,6 +50,7 @@ export const postgresRuns: RunEngine = {
     const rows = new RunRows(db);
     const prices = new TenantPrices(db);
     const feedback = new PostgresRunFeedback(db);
+    const metrics = new PostgresMetricCounter(db);
     const ingest = new PostgresIngest(db, { partitions, rows, prices, feedback });
     return {
       runs: new PostgresRunWrites(db, tokenCipher),
@@ -60,8 +63,7 @@ export const postgresRuns: RunEngine = {
       maintain: async () => {
         const nowMicros = Date.now() * 1_000;
         await partitions.ensureAhead(nowMicros);
-        await partitions.dropEmpty(nowMicros);
-        return false;
+        return (await partitions.dropEmpty(nowMicros)) || metrics.count();
       },
     };
   },

@@ -1,0 +1,109 @@
+import type { MetricCounts } from "./metric-body.ts";
+import type { UnitCounts } from "./metric-summary.ts";
+import { dayMicros, hourMicros, minuteMicros } from "./metrics.ts";
+import type { MicrosRange, UnitLevel } from "./metrics.ts";
+import { countRun, createCounts } from "./scanned-run.ts";
+import type { ScannedRun } from "./scanned-run.ts";
+
+// The rules by which a query combines stored metrics and runs, which are the same on each engine.
+
+/** The counts of a range, and the parts of it whose runs could not be read in time. */
+export interface CollectedUnits {
+  readonly units: readonly UnitCounts[];
+  readonly missing: readonly MicrosRange[];
+}
+
+/** The numbers of the units that are out of date, by their level. */
+export type OutdatedUnits = Readonly<Record<UnitLevel | "unreadHour", ReadonlySet<number>>>;
+
+/** The numbers of the units that are marked, by their level. */
+export type MarkedUnits = Readonly<Record<UnitLevel | "unreadHour", readonly number[]>>;
+
+/** A unit is out of date if it is marked, or if a smaller unit in it is. */
+export function findOutdated(marked: MarkedUnits): OutdatedUnits {
+  const minute = new Set(marked.minute);
+  const unreadHour = new Set(marked.unreadHour);
+  const hour = new Set([
+    ...marked.hour,
+    ...unreadHour,
+    ...toLarger(minute, hourMicros / minuteMicros),
+  ]);
+  const day = new Set([...marked.day, ...toLarger(hour, dayMicros / hourMicros)]);
+  return { minute, hour, day, unreadHour };
+}
+
+const toLarger = (units: ReadonlySet<number>, count: number): readonly number[] =>
+  [...units].map((unit) => Math.floor(unit / count));
+
+/** Whether a minute is part of an hour without stored metrics. */
+export const isUnread = ({ unreadHour }: OutdatedUnits, minute: number): boolean =>
+  unreadHour.has(Math.floor((minute * minuteMicros) / hourMicros));
+
+/** The ranges whose runs must be counted, because nothing that is stored of them is up to date. */
+export const listOutdatedRanges = (
+  outdated: OutdatedUnits,
+  range: MicrosRange,
+): readonly MicrosRange[] =>
+  [
+    ...[...outdated.minute]
+      .filter((unit) => !isUnread(outdated, unit))
+      .map((unit) => toRange(unit, minuteMicros)),
+    ...[...outdated.unreadHour].map((unit) => toRange(unit, hourMicros)),
+  ].map((outdatedRange) => clip(outdatedRange, range));
+
+/** Adds runs to the counts of the minutes in which they start. */
+export function countByMinute(
+  countsByStart: Map<number, MetricCounts[]>,
+  runs: readonly ScannedRun[],
+): void {
+  countByWidth(countsByStart, runs, minuteMicros);
+}
+
+/** Adds runs to the counts of the units of a width in which they start. */
+export function countByWidth(
+  countsByStart: Map<number, MetricCounts[]>,
+  runs: readonly ScannedRun[],
+  widthMicros: number,
+): void {
+  for (const run of runs) {
+    const start = Math.floor(run.startMicros / widthMicros) * widthMicros;
+    const counts = countsByStart.get(start) ?? createCounts();
+    countsByStart.set(start, counts);
+    countRun(counts, run);
+  }
+}
+
+export const toRange = (unit: number, micros: number): MicrosRange => ({
+  fromMicros: unit * micros,
+  toMicros: (unit + 1) * micros,
+});
+
+export const clip = (range: MicrosRange, { fromMicros, toMicros }: MicrosRange): MicrosRange => ({
+  fromMicros: Math.max(range.fromMicros, fromMicros),
+  toMicros: Math.min(range.toMicros, toMicros),
+});
+
+/** Joins ranges that touch each other. They must be sorted, the latest first. */
+export function joinRanges(ranges: readonly MicrosRange[]): readonly MicrosRange[] {
+  const joined: MicrosRange[] = [];
+  for (const range of ranges) {
+    const later = joined.at(-1);
+    if (later !== undefined && later.fromMicros <= range.toMicros) {
+      joined[joined.length - 1] = {
+        ...later,
+        fromMicros: Math.min(later.fromMicros, range.fromMicros),
+      };
+    } else {
+      joined.push(range);
+    }
+  }
+  return joined;
+}
+
+/** Returns the largest units of which points of a width consist. */
+export function selectLevel(widthMicros: number): UnitLevel {
+  if (widthMicros % dayMicros === 0) {
+    return "day";
+  }
+  return widthMicros % hourMicros === 0 ? "hour" : "minute";
+}

@@ -1,0 +1,115 @@
+import { createModelCallSql } from "../../runs/usage/run-cost.ts";
+import { hourMicros, markLevels, minuteMicros, unitMicros } from "../metrics.ts";
+
+const text = 'TEXT COLLATE "C"';
+const tenantColumn = `tenant_id ${text} NOT NULL DEFAULT current_setting('millrace.tenant')`;
+
+/** SQL for the unit of time of a row. PostgreSQL's division rounds towards zero, which would be wrong before 1970. */
+export const unitSql = (row: string, micros: number): string =>
+  `((${row}.start_us - (CASE WHEN ${row}.start_us < 0 THEN ${micros - 1} ELSE 0 END)) / ${micros})`;
+
+/**
+ * SQL for the lock that deletions of runs share, and that the counter holds alone while it stores sums. Sums that were
+ * counted before a deletion, and would be stored after it, would contain the names and users of deleted runs.
+ */
+export const metricLockSql = "hashtext('millrace.metrics')";
+
+/** SQL that deletes the sums of the minutes, hours and days of runs, because they contain names, tags and users. */
+export const createDeleteSumsSql = (runs: string): string => `
+  PERFORM pg_advisory_xact_lock_shared(${metricLockSql});
+  DELETE FROM metrics m USING (
+    ${(["minute", "hour", "day"] as const)
+      .map(
+        (level) =>
+          `SELECT DISTINCT c.tenant_id, c.project_id, ${markLevels[level]} AS level, ${unitSql("c", unitMicros[level])} AS unit FROM ${runs} c`,
+      )
+      .join(" UNION ALL ")}) g
+    WHERE m.tenant_id = g.tenant_id AND m.project_id = g.project_id AND m.level = g.level AND m.unit = g.unit;`;
+
+/**
+ * SQL that marks the minutes of runs, and those of the roots above their model calls, whose sums contain the usage of
+ * the trace. Roots among the runs are marked already, so mostly none is searched. A root is in the partition of its
+ * runs, unless its own position, or theirs, is not known yet; then all partitions are searched.
+ */
+export const createMarkSql = (runs: string): string => `
+  INSERT INTO metric_marks (tenant_id, project_id, level, unit)
+    SELECT DISTINCT c.tenant_id, c.project_id, ${markLevels.minute}, ${unitSql("c", minuteMicros)} FROM ${runs} c
+    ON CONFLICT DO NOTHING;
+  IF EXISTS (SELECT FROM ${runs} c WHERE ${createFarRootCondition(runs)}) THEN
+    INSERT INTO metric_marks (tenant_id, project_id, level, unit)
+      SELECT DISTINCT t.tenant_id, coalesce(n.project_id, f.project_id), ${markLevels.minute}, coalesce(n.unit, f.unit)
+        FROM (SELECT DISTINCT c.tenant_id, c.trace_id, c.root_us FROM ${runs} c WHERE ${createFarRootCondition(runs)}) t
+        LEFT JOIN LATERAL (${createRootSql("AND r.root_us = t.root_us")}) n ON true
+        LEFT JOIN LATERAL (${createRootSql("AND n.unit IS NULL")}) f ON true
+        WHERE coalesce(n.unit, f.unit) IS NOT NULL
+      ON CONFLICT DO NOTHING;
+  END IF;`;
+
+/** The condition that a run calls a model, and that the root of its trace is not among the runs. */
+function createFarRootCondition(runs: string): string {
+  return `${createModelCallSql("c.run_type")} AND NOT EXISTS (SELECT FROM ${runs} o
+    WHERE o.tenant_id = c.tenant_id AND o.id = c.trace_id AND o.trace_id = c.trace_id)`;
+}
+
+/** The root of the trace `t`, with its minute. */
+function createRootSql(condition: string): string {
+  return `SELECT r.project_id, ${unitSql("r", minuteMicros)} AS unit FROM runs r
+    WHERE r.tenant_id = t.tenant_id AND r.trace_id = t.trace_id AND r.id = t.trace_id AND r.parent_run_id IS NULL ${condition}`;
+}
+
+const events = [
+  ["added", "INSERT", "NEW"],
+  ["changed", "UPDATE", "NEW"],
+  ["replaced", "UPDATE", "OLD"],
+  ["deleted", "DELETE", "OLD"],
+] as const;
+
+/**
+ * SQL that creates the tables of metrics: counts of runs by minute, hour and day, and marks of those that are out of date.
+ *
+ * - Every statement that writes `runs` marks the minutes that it changes, in its transaction, by a trigger. So no write
+ *   can be forgotten.
+ * - A mark is a row of the transaction that sets it (`version`), so transactions that mark the same minute do not wait
+ *   for each other. Whoever counts a unit deletes the marks that it had seen before; later ones remain.
+ * - All hours of existing runs are marked as unread, so that their metrics are counted in the background.
+ */
+export const metricTables = `
+  CREATE TABLE metrics (
+    ${tenantColumn}, project_id ${text} NOT NULL, level SMALLINT NOT NULL, dimension SMALLINT NOT NULL, unit BIGINT NOT NULL,
+    body BYTEA NOT NULL,
+    PRIMARY KEY (tenant_id, project_id, level, dimension, unit)
+  );
+  CREATE TABLE metric_marks (
+    ${tenantColumn}, project_id ${text} NOT NULL, level SMALLINT NOT NULL, unit BIGINT NOT NULL,
+    version BIGINT NOT NULL DEFAULT pg_current_xact_id()::text::bigint,
+    marked_us BIGINT NOT NULL DEFAULT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
+    PRIMARY KEY (tenant_id, project_id, level, unit, version)
+  );
+  CREATE INDEX metric_marks_by_unit ON metric_marks (level, unit DESC, tenant_id, project_id);
+  CREATE FUNCTION mark_metrics() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+    BEGIN
+      ${createMarkSql("changed_runs")}
+      IF TG_OP = 'DELETE' THEN
+        ${createDeleteSumsSql("changed_runs")}
+      END IF;
+      RETURN NULL;
+    END $$;
+  ${events
+    .map(
+      ([name, event, table]) =>
+        `CREATE TRIGGER metrics_${name} AFTER ${event} ON runs REFERENCING ${table} TABLE AS changed_runs
+           FOR EACH STATEMENT EXECUTE FUNCTION mark_metrics();`,
+    )
+    .join("\n  ")}
+  CREATE FUNCTION delete_metrics() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+    BEGIN
+      PERFORM pg_advisory_xact_lock_shared(${metricLockSql});
+      DELETE FROM metrics WHERE tenant_id = OLD.tenant_id AND project_id = OLD.id;
+      DELETE FROM metric_marks WHERE tenant_id = OLD.tenant_id AND project_id = OLD.id;
+      RETURN NULL;
+    END $$;
+  CREATE TRIGGER metrics_gone AFTER DELETE ON projects FOR EACH ROW EXECUTE FUNCTION delete_metrics();
+  SET LOCAL millrace.tenant = '*';
+  INSERT INTO metric_marks (tenant_id, project_id, level, unit)
+    SELECT DISTINCT r.tenant_id, r.project_id, ${markLevels.unreadHour}, ${unitSql("r", hourMicros)} FROM runs r;
+`;
