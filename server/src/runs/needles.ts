@@ -13,5 +13,5 @@ export const toSearchTexts = (text: string): SearchTexts => ({
 });
 
 /** Converts only ASCII letters to lower case, as SQLite's lower() does. */
-const lowerAscii = (text: string): string =>
+export const lowerAscii = (text: string): string =>
   text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());

@@ -106,7 +106,7 @@ export function toCondition(tenantId: string, filter: RunFilter, after?: AfterPo
  * The condition that a run has one of the facets. An index finds these runs; the filter itself is evaluated for them
  * alone.
  */
-const createFacetCondition = (alternatives: readonly string[]): Sql => ({
+export const createFacetCondition = (alternatives: readonly string[]): Sql => ({
   sql: "r.facets && ARRAY(SELECT jsonb_array_elements_text(?::jsonb))",
   values: [JSON.stringify([anyFacet, ...alternatives].map(encodeText))],
 });

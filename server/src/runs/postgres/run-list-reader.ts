@@ -5,7 +5,6 @@ import type { PostgresDatabase } from "../../storage/postgres/postgres-database.
 import { decodeText, encodeText } from "../../storage/postgres/text-encoding.ts";
 import type { Promised } from "../../storage/promised.ts";
 import { countFacetValues, facetParts } from "../facet-counts.ts";
-import { findRequiredFacets } from "../required-facets.ts";
 import { countIntervalMicros } from "../run-list.ts";
 import type {
   CountQuery,
@@ -23,8 +22,10 @@ import type { RunPart, StoredRun } from "../run-row.ts";
 import { createTraceModelsSql } from "./run-filter-source.ts";
 import { parameter, toCondition, toNumbered } from "./run-conditions.ts";
 import type { PostgresRunReader } from "./run-reader.ts";
+import { createNarrowCondition, listFilterGrams } from "./run-narrowing.ts";
 import { runColumnsSql } from "./run-shape.ts";
 import type { FoundRun } from "./run-shape.ts";
+import { TextBlocks } from "./text-blocks.ts";
 
 const traceModelsSql = createTraceModelsSql("r");
 /** Milliseconds that one step may take to read the models of traces. */
@@ -41,25 +42,99 @@ type PromisedListReads = Promised<{ readonly runLists: RunListReads }>["runLists
 export class PostgresRunListReader implements PromisedListReads {
   readonly #db: PostgresDatabase;
   readonly #runs: PostgresRunReader;
+  readonly #blocks: TextBlocks;
 
   constructor(db: PostgresDatabase, runs: PostgresRunReader) {
     this.#db = db;
     this.#runs = runs;
+    this.#blocks = new TextBlocks(db);
   }
 
+  /**
+   * A step scans some runs in the order of the list, which finds frequent matches at once. If that is not enough, and an
+   * index finds the runs that match the filter, or nearly those, the step continues with these.
+   */
   async search(tenantId: string, search: RunSearch): Promise<SearchSlice<StoredRun>> {
     const filter: RunFilter = { ...search.filter, projectIds: [search.projectId] };
-    // An index finds the runs that match such a filter, or nearly those. For others, a limited number is scanned.
-    const isIndexed =
+    const context = { tenantId, filter: await this.#runs.addTraceId(tenantId, filter) };
+    if (
       filter.ids !== undefined ||
       filter.traceId !== undefined ||
-      filter.referenceExampleIds !== undefined ||
-      (filter.runFilters ?? []).some((runFilter) => findRequiredFacets(runFilter).length > 0);
-    const end = isIndexed ? undefined : await this.#findEnd(tenantId, search);
-    const condition = toCondition(tenantId, await this.#runs.addTraceId(tenantId, filter));
+      filter.referenceExampleIds !== undefined
+    ) {
+      return this.#readPage(context, { search, end: undefined, from: "runs r" });
+    }
+    const grams = search.sort === "start" ? listFilterGrams(filter) : [];
+    const cursor = grams.length === 0 ? undefined : await this.#blocks.findCursor();
+    const narrow = createNarrowCondition(filter);
+    const scanLimit = chooseScanLimit(search, {
+      hasTexts: cursor !== undefined,
+      hasNarrow: narrow !== undefined,
+    });
+    const end = await this.#findEnd(tenantId, { ...search, scanLimit });
+    const scanned = await this.#readPage(context, { search, end, from: "runs r" });
+    const left = search.limit - scanned.runs.length;
+    if (left === 0 || scanned.nextPosition === undefined) {
+      return scanned;
+    }
+    const further: RunSearch = { ...search, after: scanned.nextPosition, limit: left };
+    const found =
+      cursor === undefined
+        ? narrow && (await this.#searchNarrow(context, further, narrow))
+        : await this.#searchTexts(context, further, { grams, cursor });
+    return found === undefined ? scanned : { ...found, runs: [...scanned.runs, ...found.runs] };
+  }
+
+  /** Reads the runs of blocks that have the texts of a filter. */
+  async #searchTexts(
+    context: SearchContext,
+    search: RunSearch,
+    texts: Parameters<TextBlocks["find"]>[2],
+  ): Promise<SearchSlice<StoredRun>> {
+    const { places, end } = await this.#blocks.find(context.tenantId, search, texts);
+    return this.#readPage(context, {
+      search,
+      end,
+      // OFFSET 0 keeps the two queries apart, so that each run is found by its place.
+      from: sql`(${places} OFFSET 0) c CROSS JOIN LATERAL (SELECT * FROM runs r WHERE r.place = c.place OFFSET 0) r`,
+    });
+  }
+
+  /**
+   * Reads the runs that an index finds, and evaluates the filter in the order of the list, until the page is full.
+   * `undefined` if there are so many of them that scanning the list is better.
+   */
+  async #searchNarrow(
+    context: SearchContext,
+    search: RunSearch,
+    narrow: Sql,
+  ): Promise<SearchSlice<StoredRun> | undefined> {
+    const found = sql`FROM runs r WHERE r.tenant_id = ${parameter(context.tenantId)} AND r.project_id = ${parameter(search.projectId)} AND ${narrow}`;
+    const counted = toNumbered(
+      sql`SELECT count(*) AS found FROM (SELECT ${found} LIMIT ${parameter(maxNarrowRuns + 1)}) f`,
+    );
+    const { rows } = await this.#db.execute<{ readonly found: number }>(
+      counted.text,
+      counted.values,
+    );
+    return (rows[0]?.found ?? 0) > maxNarrowRuns
+      ? undefined
+      : this.#readPage(context, {
+          search,
+          end: undefined,
+          from: sql`(WITH found AS MATERIALIZED (SELECT r.* ${found})
+            SELECT * FROM found r ORDER BY ${createOrderSql(search)} OFFSET 0) r`,
+        });
+  }
+
+  /** Reads the first runs of a table or subquery `r` that match the filter, up to a position. */
+  async #readPage(
+    { tenantId, filter }: SearchContext,
+    { search, end, from }: ReadPage,
+  ): Promise<SearchSlice<StoredRun>> {
     const found = await this.#runs.readFound(
-      sql`SELECT ${runColumnsSql} FROM runs r WHERE ${condition} AND ${createRangeCondition(search)} AND ${createEndCondition(search, end)}
-        ORDER BY ${createOrderSql(search)} LIMIT ${parameter(search.limit + 1)}`,
+      sql`SELECT ${runColumnsSql} FROM ${from} WHERE ${toCondition(tenantId, filter)} AND ${createRangeCondition(search)}
+        AND ${createEndCondition(search, end)} ORDER BY ${createOrderSql(search)} LIMIT ${parameter(search.limit + 1)}`,
       createOrderSql(search).replaceAll("r.", "f."),
     );
     const page = found.slice(0, search.limit);
@@ -214,6 +289,36 @@ export class PostgresRunListReader implements PromisedListReads {
       .filter((key) => key.startsWith(prefix))
       .slice(0, limit);
   }
+}
+
+interface SearchContext {
+  readonly tenantId: string;
+  readonly filter: RunFilter;
+}
+
+interface ReadPage {
+  readonly search: RunSearch;
+  /** The last run that is read. */
+  readonly end: ListPosition | undefined;
+  /** What is read: `runs r`, or a subquery with the columns of runs. */
+  readonly from: Sql | string;
+}
+
+/** Runs that a step scans before it uses an index: few if their texts are read, more if only their columns are. */
+const scannedBeforeTexts = 500;
+const scannedBeforeIndex = 10_000;
+
+/** With more runs than these, an index does not help: each of them would be sorted. */
+const maxNarrowRuns = 50_000;
+
+function chooseScanLimit(
+  { scanLimit }: RunSearch,
+  { hasTexts, hasNarrow }: { readonly hasTexts: boolean; readonly hasNarrow: boolean },
+): number {
+  if (hasTexts) {
+    return Math.min(scanLimit, scannedBeforeTexts);
+  }
+  return hasNarrow ? Math.max(scanLimit, scannedBeforeIndex) : scanLimit;
 }
 
 /** Maximum number of values that one query returns. */

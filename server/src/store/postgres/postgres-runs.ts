@@ -13,6 +13,8 @@ import { PostgresRunListReader } from "../../runs/postgres/run-list-reader.ts";
 import { PostgresRunReader } from "../../runs/postgres/run-reader.ts";
 import { RunRows } from "../../runs/postgres/run-rows.ts";
 import { runTables } from "../../runs/postgres/run-tables.ts";
+import { TextIndexer } from "../../runs/postgres/text-indexer.ts";
+import { textTables } from "../../runs/postgres/text-tables.ts";
 import { PostgresRunWrites } from "../../runs/postgres/run-writes.ts";
 import { TenantPrices } from "../../prices/postgres/tenant-prices.ts";
 import { PostgresTraceReader } from "../../runs/postgres/trace-reader.ts";
@@ -24,7 +26,7 @@ import type { RunEngine, RunEngineWriter, RunReaders } from "./run-engine.ts";
 
 /** Runs on PostgreSQL. */
 export const postgresRuns: RunEngine = {
-  tables: [runTables, metricTables],
+  tables: [runTables, metricTables, textTables],
   createReaders: (db, { feedback, tokenCipher, checkLimit }): RunReaders => {
     const runs = new PostgresRunReader(db, tokenCipher);
     const runLists = new PostgresRunListReader(db, runs);
@@ -51,6 +53,8 @@ export const postgresRuns: RunEngine = {
     const prices = new TenantPrices(db);
     const feedback = new PostgresRunFeedback(db);
     const metrics = new PostgresMetricCounter(db);
+    const texts = new TextIndexer(db);
+    let isTextsTurn = false;
     const ingest = new PostgresIngest(db, { partitions, rows, prices, feedback });
     return {
       runs: new PostgresRunWrites(db, tokenCipher),
@@ -63,7 +67,14 @@ export const postgresRuns: RunEngine = {
       maintain: async () => {
         const nowMicros = Date.now() * 1_000;
         await partitions.ensureAhead(nowMicros);
-        return (await partitions.dropEmpty(nowMicros)) || metrics.count();
+        if (await partitions.dropEmpty(nowMicros)) {
+          return true;
+        }
+        // By turns, so that neither waits until the other has nothing left to do.
+        isTextsTurn = !isTextsTurn;
+        return isTextsTurn
+          ? (await texts.step()) || metrics.count()
+          : (await metrics.count()) || texts.step();
       },
     };
   },

@@ -3,7 +3,7 @@ import { openReader } from "../../../storage/sqlite/open-database.ts";
 import { openDatabase } from "../../../storage/sqlite/connection.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
 import { toTextIndexPath } from "./text-index.ts";
-import { toIndexedText } from "./trigrams.ts";
+import { toIndexedText } from "../../indexed-text.ts";
 import { damagedBodies, PayloadReader, toBuffer } from "../payload-reader.ts";
 
 /** Maximum number of characters and of runs that one step indexes. A step takes some tens of milliseconds. */

@@ -1,0 +1,88 @@
+import { joinConditions, sql } from "../../filter/sql.ts";
+import type { Sql } from "../../filter/sql.ts";
+import { findRequiredTexts } from "../../filter/compiler.ts";
+import type { CheckedFilter } from "../../filter/checker.ts";
+import { createTypeFacet } from "../facets.ts";
+import { toSearchTexts } from "../needles.ts";
+import { findRequiredFacets } from "../required-facets.ts";
+import type { RunFilter } from "../run-query.ts";
+import {
+  findRequiredLatency,
+  findRequiredStatus,
+} from "../sqlite/index-lookups/required-ranges.ts";
+import type { Range } from "../sqlite/index-lookups/required-ranges.ts";
+import { createFacetCondition, parameter } from "./run-conditions.ts";
+import { listSearchedGrams } from "./text-grams.ts";
+
+const operators: Readonly<Record<Range["comparator"], string>> = {
+  eq: "=",
+  gt: ">",
+  gte: ">=",
+  lt: "<",
+  lte: "<=",
+};
+
+/**
+ * Returns a condition on `runs r` that holds for each run that a filter matches, and by which an index finds runs without
+ * reading the others; `undefined` if there is none.
+ */
+export function createNarrowCondition({ runFilters = [], runType }: RunFilter): Sql | undefined {
+  const typeFacet = runType === undefined ? undefined : createTypeFacet(runType);
+  const conditions = [
+    ...(typeFacet === undefined ? [] : [createFacetCondition([typeFacet])]),
+    ...runFilters.flatMap((filter) => [
+      ...findRequiredFacets(filter).map(createFacetCondition),
+      ...findRequiredLatency(filter).map(createLatencyCondition),
+      ...createStatusConditions(filter),
+    ]),
+  ];
+  return conditions.length === 0 ? undefined : joinConditions(conditions, "AND");
+}
+
+const createLatencyCondition = ({ comparator, bound }: Range): Sql =>
+  sql`(r.end_us IS NOT NULL AND (r.end_us - r.start_us) ${operators[comparator]} ${parameter(bound)})`;
+
+function createStatusConditions(filter: CheckedFilter): readonly Sql[] {
+  switch (findRequiredStatus(filter)) {
+    case "error":
+      return [{ sql: "r.has_error = 1", values: [] }];
+    case "pending":
+      return [{ sql: "(r.end_us IS NULL AND r.has_error = 0)", values: [] }];
+    default:
+      return [];
+  }
+}
+
+/**
+ * Returns the trigrams of the texts of a filter: a run that it matches is in a block that has all trigrams of one of
+ * these lists. Without any list, the text index can't narrow down the search.
+ */
+export function listFilterGrams({
+  text,
+  runFilters = [],
+}: RunFilter): readonly (readonly number[])[] {
+  const required = [...new Set(runFilters.flatMap(listRequiredTexts).flatMap(listSearchedGrams))];
+  if (text === undefined) {
+    return required.length === 0 ? [] : [required];
+  }
+  // The text is in the name as it is, or in a payload with escapes.
+  const { plain, escaped } = toSearchTexts(text);
+  const lists = [...new Set([plain, escaped])].map((form) => [
+    ...new Set([...listSearchedGrams(form), ...required]),
+  ]);
+  return lists.every((grams) => grams.length > 0) ? lists : [];
+}
+
+/** The texts that occur in each run that a filter matches. */
+function listRequiredTexts(filter: CheckedFilter): readonly string[] {
+  switch (filter.kind) {
+    case "and":
+      return filter.parts.flatMap(listRequiredTexts);
+    case "search":
+      return [filter.text];
+    case "comparison":
+      return findRequiredTexts([filter]);
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,112 @@
+import { sql } from "../../filter/sql.ts";
+import type { Sql } from "../../filter/sql.ts";
+import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
+import type { ListPosition, RunSearch } from "../run-list.ts";
+import { parameter, toNumbered } from "./run-conditions.ts";
+
+/** Maximum number of runs beyond the index that a search reads itself. With more of them, it does without the index. */
+const maxRunsBeyond = 20_000;
+
+/** Runs of one block, and the least and largest number of blocks whose runs one step of a search reads. */
+export const runsPerBlock = 64;
+const minBlocks = 16;
+const maxBlocks = 500;
+
+/** How far the text index is: the last run in the order of changes that it contains. */
+export interface TextCursor {
+  readonly changed: number;
+  readonly place: number;
+}
+
+/** The runs of some blocks, in the order of a list. */
+export interface TextCandidates {
+  /** A query for their places, including those of the runs that the index does not contain. */
+  readonly places: Sql;
+  /** The list is complete up to this position; absent if no further block has the text. */
+  readonly end?: ListPosition;
+}
+
+/** Searches the text index. */
+export class TextBlocks {
+  readonly #db: PostgresDatabase;
+
+  constructor(db: PostgresDatabase) {
+    this.#db = db;
+  }
+
+  /** How far the index is; `undefined` if it lacks so many runs that it does not help. */
+  async findCursor(): Promise<TextCursor | undefined> {
+    const { rows } = await this.#db.query<TextCursor & { readonly beyond: number }>(
+      `SELECT c.changed, c.place, (SELECT count(*) FROM (SELECT FROM runs r WHERE (r.changed, r.place) > (c.changed, c.place)
+         LIMIT ${maxRunsBeyond + 1}) b) AS beyond FROM text_cursor c`,
+    );
+    const [row] = rows;
+    return row === undefined || row.beyond > maxRunsBeyond ? undefined : row;
+  }
+
+  /**
+   * Finds the runs that may contain a text, from the position of the search on.
+   *
+   * @param grams - see `listFilterGrams`
+   * @param cursor - must have been read before, so that runs that are indexed meanwhile are found twice and not never
+   */
+  async find(
+    tenantId: string,
+    search: RunSearch,
+    {
+      grams,
+      cursor,
+    }: { readonly grams: readonly (readonly number[])[]; readonly cursor: TextCursor },
+  ): Promise<TextCandidates> {
+    const { projectId, scanLimit, order, after, filter } = search;
+    const limit = Math.min(maxBlocks, Math.max(minBlocks, Math.ceil(scanLimit / runsPerBlock)));
+    const isAscending = order === "asc";
+    const [near, far] = isAscending ? ["first_us", "last_us"] : ["last_us", "first_us"];
+    const bounds: Sql[] = [];
+    const addBound = (column: string, operator: string, micros: number | undefined): void => {
+      if (micros !== undefined) {
+        bounds.push(sql`AND b.${column} ${operator} ${parameter(micros)}`);
+      }
+    };
+    addBound(far ?? "", isAscending ? ">=" : "<=", after?.micros);
+    addBound("last_us", ">=", filter.earliestStartMicros);
+    addBound("first_us", "<=", filter.latestStartMicros);
+    const gramConditions = grams.map((list) => sql`b.grams @> ${toArray(list, "smallint")}`);
+    const { text, values } = toNumbered(
+      sql`WITH found AS MATERIALIZED (SELECT b.${near} AS micros, b.places FROM run_texts b
+          WHERE b.tenant_id = ${parameter(tenantId)} AND b.project_id = ${parameter(projectId)}
+            AND (${joinBy(gramConditions, " OR ")}) ${joinBy(bounds, " ")})
+        SELECT micros, places::text[] AS places FROM found ORDER BY micros ${isAscending ? "ASC" : "DESC"} LIMIT ${parameter(limit + 1)}`,
+    );
+    const { rows } = await this.#db.execute<{
+      readonly micros: number;
+      readonly places: readonly string[];
+    }>(text, values);
+    const next = rows[limit];
+    const places = rows.slice(0, limit).flatMap((row) => row.places);
+    return {
+      places: sql`SELECT unnest(${toArray(places, "bigint")}) AS place UNION SELECT n.place FROM runs n
+        WHERE (n.changed, n.place) > (${parameter(cursor.changed)}, ${parameter(cursor.place)})
+          AND n.tenant_id = ${parameter(tenantId)} AND n.project_id = ${parameter(projectId)}`,
+      ...(next && { end: isAscending ? beforeAll(next.micros) : afterAll(next.micros) }),
+    };
+  }
+}
+
+/** The position between the runs that start at a time and those that start earlier or later. */
+const beforeAll = (micros: number): ListPosition => ({ micros: micros - 1, id: highestId });
+const afterAll = (micros: number): ListPosition => ({ micros: micros + 1, id: lowestId });
+
+const lowestId = "00000000-0000-0000-0000-000000000000";
+const highestId = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
+/** A list of numbers as one parameter. */
+const toArray = (list: readonly (number | string)[], type: string): Sql => ({
+  sql: `(?::text)::${type}[]`,
+  values: [`{${list.join(",")}}`],
+});
+
+const joinBy = (parts: readonly Sql[], separator: string): Sql => ({
+  sql: parts.map((part) => part.sql).join(separator),
+  values: parts.flatMap(({ values }) => values),
+});
