@@ -20,7 +20,7 @@ import { metricLockSql } from "./metric-tables.ts";
 const marksPerStep = 200;
 
 /** Milliseconds after which a step takes no further mark. */
-const stepMs = 50;
+const stepMs = 200;
 
 const minutesPerHour = hourMicros / minuteMicros;
 const hoursPerDay = dayMicros / hourMicros;
@@ -133,7 +133,7 @@ export class PostgresMetricCounter {
       readonly body: Uint8Array;
     }>(
       `SELECT dimension, body FROM metrics WHERE tenant_id = $1 AND project_id = $2 AND level = $3::smallint
-         AND dimension < ${dimensions.length} AND unit >= $4::bigint AND unit < $5::bigint ORDER BY dimension, unit`,
+         AND dimension IN (${dimensionList}) AND unit >= $4::bigint AND unit < $5::bigint ORDER BY dimension, unit`,
       [
         tenantId,
         projectId,
@@ -203,7 +203,7 @@ export class PostgresMetricCounter {
   ): Promise<void> {
     await this.#db.query(
       `DELETE FROM metrics WHERE tenant_id = $1 AND project_id = $2 AND level = $3::smallint
-         AND dimension < ${dimensions.length} AND unit >= $4::bigint AND unit < $5::bigint`,
+         AND dimension IN (${dimensionList}) AND unit >= $4::bigint AND unit < $5::bigint`,
       [tenantId, projectId, level, from, to],
     );
     const rows = units.flatMap(({ unit, bodies }) =>
@@ -250,6 +250,9 @@ function listReplaced({ mark, minutes, merged }: CountedUnit): readonly Replaced
   }
 }
 
+/** With a list, PostgreSQL searches the key of the table for each dimension. */
+const dimensionList = dimensions.map((_name, index) => index).join(", ");
+
 /** The condition that a unit of a level is marked within a unit of the group `g`. */
 const createInnerMarkSql = (level: MarkLevel, count: number): string =>
   `EXISTS (SELECT FROM metric_marks i WHERE i.tenant_id = g.tenant_id AND i.project_id = g.project_id AND i.level = ${level}
@@ -260,7 +263,7 @@ const minutesPerDay = unitMicros.day / unitMicros.minute;
 /** A larger unit in which smaller ones are marked would have to be merged again. */
 const listMarkedSql = `SELECT g.tenant_id, g.project_id, g.level, g.unit, g.versions FROM (
     SELECT tenant_id, project_id, level, unit, array_agg(version::text) AS versions, max(marked_us) AS marked_us
-      FROM metric_marks GROUP BY level, unit, tenant_id, project_id) g
+      FROM metric_marks GROUP BY level, (-unit), unit, tenant_id, project_id) g
   WHERE CASE g.level
       WHEN ${markLevels.minute} THEN g.marked_us <= $1::bigint
       WHEN ${markLevels.hour} THEN NOT (${createInnerMarkSql(markLevels.minute, minutesPerHour)}
@@ -268,4 +271,4 @@ const listMarkedSql = `SELECT g.tenant_id, g.project_id, g.level, g.unit, g.vers
       WHEN ${markLevels.day} THEN NOT (${createInnerMarkSql(markLevels.minute, minutesPerDay)}
         OR ${createInnerMarkSql(markLevels.unreadHour, hoursPerDay)} OR ${createInnerMarkSql(markLevels.hour, hoursPerDay)})
       ELSE true END
-  ORDER BY g.level, g.unit DESC, g.tenant_id, g.project_id LIMIT ${marksPerStep}`;
+  ORDER BY g.level, (-g.unit), g.unit, g.tenant_id, g.project_id LIMIT ${marksPerStep}`;

@@ -85,7 +85,7 @@ export const metricTables = `
     marked_us BIGINT NOT NULL DEFAULT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
     PRIMARY KEY (tenant_id, project_id, level, unit, version)
   );
-  CREATE INDEX metric_marks_by_unit ON metric_marks (level, unit DESC, tenant_id, project_id);
+  CREATE INDEX metric_marks_by_unit ON metric_marks (level, (-unit), unit, tenant_id, project_id);
   CREATE FUNCTION mark_metrics() RETURNS TRIGGER LANGUAGE plpgsql AS $$
     BEGIN
       ${createMarkSql("changed_runs")}

@@ -109,32 +109,60 @@ export class PostgresRunListReader implements PromisedListReads {
     search: RunSearch,
     narrow: Sql,
   ): Promise<SearchSlice<StoredRun> | undefined> {
-    const found = sql`FROM runs r WHERE r.tenant_id = ${parameter(context.tenantId)} AND r.project_id = ${parameter(search.projectId)} AND ${narrow}`;
-    const counted = toNumbered(
-      sql`SELECT count(*) AS found FROM (SELECT ${found} LIMIT ${parameter(maxNarrowRuns + 1)}) f`,
+    const { tenantId } = context;
+    const condition = sql`r.tenant_id = ${parameter(tenantId)} AND r.project_id = ${parameter(search.projectId)}
+      AND ${createRangeCondition(search)} AND ${narrow}`;
+    // Each partition is read by its own name. PostgreSQL uses no index for operators of lists or for differences where it has
+    // to hide rows of other tenants, as it has to in `runs`. The rows themselves are then read from `runs`.
+    const partitions = await this.#listPartitions();
+    const found = joinWith(
+      partitions.map(
+        (name) =>
+          sql`SELECT r.root_us, r.trace_id, r.id, ${toSortKey(search)} AS micros FROM ${name} r WHERE ${condition}`,
+      ),
+      " UNION ALL ",
     );
+    const counted = toNumbered(
+      sql`SELECT count(*) AS found FROM (SELECT FROM (${found}) u LIMIT ${parameter(maxNarrowRuns + 1)}) f`,
+    );
+    const direction = search.order === "asc" ? "ASC" : "DESC";
+    const orderSql = `k.micros ${direction}, k.id ${direction}`;
+    // PostgreSQL has no statistics of latencies, and would assume that a third of all runs is found.
+    await this.#db.execute("SET LOCAL enable_seqscan = off");
     const { rows } = await this.#db.execute<{ readonly found: number }>(
       counted.text,
       counted.values,
     );
-    return (rows[0]?.found ?? 0) > maxNarrowRuns
-      ? undefined
-      : this.#readPage(context, {
-          search,
-          end: undefined,
-          from: sql`(WITH found AS MATERIALIZED (SELECT r.* ${found})
-            SELECT * FROM found r ORDER BY ${createOrderSql(search)} OFFSET 0) r`,
-        });
+    const page =
+      (rows[0]?.found ?? 0) > maxNarrowRuns
+        ? undefined
+        : await this.#readPage(context, {
+            search,
+            end: undefined,
+            from: sql`(WITH found AS MATERIALIZED (${found}) SELECT * FROM found k ORDER BY ${orderSql} OFFSET 0) k
+              CROSS JOIN LATERAL (SELECT * FROM runs r WHERE r.tenant_id = ${parameter(tenantId)} AND r.trace_id = k.trace_id
+                AND r.id = k.id AND r.root_us = k.root_us OFFSET 0) r`,
+            orderSql,
+          });
+    await this.#db.execute("SET LOCAL enable_seqscan = on");
+    return page;
+  }
+
+  async #listPartitions(): Promise<readonly string[]> {
+    const { rows } = await this.#db.query<{ readonly name: string }>(
+      "SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'runs'::regclass ORDER BY 1",
+    );
+    return rows.map(({ name }) => name);
   }
 
   /** Reads the first runs of a table or subquery `r` that match the filter, up to a position. */
   async #readPage(
     { tenantId, filter }: SearchContext,
-    { search, end, from }: ReadPage,
+    { search, end, from, orderSql = createOrderSql(search) }: ReadPage,
   ): Promise<SearchSlice<StoredRun>> {
     const found = await this.#runs.readFound(
       sql`SELECT ${runColumnsSql} FROM ${from} WHERE ${toCondition(tenantId, filter)} AND ${createRangeCondition(search)}
-        AND ${createEndCondition(search, end)} ORDER BY ${createOrderSql(search)} LIMIT ${parameter(search.limit + 1)}`,
+        AND ${createEndCondition(search, end)} ORDER BY ${orderSql} LIMIT ${parameter(search.limit + 1)}`,
       createOrderSql(search).replaceAll("r.", "f."),
     );
     const page = found.slice(0, search.limit);
@@ -302,6 +330,8 @@ interface ReadPage {
   readonly end: ListPosition | undefined;
   /** What is read: `runs r`, or a subquery with the columns of runs. */
   readonly from: Sql | string;
+  /** The order of the list, by columns in which what is read is sorted already. */
+  readonly orderSql?: string;
 }
 
 /** Runs that a step scans before it uses an index: few if their texts are read, more if only their columns are. */
@@ -384,6 +414,11 @@ const createEndCondition = (search: RunSearch, end: ListPosition | undefined): S
   end === undefined
     ? always
     : sql`(${toSortKey(search)}, r.id) ${search.order === "asc" ? "<=" : ">="} (${parameter(end.micros)}, ${parameter(end.id)})`;
+
+const joinWith = (parts: readonly Sql[], separator: string): Sql => ({
+  sql: parts.map((part) => part.sql).join(separator),
+  values: parts.flatMap(({ values }) => values),
+});
 
 const toPosition = ({ sort }: RunSearch, run: FoundRun | undefined): ListPosition | undefined =>
   run && {

@@ -74,7 +74,7 @@ export class TextBlocks {
     const gramConditions = grams.map((list) => sql`b.grams @> ${toArray(list, "smallint")}`);
     const { text, values } = toNumbered(
       sql`WITH found AS MATERIALIZED (SELECT b.${near} AS micros, b.places FROM run_texts b
-          WHERE b.tenant_id = ${parameter(tenantId)} AND b.project_id = ${parameter(projectId)}
+          WHERE b.owner_id = ${parameter(tenantId)} AND b.project_id = ${parameter(projectId)}
             AND (${joinBy(gramConditions, " OR ")}) ${joinBy(bounds, " ")})
         SELECT micros, places::text[] AS places FROM found ORDER BY micros ${isAscending ? "ASC" : "DESC"} LIMIT ${parameter(limit + 1)}`,
     );

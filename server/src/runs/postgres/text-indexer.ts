@@ -6,7 +6,7 @@ import type { TextCursor } from "./text-blocks.ts";
 import { GramSet } from "./text-grams.ts";
 
 /** Runs, and bytes of their payloads, that one step indexes. The bytes are exceeded by one run at most. */
-const runsPerStep = 1_000;
+const runsPerStep = 500;
 const bytesPerStep = 4_194_304;
 
 /** Characters of one block, exceeded by one run at most. With more, most blocks would have most trigrams. */
@@ -76,8 +76,8 @@ export class TextIndexer {
     }
     const places = removals.flatMap((row) => (row.tenant_id === tenantId ? [row.place] : []));
     const { rows: blocks } = await this.#db.query<{ readonly places: readonly string[] }>(
-      `DELETE FROM run_texts WHERE tenant_id = $1 AND id IN (
-         SELECT id FROM run_texts WHERE tenant_id = $1 AND places && $2::bigint[] LIMIT ${removedBlocksPerStep})
+      `DELETE FROM run_texts WHERE owner_id = $1 AND id IN (
+         SELECT id FROM run_texts WHERE owner_id = $1 AND places && $2::bigint[] LIMIT ${removedBlocksPerStep})
        RETURNING places::text[] AS places`,
       [tenantId, places],
     );
@@ -196,7 +196,7 @@ export class TextIndexer {
       return;
     }
     await this.#db.query(
-      `INSERT INTO run_texts (tenant_id, project_id, first_us, last_us, places, grams)
+      `INSERT INTO run_texts (owner_id, project_id, first_us, last_us, places, grams)
        SELECT p.tenant_id, p.id, $3::bigint, $4::bigint, $5::bigint[], $6::smallint[] FROM projects p
        WHERE p.tenant_id = $1 AND p.id = $2`,
       [

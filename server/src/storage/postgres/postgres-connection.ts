@@ -226,7 +226,7 @@ export class PostgresConnection implements PostgresClient {
  * a query takes longer than running it.
  */
 const serverSettings =
-  "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET jit = off";
+  "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET jit = off; SET max_parallel_workers_per_gather = 0";
 
 /** The code of PostgreSQL's protocol for the request to cancel a statement. */
 const cancelRequestCode = 80_877_102;

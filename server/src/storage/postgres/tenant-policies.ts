@@ -7,7 +7,8 @@ export const allTenants = "*";
 /**
  * SQL that protects each table with a `tenant_id` by row-level security: a transaction reads and writes only the rows
  * of its tenant, even if a query has forgotten its condition. It is the second lock; every query has its condition on
- * the tenant as well. Partitions are reached through their parents. Repeating the SQL has no effect.
+ * the tenant as well. Partitions have no policies of their own: their rows are read through their parents, except for the
+ * keys of runs that an index finds (`run-list-reader.ts`). Repeating the SQL has no effect.
  *
  * The tenant is read in a subquery, so that it is read once per query and not once per row. An owner of tables is
  * exempt unless row-level security is forced; a superuser always is.
@@ -19,7 +20,7 @@ export const tenantPolicies = `
   BEGIN
     FOR name IN
       SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant_id'
-      WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT a.attisdropped
+      WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND NOT a.attisdropped
         AND NOT EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid AND p.polname = 'own_tenant')
     LOOP
       EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
