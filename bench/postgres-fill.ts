@@ -1,9 +1,9 @@
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { Client } from "pg";
-import type { PostgresClient } from "../server/src/storage/postgres/postgres-client.ts";
+import { parseStoreUrl } from "../server/src/model/store-url.ts";
 import { migrate } from "../server/src/storage/postgres/migrations.ts";
+import { PostgresConnection } from "../server/src/storage/postgres/postgres-connection.ts";
 import { PostgresDatabase } from "../server/src/storage/postgres/postgres-database.ts";
 import { Partitions, toWeek } from "../server/src/runs/postgres/partitions.ts";
 import { createPlaceSql } from "../server/src/runs/postgres/run-places.ts";
@@ -25,7 +25,7 @@ const dayMicros = 86_400_000_000;
 
 export interface FillOptions {
   /** A connection that may create tables. */
-  readonly client: Client;
+  readonly connection: PostgresConnection;
   readonly tenantId: string;
   readonly runCount: number;
   readonly days: number;
@@ -34,61 +34,45 @@ export interface FillOptions {
 
 /** Creates the tables if they are missing, and adds runs. Returns the id of their project. */
 export async function fillPostgres(options: FillOptions): Promise<string> {
-  const { client, tenantId, runCount, days, onProgress } = options;
-  const connection: PostgresClient = {
-    run: async ({ text, values, name }) => {
-      const { rows, rowCount } = await client.query<Record<string, unknown>>({
-        text,
-        values: [...values],
-        ...(name === undefined ? {} : { name }),
-      });
-      return { rows, count: rowCount ?? 0 };
-    },
-    exec: async (sql) => {
-      await client.query(sql);
-    },
-  };
+  const { connection, tenantId, runCount, days, onProgress } = options;
+  const db = new PostgresDatabase(connection);
   await migrate(connection, postgresFormats);
-  await client.query("SET millrace.tenant = '*'");
+  await connection.exec("SET millrace.tenant = '*'");
   const toMicros = Date.now() * 1_000;
   const fromMicros = toMicros - days * dayMicros;
-  const projectId = await findOrCreateProject(client, tenantId, fromMicros);
-  await client.query("BEGIN");
-  await new Partitions(new PostgresDatabase(connection)).ensure(listWeeks(fromMicros, toMicros));
-  await client.query("COMMIT");
+  const projectId = await findOrCreateProject(db, tenantId, fromMicros);
+  await connection.exec("BEGIN");
+  await new Partitions(db).ensure(listWeeks(fromMicros, toMicros));
+  await connection.exec("COMMIT");
   const traces = Math.ceil(runCount / runsPerTrace);
   for (let first = 0; first < traces; first += tracesPerTransaction) {
     const next = Math.min(traces, first + tracesPerTransaction);
     const stepMicros = (toMicros - fromMicros) / traces;
-    await client.query({
-      name: "fill",
-      text: fillSql,
-      values: [tenantId, projectId, first, next - 1, fromMicros, stepMicros],
-    });
+    await db.query(fillSql, [tenantId, projectId, first, next - 1, fromMicros, stepMicros]);
     onProgress?.(next * runsPerTrace);
   }
-  await client.query(
+  await db.query(
     `INSERT INTO run_facets (tenant_id, project_id, facet)
      SELECT DISTINCT tenant_id, project_id, unnest(facets) FROM runs WHERE project_id = $1 ON CONFLICT DO NOTHING`,
     [projectId],
   );
   // As in a database of an earlier version, whole hours are counted: that is faster than minute by minute.
-  await client.query(
+  await db.query(
     `WITH deleted AS (DELETE FROM metric_marks WHERE project_id = $1 RETURNING tenant_id, project_id, unit)
      INSERT INTO metric_marks (tenant_id, project_id, level, unit)
      SELECT DISTINCT tenant_id, project_id, 3, unit / 60 FROM deleted`,
     [projectId],
   );
-  await client.query("VACUUM (ANALYZE) runs, payloads, run_keys");
+  await connection.exec("VACUUM (ANALYZE) runs, payloads, run_keys");
   return projectId;
 }
 
 async function findOrCreateProject(
-  client: Client,
+  db: PostgresDatabase,
   tenantId: string,
   startMicros: number,
 ): Promise<string> {
-  const { rows } = await client.query<{ readonly id: string }>(
+  const { rows } = await db.query<{ readonly id: string }>(
     `WITH added AS (INSERT INTO projects (tenant_id, id, name_json, start_us)
        VALUES ($1, gen_random_uuid()::text, '"bench"', $2::bigint) ON CONFLICT DO NOTHING RETURNING id)
      SELECT id FROM added UNION ALL SELECT id FROM projects WHERE tenant_id = $1 AND name_json = '"bench"' LIMIT 1`,
@@ -161,11 +145,13 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
       days: { type: "string", default: "90" },
     },
   });
-  const client = new Client({ connectionString: String(values.store) });
-  await client.connect();
+  const connection = await PostgresConnection.connect(parseStoreUrl(String(values.store)), {
+    applicationName: "postgres-fill",
+    statementMs: 3_600_000,
+  });
   const startMs = Date.now();
   const projectId = await fillPostgres({
-    client,
+    connection,
     tenantId: String(values.tenant),
     runCount: Number(values.runs),
     days: Number(values.days),
@@ -176,5 +162,5 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     },
   });
   console.log(`project ${projectId}`);
-  await client.end();
+  await connection.close();
 }

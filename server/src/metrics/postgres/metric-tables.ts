@@ -5,7 +5,7 @@ const text = 'TEXT COLLATE "C"';
 const tenantColumn = `tenant_id ${text} NOT NULL DEFAULT current_setting('millrace.tenant')`;
 
 /** SQL for the unit of time of a row. PostgreSQL's division rounds towards zero, which would be wrong before 1970. */
-export const unitSql = (row: string, micros: number): string =>
+const unitSql = (row: string, micros: number): string =>
   `((${row}.start_us - (CASE WHEN ${row}.start_us < 0 THEN ${micros - 1} ELSE 0 END)) / ${micros})`;
 
 /**
@@ -15,7 +15,7 @@ export const unitSql = (row: string, micros: number): string =>
 export const metricLockSql = "hashtext('millrace.metrics')";
 
 /** SQL that deletes the sums of the minutes, hours and days of runs, because they contain names, tags and users. */
-export const createDeleteSumsSql = (runs: string): string => `
+const createDeleteSumsSql = (runs: string): string => `
   PERFORM pg_advisory_xact_lock_shared(${metricLockSql});
   DELETE FROM metrics m USING (
     ${(["minute", "hour", "day"] as const)
@@ -31,7 +31,7 @@ export const createDeleteSumsSql = (runs: string): string => `
  * the trace. Roots among the runs are marked already, so mostly none is searched. A root is in the partition of its
  * runs, unless its own position, or theirs, is not known yet; then all partitions are searched.
  */
-export const createMarkSql = (runs: string): string => `
+const createMarkSql = (runs: string): string => `
   INSERT INTO metric_marks (tenant_id, project_id, level, unit)
     SELECT DISTINCT c.tenant_id, c.project_id, ${markLevels.minute}, ${unitSql("c", minuteMicros)} FROM ${runs} c
     ON CONFLICT DO NOTHING;

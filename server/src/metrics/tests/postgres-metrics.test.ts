@@ -7,12 +7,11 @@ import { openPglite, openRunStore } from "../../../tests/support/postgres-run-st
 import type { PostgresRunStore } from "../../../tests/support/postgres-run-store.ts";
 import { patchOf, StoreFixture } from "../../../tests/support/store-fixture.ts";
 import { wireRun } from "../../../tests/support/wire-runs.ts";
-import { migrate } from "../../storage/postgres/migrations.ts";
-import { postgresFormats } from "../../store/postgres/formats.ts";
 import type { Store } from "../../store/store.ts";
 import { dayMicros, minuteMicros } from "../metrics.ts";
 import type { MetricQuery, Metrics } from "../metrics.ts";
 import { PostgresMetricCounter } from "../postgres/metric-counter.ts";
+import { metricTables } from "../postgres/metric-tables.ts";
 
 const startMicros = Date.parse("2026-03-01T12:00:00Z") * 1_000;
 const day = { fromMicros: startMicros - (startMicros % dayMicros), widthMicros: dayMicros };
@@ -166,9 +165,8 @@ describe("stored metrics in PostgreSQL", () => {
     const projectId = await findProject(tenantId, "old");
     await client.exec(
       `DROP TABLE metrics, metric_marks; DROP FUNCTION mark_metrics CASCADE; DROP FUNCTION delete_metrics CASCADE;
-       DELETE FROM formats WHERE format > 2`,
+       BEGIN; ${metricTables}; COMMIT`,
     );
-    await migrate(client, postgresFormats);
     const query = { ...dayQuery, toMicros: day.fromMicros + 2 * dayMicros, projectId };
     const before = await store.read.metrics.read(tenantId, query);
     await countAll();

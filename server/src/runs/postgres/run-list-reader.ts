@@ -25,7 +25,7 @@ import type { PostgresRunReader } from "./run-reader.ts";
 import { createNarrowCondition, listFilterGrams } from "./run-narrowing.ts";
 import { runColumnsSql } from "./run-shape.ts";
 import type { FoundRun } from "./run-shape.ts";
-import { TextBlocks } from "./text-blocks.ts";
+import { TextBlocks } from "./text-index/text-blocks.ts";
 
 const traceModelsSql = createTraceModelsSql("r");
 /** Milliseconds that one step may take to read the models of traces. */

@@ -12,7 +12,7 @@ import {
 } from "../sqlite/index-lookups/required-ranges.ts";
 import type { Range } from "../sqlite/index-lookups/required-ranges.ts";
 import { createFacetCondition, parameter } from "./run-conditions.ts";
-import { listSearchedGrams } from "./text-grams.ts";
+import { listSearchedGrams } from "./text-index/text-grams.ts";
 
 const operators: Readonly<Record<Range["comparator"], string>> = {
   eq: "=",

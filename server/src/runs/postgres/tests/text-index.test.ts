@@ -10,7 +10,7 @@ import { patchOf, StoreFixture } from "../../../../tests/support/store-fixture.t
 import { someMicros, wireRun } from "../../../../tests/support/wire-runs.ts";
 import type { RunSearch } from "../../run-list.ts";
 import type { RunFilter } from "../../run-query.ts";
-import { TextIndexer } from "../text-indexer.ts";
+import { TextIndexer } from "../text-index/text-indexer.ts";
 
 let client: PgliteClient;
 let store: PostgresRunStore;

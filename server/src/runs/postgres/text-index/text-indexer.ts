@@ -1,6 +1,6 @@
-import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
-import { decodeText } from "../../storage/postgres/text-encoding.ts";
-import { toIndexedText } from "../indexed-text.ts";
+import type { PostgresDatabase } from "../../../storage/postgres/postgres-database.ts";
+import { decodeText } from "../../../storage/postgres/text-encoding.ts";
+import { toIndexedText } from "../../indexed-text.ts";
 import { runsPerBlock } from "./text-blocks.ts";
 import type { TextCursor } from "./text-blocks.ts";
 import { GramSet } from "./text-grams.ts";

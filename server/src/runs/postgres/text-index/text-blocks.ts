@@ -1,8 +1,8 @@
-import { sql } from "../../filter/sql.ts";
-import type { Sql } from "../../filter/sql.ts";
-import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
-import type { ListPosition, RunSearch } from "../run-list.ts";
-import { parameter, toNumbered } from "./run-conditions.ts";
+import { sql } from "../../../filter/sql.ts";
+import type { Sql } from "../../../filter/sql.ts";
+import type { PostgresDatabase } from "../../../storage/postgres/postgres-database.ts";
+import type { ListPosition, RunSearch } from "../../run-list.ts";
+import { parameter, toNumbered } from "../run-conditions.ts";
 
 /** Maximum number of runs beyond the index that a search reads itself. With more of them, it does without the index. */
 const maxRunsBeyond = 20_000;
