@@ -6,6 +6,8 @@ import { resourceTables } from "./resource-tables.ts";
 /** For each format of a PostgreSQL database, the SQL that leads to it. Entries are only appended. */
 export const postgresFormats: readonly string[] = [
   `${resourceTables} ${tenantPolicies} ${publicPromptPolicies}`,
-  ...postgresRuns.tables,
+  ...postgresRuns.tables.slice(0, 1),
   `${postgresIngestCountTables} ${tenantPolicies}`,
+  // Metrics and the text index came later than the counts.
+  ...postgresRuns.tables.slice(1),
 ];
