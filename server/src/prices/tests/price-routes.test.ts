@@ -183,7 +183,7 @@ describe("costs in responses", () => {
 describe("models and their prices", () => {
   /** Counts until the server has had the time to count all: it counts for a part of a second. */
   const readModels = async (server: { readonly url: string }, query = "") => {
-    let json: Json = {};
+    let json: Readonly<Record<string, unknown>> = {};
     await expect
       .poll(
         async () => {
