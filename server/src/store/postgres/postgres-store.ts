@@ -26,6 +26,8 @@ import { ScopedStore } from "../scoped-store.ts";
 import type { Store } from "../store.ts";
 import { originOfClient, originOfRequest, writeFrom } from "../writer-origin.ts";
 import type { WriteContext, WriterOrigin } from "../writer-origin.ts";
+import { AuthorizationCache } from "./authorization-cache.ts";
+import type { AuthorizationQuery } from "./authorization-cache.ts";
 import { connect } from "./connect.ts";
 import type { ConnectionSettings, PostgresThreadData } from "./connect.ts";
 import { findOrCreateDefaultTenant } from "./default-tenant.ts";
@@ -142,6 +144,7 @@ class PostgresStore implements Store {
   readonly readOnlyReason = undefined;
   readonly #reads: ReadPool;
   readonly #immediate: SessionPool<ReadSession>;
+  readonly #authorization = new AuthorizationCache((query) => this.#readImmediately(query));
   readonly #activityListeners: ((activity: readonly Activity[]) => void)[] = [];
   readonly #wakeListeners: (() => void)[] = [];
   /** Threads for schema checks; they start on first use. */
@@ -234,14 +237,17 @@ class PostgresStore implements Store {
       if (idle !== undefined) {
         return idle.value;
       }
-      return isImmediate(call) ? this.#readImmediately(call) : this.#reads.read(call, scope);
+      return isImmediate(call) ? this.#authorization.read(call) : this.#reads.read(call, scope);
     });
   }
 
-  async #readImmediately(call: ResourceCall<Readers>): Promise<unknown> {
+  async #readImmediately(query: AuthorizationQuery): Promise<unknown> {
     try {
       return await retryTransaction(
-        () => this.#immediate.use((session) => session.read(call, serverLimits.queryMs)),
+        () =>
+          this.#immediate.use((session) =>
+            session.read({ resource: "tenants", ...query }, serverLimits.queryMs),
+          ),
         { isRepeatable: true, signal: this.#closing.signal },
       );
     } catch (cause) {
