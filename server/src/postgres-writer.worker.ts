@@ -37,9 +37,9 @@ async function start(
       tokenCipher: TokenKeys.read(dataDir),
     },
     {
-      onActivity: (activity) => {
+      onActivity: (activity, source) => {
         if (isReady) {
-          post({ kind: "activity", activity });
+          post({ kind: "activity", activity, source });
         }
       },
       onWake: () => {

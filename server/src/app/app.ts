@@ -132,7 +132,6 @@ export function createApp(
   const keyGuard = new KeyGuard(settings, store);
   const workThreads = new WorkThreads();
   const metrics = new ServerMetrics(store, log, telemetry);
-  store.onActivity((activity) => metrics.countActivity(activity));
   const dependencies = { store, links: new SignedLinks(Date.now, store.linkSecret) };
   const models = createModels(store, settings, keyGuard);
   const runExports = new RunExports(store);

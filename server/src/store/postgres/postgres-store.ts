@@ -3,7 +3,7 @@ import { RequestScope } from "../../http/request-scope.ts";
 import type { ReadScope, ScopedRequest } from "../../http/request-scope.ts";
 import { messageOf, ServerError } from "../../model/errors.ts";
 import { memoryDataDir, serverLimits } from "../../model/options.ts";
-import type { Activity } from "../../runs/activity.ts";
+import type { ActivityListener } from "../../runs/activity.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../../runs/run-record.ts";
 import type { PoolState } from "../../storage/pool-state.ts";
 import { migrate, migrationLock } from "../../storage/postgres/migrations.ts";
@@ -145,7 +145,7 @@ class PostgresStore implements Store {
   readonly #reads: ReadPool;
   readonly #immediate: SessionPool<ReadSession>;
   readonly #authorization = new AuthorizationCache((query) => this.#readImmediately(query));
-  readonly #activityListeners: ((activity: readonly Activity[]) => void)[] = [];
+  readonly #activityListeners: ActivityListener[] = [];
   readonly #wakeListeners: (() => void)[] = [];
   /** Threads for schema checks; they start on first use. */
   readonly #work = new WorkThreads();
@@ -168,9 +168,9 @@ class PostgresStore implements Store {
   /** Starts the writer thread. */
   async start(data: PostgresThreadData): Promise<void> {
     this.#writer = await PostgresWriterThread.start(data, {
-      onActivity: (activity) => {
+      onActivity: (activity, source) => {
         for (const listener of this.#activityListeners) {
-          listener(activity);
+          listener(activity, source);
         }
       },
       onWake: () => {
@@ -207,7 +207,7 @@ class PostgresStore implements Store {
     return this.#started.ingest(tenantId, batch);
   }
 
-  onActivity(listener: (activity: readonly Activity[]) => void): void {
+  onActivity(listener: ActivityListener): void {
     this.#activityListeners.push(listener);
   }
 
