@@ -46,9 +46,9 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
     const openedStore = store;
     const openedLog = log;
     const openedTelemetry = telemetry;
-    const sweeper = new RetentionSweeper(store);
+    const sweeper = settings.jobRunner === "server" ? new RetentionSweeper(store) : undefined;
     port.once("message", (request: typeof closeRequest | typeof exitRequest) => {
-      sweeper.close();
+      sweeper?.close();
       if (request === exitRequest) {
         openedStore.endReads();
       }

@@ -56,6 +56,10 @@ export class ScopedStore implements Store {
     this.#store.onWake(listener);
   }
 
+  assertAnswers(): Promise<void> {
+    return this.#store.assertAnswers();
+  }
+
   endReads(): void {
     this.#store.endReads();
   }

@@ -225,6 +225,10 @@ class SqliteStore implements Store {
   /** No other server uses the folder, so nothing needs to be woken. */
   onWake(_listener: () => void): void {}
 
+  async assertAnswers(): Promise<void> {
+    await this.read.tenants.hasKeys();
+  }
+
   endReads(): void {
     this.#parts.pool.cancelAll();
   }

@@ -39,6 +39,12 @@ export interface Store extends RequestScoped<Store> {
    * server.
    */
   readonly linkSecret: Uint8Array | undefined;
+  /**
+   * Asks the database for a small answer.
+   *
+   * @throws it gives none.
+   */
+  assertAnswers(): Promise<void>;
   /** The connections of a database server, by their use; empty for SQLite. */
   readonly pools: Readonly<Record<string, PoolState>>;
   /** Cancels running queries and refuses new ones, because the server is about to end. */

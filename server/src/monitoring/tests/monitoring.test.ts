@@ -51,16 +51,16 @@ test("a running server is live and ready", async () => {
 });
 
 test.for([
-  ["fails", () => Promise.reject<boolean>(new Error("/secret/path is gone")), /can't be read/],
-  ["does not answer", () => new Promise<boolean>(noop), /did not answer within 2000 ms/],
+  ["fails", () => Promise.reject<void>(new Error("/secret/path is gone")), /can't be read/],
+  ["does not answer", () => new Promise<void>(noop), /did not answer within 2000 ms/],
 ] as const)(
   "a server whose database %s is not ready, says why, and shows no path",
-  async ([, hasKeys, reason]) => {
+  async ([, assertAnswers, reason]) => {
     const app = fastify();
     app.setErrorHandler((cause: RequestError, _request, reply) =>
       reply.code(cause.status).send({ detail: cause.message }),
     );
-    addHealthRoutes(app, { readOnlyReason: "full", pools: {}, read: { tenants: { hasKeys } } });
+    addHealthRoutes(app, { readOnlyReason: "full", assertAnswers });
     const response = await app.inject("/health/ready");
     expect(response.statusCode).toBe(503);
     expect(response.json()).toEqual({ detail: expect.stringMatching(reason) as unknown });
@@ -89,8 +89,8 @@ async function readReadiness(log: ObservedLog): Promise<readonly [number, unknow
   app.setErrorHandler((cause: RequestError, _request, reply) =>
     reply.code(cause.status).send({ detail: cause.message }),
   );
-  const tenants = { hasKeys: () => Promise.resolve(false) };
-  addHealthRoutes(app, { readOnlyReason: undefined, pools: {}, read: { tenants } }, log);
+  const store = { readOnlyReason: undefined, assertAnswers: () => Promise.resolve() };
+  addHealthRoutes(app, store, log);
   const response = await app.inject("/health/ready");
   await app.close();
   return [response.statusCode, JSON.parse(response.body) as unknown];

@@ -215,6 +215,11 @@ class PostgresStore implements Store {
     this.#wakeListeners.push(listener);
   }
 
+  /** Asks the database itself, and not what is remembered of its answers. */
+  async assertAnswers(): Promise<void> {
+    await this.#readImmediately({ method: "hasKeys", args: [] });
+  }
+
   endReads(): void {
     this.#reads.cancelAll();
   }

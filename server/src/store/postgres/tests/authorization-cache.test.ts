@@ -183,7 +183,14 @@ describe.skipIf(testServerUrl === undefined)("two servers on one PostgreSQL data
       proxy[cut]();
       expect(await second.read.tenants.findByKey(key)).toMatchObject({ tenantId });
       expect(await second.read.tenants.hasKeys()).toBe(true);
+      // The check of health asks the database itself.
+      const checked = second.assertAnswers().then(() => "answers");
+      const timeout = new Promise((resolve) => {
+        setTimeout(resolve, 200, "does not answer");
+      });
+      expect(await Promise.race([checked, timeout])).toBe("does not answer");
       proxy.restore();
+      expect(await checked).toBe("answers");
     }
     await first.write.tenants.revokeKey(id);
     await expect.poll(() => second.read.tenants.findByKey(key)).toBeUndefined();
