@@ -338,7 +338,7 @@ export function createApp(
 /** The kinds of jobs by their names, with spans of their steps where the server records them. */
 const toKindMap = (
   kinds: readonly AnyJobKind[],
-  telemetry: ServerTelemetry | undefined,
+  telemetry: Telemetry | undefined,
 ): ReadonlyMap<string, AnyJobKind> =>
   new Map(
     kinds.map((kind) => [
