@@ -191,11 +191,14 @@ async function runFaults(
   const faults: (ProbedGaps & { readonly fault: string })[] = [];
   await sleep(pauseSeconds * 1_000);
   log(`Before the faults: ${describe(probe.takeGaps())}`);
+  const kills = stream === undefined ? listFaults(members) : listLogFaults(members);
   const outages = isLong ? listOutages(members, probe) : [];
-  for (const { fault, run } of [
-    ...(stream === undefined ? listFaults(members) : listLogFaults(members)),
-    ...outages,
-  ]) {
+  let tests: SuiteResult | undefined;
+  for (const [index, { fault, run }] of [...kills, ...outages].entries()) {
+    if (index === kills.length) {
+      log("Completing the suites.");
+      tests = await suites?.end();
+    }
     probe.takeGaps();
     await run();
     await sleep(pauseSeconds * 1_000);
@@ -208,7 +211,6 @@ async function runFaults(
     log(`${fault}: ${describe(gaps)}`);
   }
 
-  const tests = await suites?.end();
   const ends = await Promise.all(producers.map(({ process: producer }) => producer.finish()));
   await probe.end();
   const deadLetters = await waitForEmptyLog(servers[0]);
@@ -322,7 +324,7 @@ function listOutages(
   return [fill, away];
 }
 
-/** The suites, which run again and again while parts are ended. A file in which a test failed then runs once more. */
+/** The suites, which run again and again while parts are killed. A file in which a test failed then runs once more. */
 class Suites {
   readonly #urls: readonly string[];
   readonly #folder: string;

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 
@@ -35,6 +35,9 @@ export async function runSuites(
     child.once("exit", () => resolve());
     child.once("error", () => resolve());
   });
+  if (!existsSync(output)) {
+    throw new Error(`the suites ended without a report: ${child.signalCode ?? child.exitCode}`);
+  }
   return parseReport(readFileSync(output, "utf8"));
 }
 
