@@ -63,12 +63,12 @@ export async function startWriter(options: WriterOptions): Promise<RunningWriter
   const store = await openPostgresStore(options.store, { dataDir, canLead: false });
   let log: IngestLog | undefined;
   let app: FastifyInstance | undefined;
-  let runner: JobRunner | undefined;
-  let sweeper: RetentionSweeper | undefined;
+  const runner = createRunner(store);
+  const sweeper = new RetentionSweeper(store);
   const close = async (): Promise<void> => {
     await app?.close();
-    sweeper?.close();
-    await runner?.close();
+    sweeper.close();
+    await runner.close();
     await log?.close();
     await store.close();
   };
@@ -79,9 +79,7 @@ export async function startWriter(options: WriterOptions): Promise<RunningWriter
     await close();
     throw cause;
   }
-  runner = createRunner(store);
   runner.start();
-  sweeper = new RetentionSweeper(store);
   const address = app?.server.address();
   let closed: Promise<void> | undefined;
   return {
