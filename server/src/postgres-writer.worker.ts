@@ -19,7 +19,8 @@ import type {
 const stateIntervalMs = 1_000;
 
 if (parentPort !== null) {
-  await start(parentPort, workerData as PostgresThreadData);
+  // Not awaited: a chunk that is loaded meanwhile imports this one, and would wait for it without end.
+  void start(parentPort, workerData as PostgresThreadData);
 }
 
 async function start(
