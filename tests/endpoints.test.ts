@@ -1,4 +1,4 @@
-import { startServer } from "@millrace/server";
+import { startTestServer } from "./support/test-server.ts";
 import type { RunningServer } from "@millrace/server";
 import { Client } from "millrace";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -90,7 +90,7 @@ const responses: ReceivedResponse[] = [];
 const sent = new Set<string>();
 
 beforeAll(async () => {
-  server = await startServer({ port: 0, dataDir: ":memory:" });
+  server = await startTestServer();
   between = await strictServer({ apiKey: "key", onCall: forwardTo(server.url, responses) });
   client = clientOf(between);
   for (const format of ["batch", "single"] as const) {

@@ -40,6 +40,12 @@ test.each([
     { MILLRACE_LOG_WRITER: "separate" },
     "--log-writer (MILLRACE_LOG_WRITER) can be separate only with a log and a store",
   ],
+  [["--job-runner", "other"], {}, "--job-runner (MILLRACE_JOB_RUNNER) must be server or separate"],
+  [
+    ["--log", "nats://u:hunter2@a"],
+    { MILLRACE_JOB_RUNNER: "separate" },
+    "--job-runner (MILLRACE_JOB_RUNNER) can be separate only with a store",
+  ],
   [
     ["--log-max-bytes", "2G"],
     {},
@@ -47,7 +53,7 @@ test.each([
   ],
   [["--log-max-bytes", "1"], {}, "--log-max-bytes (MILLRACE_LOG_MAX_BYTES) must be a whole number"],
 ] as const)(
-  "serve %j refuses a bad log with exit code 2, and shows no password",
+  "serve %j refuses a bad log or place with exit code 2, and shows no password",
   async (args, env, message) => {
     const { code, errors } = await ended(start(["serve", "--port", "0", ...args], env));
     expect(code).toBe(2);

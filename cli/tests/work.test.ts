@@ -5,7 +5,7 @@ const store = "postgres://u:hunter2@127.0.0.1:1/d";
 
 test.each([
   [[], {}, "millrace work needs the database of the servers: pass --store (MILLRACE_STORE_URL)"],
-  [["--store", store], {}, "millrace work needs the ingest log of the servers: pass --log"],
+  [[], { MILLRACE_LOG: "nats://a" }, "millrace work needs the database of the servers"],
   [["--log", "nats://a"], { MILLRACE_STORE_URL: "mysql://u:hunter2@a/b" }, "--store (MILLRACE"],
   [["--store", store], { MILLRACE_LOG: "http://u:hunter2@a" }, "--log (MILLRACE_LOG) must be"],
   [["--store", store, "--log", "nats://a", "--port", "x"], {}, "--port (MILLRACE_WORK_PORT) must"],

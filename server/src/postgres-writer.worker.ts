@@ -19,7 +19,8 @@ import type {
 const stateIntervalMs = 1_000;
 
 if (parentPort !== null) {
-  await start(parentPort, workerData as PostgresThreadData);
+  // Not awaited: a chunk that is loaded meanwhile imports this one, and would wait for it without end.
+  void start(parentPort, workerData as PostgresThreadData);
 }
 
 async function start(
@@ -37,9 +38,9 @@ async function start(
       tokenCipher: TokenKeys.read(dataDir),
     },
     {
-      onActivity: (activity) => {
+      onActivity: (activity, source) => {
         if (isReady) {
-          post({ kind: "activity", activity });
+          post({ kind: "activity", activity, source });
         }
       },
       onWake: () => {

@@ -24,7 +24,8 @@ interface TelemetryModule {
 // States of the server thread: starting -> listening -> closing -> ended. A failed start ends the thread at once.
 
 if (parentPort !== null) {
-  await serve(parentPort, workerData as ServerThreadData);
+  // Not awaited: a chunk that is loaded meanwhile imports this one, and would wait for it without end.
+  void serve(parentPort, workerData as ServerThreadData);
 }
 
 async function serve(port: MessagePort, settings: ServerThreadData): Promise<void> {
@@ -46,9 +47,9 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
     const openedStore = store;
     const openedLog = log;
     const openedTelemetry = telemetry;
-    const sweeper = new RetentionSweeper(store);
+    const sweeper = settings.jobRunner === "server" ? new RetentionSweeper(store) : undefined;
     port.once("message", (request: typeof closeRequest | typeof exitRequest) => {
-      sweeper.close();
+      sweeper?.close();
       if (request === exitRequest) {
         openedStore.endReads();
       }

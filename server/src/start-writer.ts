@@ -4,19 +4,22 @@ import type { FastifyInstance } from "fastify";
 import { OptionError } from "millrace/model";
 import { addDrain } from "./http/drain.ts";
 import { IngestLog } from "./ingest-log/ingest-log.ts";
+import { JobRunner } from "./jobs/job-runner.ts";
 import { messageOf, RequestError, ServerError } from "./model/errors.ts";
 import { parseLogUrl } from "./model/log-target.ts";
 import { parseStoreUrl } from "./model/store-url.ts";
 import { addHealthRoutes, addMetricRoute } from "./monitoring/monitoring-routes.ts";
 import { ServerMetrics } from "./monitoring/server-metrics.ts";
+import { createStoreJobKinds } from "./app/store-job-kinds.ts";
+import { RetentionSweeper } from "./runs/retention/retention-sweeper.ts";
 import { openPostgresStore } from "./store/postgres/postgres-store.ts";
 import type { Store } from "./store/store.ts";
 
 export interface WriterOptions {
   /** URL of the PostgreSQL database in which runs are stored, as for a server. */
   readonly store: string;
-  /** Address of the ingest log, as for a server. */
-  readonly log: string;
+  /** Address of the ingest log, as for a server. Without it, only jobs are performed. @defaultValue none */
+  readonly log?: string;
   /** Folder with the `token.key` that all servers of the database share. @defaultValue "./.millrace" */
   readonly dataDir?: string;
   /**
@@ -30,17 +33,23 @@ export interface WriterOptions {
 
 /** A running writer. */
 export interface RunningWriter {
-  /** The address of the log, without credentials. */
-  readonly log: string;
+  /** The address of the log, without credentials; `undefined` without the option `log`. */
+  readonly log: string | undefined;
   /** The port on which it answers; `undefined` without the option `port`. */
   readonly port: number | undefined;
-  /** Completes the commits that were begun, and gives all other messages back to the log. May be called twice. */
+  /**
+   * Completes the commits that were begun, and gives all other messages back to the log. Jobs go on in other processes.
+   * May be called twice.
+   */
   close(): Promise<void>;
 }
 
+/** A writer does not learn of new jobs in another way than by searching for them. */
+const jobPollMs = 2_000;
+
 /**
- * Starts a writer in this process: it stores in PostgreSQL what servers have received into the ingest log. Any number of
- * writers may run, in any number of processes.
+ * Starts a writer in this process: it stores in PostgreSQL what servers have received into the ingest log, performs jobs
+ * that need nothing but the database, and deletes expired runs. Any number of writers may run, in any number of processes.
  *
  * @throws OptionError an option is malformed.
  * @throws ServerError the database or the log can't be used, or the port is in use.
@@ -48,31 +57,44 @@ export interface RunningWriter {
 export async function startWriter(options: WriterOptions): Promise<RunningWriter> {
   const { dataDir = "./.millrace", port, host = "127.0.0.1" } = options;
   parseStoreUrl(options.store);
-  const target = parseLogUrl(options.log);
+  const target = options.log === undefined ? undefined : parseLogUrl(options.log);
   assertPort(port);
   // Rules, alerts and webhooks are the work of a server: a writer that led would leave them undone.
   const store = await openPostgresStore(options.store, { dataDir, canLead: false });
   let log: IngestLog | undefined;
   let app: FastifyInstance | undefined;
+  const runner = createRunner(store);
+  const sweeper = new RetentionSweeper(store);
   const close = async (): Promise<void> => {
     await app?.close();
+    sweeper.close();
+    await runner.close();
     await log?.close();
     await store.close();
   };
   try {
-    log = await IngestLog.openWriter(target, store);
+    log = target && (await IngestLog.openWriter(target, store));
     app = port === undefined ? undefined : await listen({ store, log }, { port, host });
   } catch (cause) {
     await close();
     throw cause;
   }
+  runner.start();
   const address = app?.server.address();
   let closed: Promise<void> | undefined;
   return {
-    log: log.address,
+    log: log?.address,
     port: typeof address === "object" && address !== null ? address.port : undefined,
     close: () => (closed ??= close()),
   };
+}
+
+function createRunner(store: Store): JobRunner {
+  const kinds = createStoreJobKinds(store.forClient("job"));
+  return new JobRunner(store, new Map(kinds.map((kind) => [kind.name, kind])), {
+    kinds: "given",
+    pollMs: jobPollMs,
+  });
 }
 
 function assertPort(port: number | undefined): void {
@@ -83,7 +105,7 @@ function assertPort(port: number | undefined): void {
 
 /** Answers the programs that watch the writer. */
 async function listen(
-  { store, log }: { readonly store: Store; readonly log: IngestLog },
+  { store, log }: { readonly store: Store; readonly log: IngestLog | undefined },
   { port, host }: { readonly port: number; readonly host: string },
 ): Promise<FastifyInstance> {
   const app = fastify({ forceCloseConnections: true });

@@ -87,6 +87,16 @@ export class PostgresPair {
     return primary.name;
   }
 
+  /** Kills both nodes, so that there is no database until {@link restartNodes}. */
+  async killAll(): Promise<void> {
+    for (const { patroni, dataFolder } of this.#nodes) {
+      if (!patroni.hasExited()) {
+        await patroni.end("SIGKILL");
+      }
+      killByFile(join(dataFolder, "postmaster.pid"));
+    }
+  }
+
   /** Starts Patroni on the nodes where it has ended. */
   restartNodes(): void {
     for (const node of this.#nodes) {

@@ -11,12 +11,19 @@ import { PostgresPair } from "./postgres-pair.ts";
 import { findFreePort, Processes, waitFor } from "./processes.ts";
 import type { StartedProcess } from "./processes.ts";
 import { readRuns, toLines } from "./stored-runs.ts";
+import { runSuites } from "./suites.ts";
+import type { SuiteResult } from "./suites.ts";
 
 const command = join(import.meta.dirname, "../../cli/bin/millrace.mjs");
 /** Servers, and writers of the log. */
 const processesOfEach = 2;
 /** Bytes that may wait in the log: the NATS servers of tests have space for twice as many, and for dead letters. */
-const logBytes = 134_217_728;
+const logBytes = 268_435_456;
+/** The limit while the log is filled; more than waits in it when the writers have just ended. */
+const smallLogBytes = 33_554_432;
+/** How long the log stays full, and for how long there is no database. */
+const fullMs = 10_000;
+const awayMs = 120_000;
 /** How long a server, a writer or a NATS server is down or cut off. */
 const downMs = 2_000;
 const cutMs = 5_000;
@@ -29,6 +36,11 @@ export interface ClusterTestOptions {
   readonly runsPerSecond: number;
   /** Seconds between two faults, in which everything must recover. */
   readonly pauseSeconds: number;
+  /**
+   * Whether it also fills the log, takes the database away for two minutes, and runs the conformance and interop suites
+   * meanwhile. They read what they have just written, so they run where no log is in front of the database.
+   */
+  readonly isLong: boolean;
   readonly log: (text: string) => void;
 }
 
@@ -37,6 +49,8 @@ export interface ClusterReport {
   readonly faults: readonly (ProbedGaps & { readonly fault: string })[];
   readonly recorded: number;
   readonly missing: number;
+  /** Tests of the suites that passed, those that passed only when they were repeated included. */
+  readonly passedTests: number;
   /** Everything that is wrong; empty on success. */
   readonly problems: readonly string[];
 }
@@ -61,8 +75,16 @@ class Member {
   }
 
   async killAndRestart(): Promise<void> {
-    await this.#process.end("SIGKILL");
+    await this.kill();
     await sleep(downMs);
+    this.restart();
+  }
+
+  async kill(): Promise<void> {
+    await this.#process.end("SIGKILL");
+  }
+
+  restart(): void {
     this.#process = this.#start();
   }
 
@@ -148,7 +170,7 @@ async function startMembers(
 
 async function runFaults(
   members: Members,
-  { folder, runsPerSecond, pauseSeconds, log }: ClusterTestOptions,
+  { folder, runsPerSecond, pauseSeconds, isLong, log }: ClusterTestOptions,
 ): Promise<ClusterReport> {
   const { database, stream, servers, writers } = members;
   const project = "cluster";
@@ -161,16 +183,22 @@ async function runFaults(
       seed: index + 1,
       runsPerSecond,
       // A failover takes longer than the usual attempts.
-      client: { endpoint, projectName: project, attempts: 30 },
+      client: { endpoint, projectName: project, attempts: isLong ? 100 : 30 },
     };
     return { journal, process: new ProducerProcess(task) };
   });
+  const suites = isLong && stream === undefined ? new Suites(urls, folder) : undefined;
   const faults: (ProbedGaps & { readonly fault: string })[] = [];
   await sleep(pauseSeconds * 1_000);
   log(`Before the faults: ${describe(probe.takeGaps())}`);
-  for (const { fault, run } of stream === undefined
-    ? listFaults(members)
-    : listLogFaults(members)) {
+  const kills = stream === undefined ? listFaults(members) : listLogFaults(members);
+  const outages = isLong ? listOutages(members, probe) : [];
+  let tests: SuiteResult | undefined;
+  for (const [index, { fault, run }] of [...kills, ...outages].entries()) {
+    if (index === kills.length) {
+      log("Completing the suites.");
+      tests = await suites?.end();
+    }
     probe.takeGaps();
     await run();
     await sleep(pauseSeconds * 1_000);
@@ -207,10 +235,12 @@ async function runFaults(
     faults,
     recorded: verdict.obliged + probe.acknowledgedIds.length,
     missing: verdict.missing + missingProbes.length,
+    passedTests: tests?.passed ?? 0,
     problems: [
       ...verdict.faults,
       ...(verdict.duplicates === 0 ? [] : [`${verdict.duplicates} records are stored twice`]),
       ...(deadLetters === 0 ? [] : [`${deadLetters} parts of the log became dead letters`]),
+      ...(tests?.failed ?? []).map((test) => `a test of the suites fails: ${test}`),
       ...missingProbes.slice(0, 5).map((id) => `run ${id} was acknowledged and is missing`),
       ...ends.flatMap(({ stats }) =>
         stats.rejected + stats.dropped === 0
@@ -263,9 +293,76 @@ function listLogFaults({ database, stream, servers, writers }: Members): readonl
   ];
 }
 
+/** What must not lose anything either, but takes longer. */
+function listOutages(
+  { database, stream, writers }: Members,
+  probe: AcknowledgementProbe,
+): readonly Fault[] {
+  const away = {
+    fault: `Took the database away for ${awayMs / 60_000} minutes`,
+    run: async () => {
+      await database.killAll();
+      await sleep(awayMs);
+      database.restartNodes();
+      await database.waitForPrimary(120_000);
+    },
+  };
+  if (stream === undefined) {
+    return [away];
+  }
+  const fill = {
+    fault: `Filled the log for ${fullMs / 1_000} s`,
+    run: async () => {
+      await Promise.all(writers.map((writer) => writer.kill()));
+      const limit = await stream.setLogBytes(smallLogBytes);
+      await waitFor("a full log", 180_000, () => (probe.isAcknowledged ? undefined : true));
+      await sleep(fullMs);
+      await stream.setLogBytes(limit);
+      writers.forEach((writer) => writer.restart());
+    },
+  };
+  return [fill, away];
+}
+
+/** The suites, which run again and again while parts are killed. A file in which a test failed then runs once more. */
+class Suites {
+  readonly #urls: readonly string[];
+  readonly #folder: string;
+  readonly #runs: Promise<readonly SuiteResult[]>;
+  #isEnding = false;
+
+  constructor(urls: readonly string[], folder: string) {
+    this.#urls = urls;
+    this.#folder = folder;
+    this.#runs = this.#runUntilEnd();
+  }
+
+  /** Resolves with the tests that passed, and with those that fail although everything is there. */
+  async end(): Promise<SuiteResult> {
+    this.#isEnding = true;
+    const results = await this.#runs;
+    const files = [...new Set(results.flatMap(({ failedFiles }) => failedFiles))];
+    const passed = results.reduce((sum, result) => sum + result.passed, 0);
+    if (files.length === 0) {
+      return { passed, failed: [], failedFiles: [] };
+    }
+    const again = await runSuites(this.#urls, { folder: this.#folder, name: "again", files });
+    return { ...again, passed: passed + again.passed };
+  }
+
+  async #runUntilEnd(): Promise<readonly SuiteResult[]> {
+    const results: SuiteResult[] = [];
+    while (!this.#isEnding) {
+      const name = `suites${results.length}`;
+      results.push(await runSuites(this.#urls, { folder: this.#folder, name }));
+    }
+    return results;
+  }
+}
+
 /** Waits until writers have stored all that the log holds. Returns the number of dead letters. */
 const waitForEmptyLog = (server: Member | undefined): Promise<number> =>
-  waitFor("an empty log", 120_000, async () => {
+  waitFor("an empty log", 300_000, async () => {
     const { log } = (await server?.waitUntilReady()) ?? {};
     if (log === undefined) {
       return 0;

@@ -6,7 +6,7 @@ import { ChatPromptTemplate } from "@langchain/core/prompts";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { LangChainTracer } from "@langchain/core/tracers/tracer_langchain";
 import { FakeListChatModel, FakeStreamingChatModel } from "@langchain/core/utils/testing";
-import { startServer } from "@millrace/server";
+import { startTestServer } from "../support/test-server.ts";
 import type { RunningServer } from "@millrace/server";
 import { Client as TodaysClient } from "langsmith";
 import { Client as OldClient } from "langsmith-0.1";
@@ -18,7 +18,7 @@ let server: RunningServer;
 let reader: Client;
 
 beforeAll(async () => {
-  server = await startServer({ port: 0, dataDir: ":memory:" });
+  server = await startTestServer();
   reader = new Client({ endpoint: server.url });
 });
 

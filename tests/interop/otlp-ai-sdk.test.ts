@@ -1,7 +1,7 @@
 import { context } from "@opentelemetry/api";
 import { OTLPTraceExporter as JsonExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { OTLPTraceExporter as ProtobufExporter } from "@opentelemetry/exporter-trace-otlp-proto";
-import { startServer } from "@millrace/server";
+import { startTestServer } from "../support/test-server.ts";
 import type { RunningServer } from "@millrace/server";
 import {
   embed,
@@ -33,7 +33,7 @@ let client: Client;
 
 beforeAll(async () => {
   context.setGlobalContextManager(new AsyncContextManager());
-  server = await startServer({ port: 0, dataDir: ":memory:" });
+  server = await startTestServer();
   client = new Client({ endpoint: server.url });
 });
 

@@ -3,7 +3,7 @@ import { betaTool } from "@anthropic-ai/sdk/helpers/beta/json-schema";
 import { context, trace } from "@opentelemetry/api";
 import { OTLPTraceExporter as JsonExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { OTLPTraceExporter as ProtobufExporter } from "@opentelemetry/exporter-trace-otlp-proto";
-import { startServer } from "@millrace/server";
+import { startTestServer } from "../support/test-server.ts";
 import type { RunningServer } from "@millrace/server";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { Client } from "../../src/main/index.ts";
@@ -21,7 +21,7 @@ let client: Client;
 
 beforeAll(async () => {
   context.setGlobalContextManager(new AsyncContextManager());
-  server = await startServer({ port: 0, dataDir: ":memory:" });
+  server = await startTestServer();
   client = new Client({ endpoint: server.url });
 });
 

@@ -11,7 +11,7 @@ import {
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace-base";
-import { startServer } from "@millrace/server";
+import { startTestServer } from "../support/test-server.ts";
 import type { RunningServer } from "@millrace/server";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { Client } from "../../src/main/index.ts";
@@ -21,7 +21,7 @@ let server: RunningServer;
 let client: Client;
 
 beforeAll(async () => {
-  server = await startServer({ port: 0, dataDir: ":memory:" });
+  server = await startTestServer();
   client = new Client({ endpoint: server.url });
 });
 

@@ -30,6 +30,7 @@ interface ServeFlags {
   readonly log?: string;
   readonly logMaxBytes: string;
   readonly logWriter?: string;
+  readonly jobRunner?: string;
   readonly auditDays: string;
   readonly logFormat?: string;
   readonly otelEndpoint?: string;
@@ -124,6 +125,10 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
       "what stores the runs of the log in the database: this server, or, with --store, only separate processes of millrace work; also MILLRACE_LOG_WRITER (server by default)",
     )
     .option(
+      "--job-runner <where>",
+      "what performs jobs and deletes expired runs: this server, or, with --store, only separate processes of millrace work; also MILLRACE_JOB_RUNNER (server by default)",
+    )
+    .option(
       "--audit-days <number>",
       "days for which entries of the audit log are kept; also MILLRACE_AUDIT_DAYS",
       String(defaultAuditDays),
@@ -197,6 +202,7 @@ const variablesByFlag = {
   log: "MILLRACE_LOG",
   logMaxBytes: "MILLRACE_LOG_MAX_BYTES",
   logWriter: "MILLRACE_LOG_WRITER",
+  jobRunner: "MILLRACE_JOB_RUNNER",
   auditDays: "MILLRACE_AUDIT_DAYS",
   logFormat: "MILLRACE_LOG_FORMAT",
   otelEndpoint: "MILLRACE_OTEL_ENDPOINT",
@@ -242,6 +248,10 @@ async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<void> {
     ...(await readModelOptions(flags, env)),
     webhookHosts: webhookHost.length > 0 ? webhookHost : readList(env["MILLRACE_WEBHOOK_HOSTS"]),
     ...readLogOptions(flags),
+    // The server checks the value, as it checks all values.
+    ...(flags.jobRunner === undefined
+      ? {}
+      : { jobRunner: flags.jobRunner as NonNullable<ServerOptions["jobRunner"]> }),
     auditDays: parseNumber("auditDays", flags.auditDays),
     // The server checks the format, as it checks all values.
     ...(flags.logFormat === undefined

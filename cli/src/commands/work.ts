@@ -19,7 +19,7 @@ export function addWork(program: Command, env: NodeJS.ProcessEnv): void {
   const command = program
     .command("work")
     .description(
-      "Store in PostgreSQL what servers have received into the ingest log; Ctrl-C stops it. Any number of these may run.",
+      "Store in PostgreSQL what servers have received into the ingest log, and perform jobs; Ctrl-C stops it. Any number of these may run.",
     )
     .option(
       "--store <url>",
@@ -27,7 +27,7 @@ export function addWork(program: Command, env: NodeJS.ProcessEnv): void {
     )
     .option(
       "--log <url>",
-      "address of the ingest log, as of the servers; also MILLRACE_LOG, which hides a password from the list of processes",
+      "address of the ingest log, as of the servers; without it, only jobs are performed; also MILLRACE_LOG, which hides a password from the list of processes",
     )
     .option(
       "--data <folder>",
@@ -42,8 +42,8 @@ export function addWork(program: Command, env: NodeJS.ProcessEnv): void {
     .action(async (flags: WorkFlags) => {
       await work(
         {
-          store: requireValue("store", flags.store ?? env["MILLRACE_STORE_URL"]),
-          log: requireValue("log", flags.log ?? env["MILLRACE_LOG"]),
+          store: requireStore(flags.store ?? env["MILLRACE_STORE_URL"]),
+          ...withLog(ignoreEmpty(flags.log ?? env["MILLRACE_LOG"])),
           dataDir: findVariable(command, "data", env["MILLRACE_DATA_DIR"]) ?? flags.data,
           host: findVariable(command, "host", env["MILLRACE_WORK_HOST"]) ?? flags.host,
           ...parsePort(flags.port ?? ignoreEmpty(env["MILLRACE_WORK_PORT"])),
@@ -54,13 +54,18 @@ export function addWork(program: Command, env: NodeJS.ProcessEnv): void {
   addHelpExamples(command, [
     "MILLRACE_STORE_URL=postgres://app:secret@db/traces millrace work --log nats://a,b,c --data ./keys",
     "millrace work --store postgres://db/traces --log nats://a,b,c --port 1940 --host 0.0.0.0",
+    "millrace work --store postgres://db/traces",
   ]);
 }
 
 async function work(options: WriterOptions, env: NodeJS.ProcessEnv): Promise<void> {
   const stopRequest = waitForStopRequest(env);
   const writer = await start(options);
-  process.stdout.write(`millrace stores in PostgreSQL what ${writer.log} has received\n`);
+  process.stdout.write(
+    writer.log === undefined
+      ? "millrace performs the jobs of the servers of this database\n"
+      : `millrace stores in PostgreSQL what ${writer.log} has received, and performs jobs\n`,
+  );
   if (writer.port !== undefined) {
     process.stdout.write(`Its health is at http://${options.host}:${writer.port}/health/ready\n`);
   }
@@ -90,13 +95,17 @@ const variables = {
   port: "--port (MILLRACE_WORK_PORT)",
 } as const;
 
-function requireValue(name: "store" | "log", value: string | undefined): string {
+function requireStore(value: string | undefined): string {
   if (value === undefined || value === "") {
-    const what = name === "store" ? "the database" : "the ingest log";
-    throw new UsageError(`millrace work needs ${what} of the servers: pass ${variables[name]}`);
+    throw new UsageError(
+      `millrace work needs the database of the servers: pass ${variables.store}`,
+    );
   }
   return value;
 }
+
+const withLog = (log: string | undefined): Pick<WriterOptions, "log"> =>
+  log === undefined ? {} : { log };
 
 function parsePort(text: string | undefined): { readonly port?: number } {
   if (text !== undefined && !/^\d{1,5}$/.test(text)) {

@@ -60,7 +60,7 @@ import { JobRunner } from "../jobs/job-runner.ts";
 import { addLaunchRoutes } from "../experiments/launch/launch-routes.ts";
 import { addUiJobRoutes } from "../jobs/job-routes.ts";
 import type { AnyJobKind } from "../jobs/job-kind.ts";
-import { createJobKinds } from "./job-kinds.ts";
+import { createJobKinds, createServerJobKinds } from "./job-kinds.ts";
 import type { Store } from "../store/store.ts";
 import { addUiMetricRoutes } from "../metrics/metric-routes.ts";
 import { addUiThreadRoutes } from "../threads/thread-routes.ts";
@@ -132,19 +132,16 @@ export function createApp(
   const keyGuard = new KeyGuard(settings, store);
   const workThreads = new WorkThreads();
   const metrics = new ServerMetrics(store, log, telemetry);
-  store.onActivity((activity) => metrics.countActivity(activity));
   const dependencies = { store, links: new SignedLinks(Date.now, store.linkSecret) };
   const models = createModels(store, settings, keyGuard);
   const runExports = new RunExports(store);
   const judging = { models: models.caller, workThreads };
   const launch = { store: store.forClient("job"), ...judging };
-  const kinds = new Map(
-    (jobKinds ?? createJobKinds(launch)).map((kind) => [
-      kind.name,
-      telemetry === undefined ? kind : traceJobKind(kind, telemetry),
-    ]),
-  );
-  const runner = new JobRunner(store, kinds);
+  const kinds = toKindMap(jobKinds ?? createJobKinds(launch), telemetry);
+  const runner =
+    settings.jobRunner === "separate"
+      ? new JobRunner(store, toKindMap(createServerJobKinds(launch), telemetry), { kinds: "given" })
+      : new JobRunner(store, kinds);
   const automation = new Automation(store, judging, settings);
   store.onWake(() => automation.wake());
   const auditLog = new AuditLog(store, () => metrics.countDroppedAuditEntry());
@@ -337,6 +334,18 @@ export function createApp(
   });
   return app;
 }
+
+/** The kinds of jobs by their names, with spans of their steps where the server records them. */
+const toKindMap = (
+  kinds: readonly AnyJobKind[],
+  telemetry: Telemetry | undefined,
+): ReadonlyMap<string, AnyJobKind> =>
+  new Map(
+    kinds.map((kind) => [
+      kind.name,
+      telemetry === undefined ? kind : traceJobKind(kind, telemetry),
+    ]),
+  );
 
 /** Creates what calls models at the endpoints that the operator named. */
 function createModels(

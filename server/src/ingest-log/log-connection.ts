@@ -1,63 +1,64 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type * as Nats from "nats";
-import type { JetStreamClient, JetStreamManager, NatsConnection, ObjectStore } from "nats";
+import type { JetStreamManager, NatsConnection, ObjectStore } from "nats";
 import { messageOf, RequestError, ServerError } from "../model/errors.ts";
 import { errorCodeOf, errorCodes, isLogFull } from "./jetstream-errors.ts";
 import { logLimits, logNames } from "./log-limits.ts";
+import { LogLink } from "./log-link.ts";
+import { LogLinks } from "./log-links.ts";
 import { matchBucket, objectStream, prepareStreams, readBytesAndReplicas } from "./log-streams.ts";
 import type { LogOptions } from "./log-streams.ts";
 import { describeTarget } from "../model/log-target.ts";
 import type { LogTarget } from "../model/log-target.ts";
 
 /**
- * The connection of one process to the ingest log. It reconnects by itself, to any of the servers.
- *
- * States: connected <-> disconnected -> closed.
+ * The ingest log as one process reaches it. Everything but appending uses one connection.
  */
 export class LogConnection {
   /** The address without credentials. */
   readonly address: string;
   readonly connection: NatsConnection;
   readonly manager: JetStreamManager;
-  readonly stream: JetStreamClient;
   readonly objects: ObjectStore;
   /** Servers on which each message is stored. */
   readonly replicas: number;
   readonly #nats: typeof Nats;
-  #isConnected = true;
-  #reconnects = 0;
+  readonly #links: LogLinks;
+  readonly #maxBytes: number;
 
   private constructor(parts: {
     readonly nats: typeof Nats;
-    readonly address: string;
-    readonly connection: NatsConnection;
+    readonly target: LogTarget;
+    readonly link: LogLink;
     readonly manager: JetStreamManager;
     readonly objects: ObjectStore;
     readonly replicas: number;
+    readonly maxBytes: number;
   }) {
     this.#nats = parts.nats;
-    this.address = parts.address;
-    this.connection = parts.connection;
+    this.address = describeTarget(parts.target);
+    this.connection = parts.link.connection;
     this.manager = parts.manager;
     this.objects = parts.objects;
     this.replicas = parts.replicas;
-    this.stream = parts.connection.jetstream({ timeout: logLimits.callMs });
-    // Ends when the connection is closed.
-    void this.#watch();
+    this.#maxBytes = parts.maxBytes;
+    this.#links = new LogLinks(parts.nats, parts.target, parts.link);
   }
 
   /**
-   * Connects, and creates the log if it does not exist.
+   * Connects, with two connections to append by, and creates the log if it does not exist.
    *
    * @throws ServerError the log can't be reached in time, or it refuses what a server needs.
    */
   static async open(target: LogTarget, options: LogOptions): Promise<LogConnection> {
     try {
-      return await LogConnection.#open(target, {
+      const log = await LogConnection.#open(target, {
         startMs: options.startMs ?? logLimits.startMs,
         prepare: (nats, manager) => prepareStreams(nats, manager, options),
       });
+      await log.#links.openSecond();
+      return log;
     } catch (cause) {
       if (cause instanceof ServerError && errorCodeOf(cause.cause) === errorCodes.noStorage) {
         throw new ServerError(
@@ -109,7 +110,9 @@ export class LogConnection {
     const nats = await import("nats");
     const address = describeTarget(target);
     const deadline = Date.now() + startMs;
-    const connection = await retry(() => connect(nats, target), {
+    // Servers and writers spread over the NATS servers.
+    const servers = shuffle(target.servers);
+    const link = await retry(() => LogLink.open(nats, { ...target, servers }), {
       deadline,
       isFinal: (cause) => isRefusal(cause),
       action: `reach the ingest log at ${address}`,
@@ -117,13 +120,14 @@ export class LogConnection {
     try {
       const prepared = await retry(
         async () => {
-          const manager = await connection.jetstreamManager({ timeout: logLimits.callMs });
+          const manager = await link.connection.jetstreamManager({ timeout: logLimits.callMs });
           const { replicas, maxBytes } = await prepare(nats, manager);
-          const objects = await connection
-            .jetstream({ timeout: logLimits.callMs })
-            .views.os(logNames.bucket, { replicas, max_bytes: maxBytes });
+          const objects = await link.openObjects(logNames.bucket, {
+            replicas,
+            max_bytes: maxBytes,
+          });
           await matchBucket(manager, { replicas, maxBytes });
-          return { manager, replicas, objects };
+          return { manager, replicas, maxBytes, objects };
         },
         {
           deadline,
@@ -133,20 +137,25 @@ export class LogConnection {
           action: `prepare the ingest log at ${address}`,
         },
       );
-      return new LogConnection({ nats, address, connection, ...prepared });
+      return new LogConnection({ nats, target, link, ...prepared });
     } catch (cause) {
-      await connection.close();
+      await link.connection.close();
       throw cause;
     }
   }
 
   get isConnected(): boolean {
-    return this.#isConnected && !this.connection.isClosed();
+    return this.#links.isConnected;
   }
 
-  /** How often the connection was lost and made again. */
+  /** How often a connection was lost and made again. */
   get reconnects(): number {
-    return this.#reconnects;
+    return this.#links.reconnects;
+  }
+
+  /** The NATS servers to which this process is connected. */
+  get serverIds(): ReadonlySet<string> {
+    return this.#links.serverIds;
   }
 
   /** The largest message that the server accepts, less what its headers take. */
@@ -182,7 +191,12 @@ export class LogConnection {
    */
   async putObject(message: Uint8Array, prefix = ""): Promise<string> {
     const name = `${prefix}${randomUUID()}`;
-    await this.#untilStored(() => this.objects.putBlob({ name }, message));
+    await this.#untilStored(async () => {
+      const link = await this.#links.findAnswering();
+      const settings = { replicas: this.replicas, max_bytes: this.#maxBytes };
+      const objects = await link.openObjects(logNames.bucket, settings);
+      await objects.putBlob({ name }, message);
+    });
     return name;
   }
 
@@ -211,6 +225,7 @@ export class LogConnection {
       ]);
       timeout.abort();
     }
+    await this.#links.close();
     await this.connection.close();
   }
 
@@ -224,12 +239,14 @@ export class LogConnection {
   ): Promise<void> {
     const msgID = randomUUID();
     await this.#untilStored((timeout) =>
-      this.stream.publish(subject, message, {
-        msgID,
-        timeout,
-        expect: { streamName: stream },
-        ...(headers && { headers }),
-      }),
+      this.#links.hedge((link) =>
+        link.stream.publish(subject, message, {
+          msgID,
+          timeout,
+          expect: { streamName: stream },
+          ...(headers && { headers }),
+        }),
+      ),
     );
   }
 
@@ -258,41 +275,18 @@ export class LogConnection {
       }
     }
   }
-
-  async #watch(): Promise<void> {
-    const { Events } = this.#nats;
-    for await (const { type } of this.connection.status()) {
-      if (type === Events.Disconnect) {
-        this.#isConnected = false;
-      }
-      if (type === Events.Reconnect) {
-        this.#isConnected = true;
-        this.#reconnects += 1;
-      }
-    }
-  }
-}
-
-function connect(
-  nats: typeof Nats,
-  { servers, isTls, credentials }: LogTarget,
-): Promise<NatsConnection> {
-  return nats.connect({
-    servers: [...servers],
-    name: "millrace",
-    timeout: logLimits.callMs,
-    // A server that comes back after hours is used again.
-    maxReconnectAttempts: -1,
-    reconnectTimeWait: logLimits.awayMs,
-    ...(isTls && { tls: {} }),
-    ...(credentials.kind === "password" && { user: credentials.user, pass: credentials.password }),
-    ...(credentials.kind === "token" && { token: credentials.token }),
-  });
 }
 
 /** Whether the server knows the credentials, and refuses them. */
 const isRefusal = (cause: unknown): boolean =>
   /authorization|authentication|permissions/i.test(messageOf(cause));
+
+/** The same values in a random order. */
+const shuffle = <Value>(values: readonly Value[]): readonly Value[] =>
+  values
+    .map((value) => ({ value, place: Math.random() }))
+    .toSorted((left, right) => left.place - right.place)
+    .map(({ value }) => value);
 
 /** Repeats an action until it succeeds, time is over, or its error is final. */
 async function retry<Result>(

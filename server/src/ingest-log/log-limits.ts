@@ -15,6 +15,23 @@ export const logLimits = {
   publishMs: 8_000,
   publishAttemptMs: 2_000,
   publishRetryMs: 200,
+  /**
+   * Milliseconds after which a message that was not acknowledged is also sent by the other connection, messages that are
+   * sent by both at once, and the pause in which a further one waits for that.
+   */
+  hedgeMs: 300,
+  hedges: 8,
+  hedgeWaitMs: 50,
+  /**
+   * Milliseconds between two looks at whether both connections lead to the same NATS server. The pause doubles while
+   * there is no other one.
+   */
+  apartMs: 5_000,
+  apartMaxMs: 300_000,
+  /** Milliseconds within which a NATS server must accept a connection, between two pings, and pings without an answer. */
+  connectMs: 2_000,
+  pingMs: 1_000,
+  pings: 2,
   /** Seconds after which clients may repeat a request when the log is full, and when it can't be reached. */
   fullRetrySeconds: 5,
   awayRetrySeconds: 2,

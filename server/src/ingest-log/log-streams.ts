@@ -1,5 +1,5 @@
 import type * as Nats from "nats";
-import type { JetStreamManager } from "nats";
+import type { JetStreamManager, StreamConfig, StreamState } from "nats";
 import { errorCodeOf, errorCodes, isTooFewServers } from "./jetstream-errors.ts";
 import { logLimits, logNames } from "./log-limits.ts";
 
@@ -56,22 +56,45 @@ export async function readBytesAndReplicas(
   return { replicas: config.num_replicas, maxBytes: config.max_bytes };
 }
 
+/**
+ * The limit of a stream that exists. Lowering it below what the stream contains would delete that, the oldest first. What
+ * arrives meanwhile must fit as well, so it is lowered only if half of the new limit is free; otherwise it stays.
+ */
+function toSafeLimit(
+  { config, state }: { readonly config: StreamConfig; readonly state: StreamState },
+  maxBytes: number,
+): number {
+  const isLower = maxBytes < config.max_bytes || config.max_bytes <= 0;
+  if (!isLower || state.bytes <= maxBytes / 2) {
+    return maxBytes;
+  }
+  process.emitWarning(
+    `the stream ${config.name} of the ingest log contains ${state.bytes} bytes, so its limit is not lowered from ${config.max_bytes} to ${maxBytes} bytes. Start a server again when less waits`,
+  );
+  return config.max_bytes;
+}
+
 /** Sets the limits of a bucket that existed before to those of the log. */
 export async function matchBucket(
   manager: JetStreamManager,
   { replicas, maxBytes }: { readonly replicas: number; readonly maxBytes: number },
 ): Promise<void> {
-  const { config } = await manager.streams.info(objectStream);
-  if (config.num_replicas !== replicas || config.max_bytes !== maxBytes) {
+  const existing = await manager.streams.info(objectStream);
+  const { config } = existing;
+  const limit = toSafeLimit(existing, maxBytes);
+  if (config.num_replicas !== replicas || config.max_bytes !== limit) {
     await manager.streams.update(objectStream, {
       ...config,
       num_replicas: replicas,
-      max_bytes: maxBytes,
+      max_bytes: limit,
     });
   }
 }
 
-type StreamSettings = Parameters<JetStreamManager["streams"]["add"]>[0] & { readonly name: string };
+type StreamSettings = Parameters<JetStreamManager["streams"]["add"]>[0] & {
+  readonly name: string;
+  readonly max_bytes: number;
+};
 
 /** Uses as many replicas as the cluster has servers, up to the limit. A stream that has fewer gets more. */
 async function prepareStream(manager: JetStreamManager, settings: StreamSettings): Promise<number> {
@@ -88,7 +111,7 @@ async function prepareStream(manager: JetStreamManager, settings: StreamSettings
         ? manager.streams.add({ ...settings, num_replicas: replicas })
         : manager.streams.update(settings.name, {
             ...existing.config,
-            max_bytes: settings.max_bytes ?? -1,
+            max_bytes: toSafeLimit(existing, settings.max_bytes),
             num_replicas: Math.max(replicas, current),
           }));
       return Math.max(replicas, current);

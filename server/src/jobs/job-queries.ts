@@ -1,3 +1,4 @@
+import { isInList } from "../storage/dialect.ts";
 import { columnsOf, createQueryBuilder, Query } from "../storage/query.ts";
 import type { Parameters } from "../storage/query.ts";
 import type {
@@ -80,6 +81,29 @@ const selectJobs = ({ tenantId, limit, offset }: Parameters<ListValues>) =>
     .limit(limit)
     .offset(offset);
 
+type ClaimableValues = Pick<ClaimRequest, "nowMicros"> & { readonly runningPerTenant: number };
+
+const selectClaimable = ({ nowMicros, runningPerTenant }: Parameters<ClaimableValues>) =>
+  builder
+    .selectFrom("jobs")
+    .selectAll()
+    .where("state", "in", activeStates)
+    .where("lease_until_us", "<=", nowMicros)
+    .where(
+      (eb) =>
+        eb
+          .selectFrom("jobs as others")
+          .select(eb.fn.countAll<number>().as("count"))
+          .whereRef("others.tenant_id", "=", "jobs.tenant_id")
+          .where("others.state", "=", "running")
+          .where("others.lease_until_us", ">", nowMicros),
+      "<",
+      runningPerTenant,
+    )
+    .orderBy("created_us")
+    .orderBy("id")
+    .limit(1);
+
 export const jobQueries = {
   find: new Query(({ tenant_id, id }: Parameters<JobKey>) =>
     builder.selectFrom("jobs").selectAll().where("tenant_id", "=", tenant_id).where("id", "=", id),
@@ -102,30 +126,10 @@ export const jobQueries = {
       .where("state", "in", activeStates),
   ),
   /** The oldest job that may run, of a tenant that has fewer running jobs than it may have. */
-  findClaimable: new Query(
-    ({
-      nowMicros,
-      runningPerTenant,
-    }: Parameters<Pick<ClaimRequest, "nowMicros"> & { readonly runningPerTenant: number }>) =>
-      builder
-        .selectFrom("jobs")
-        .selectAll()
-        .where("state", "in", activeStates)
-        .where("lease_until_us", "<=", nowMicros)
-        .where(
-          (eb) =>
-            eb
-              .selectFrom("jobs as others")
-              .select(eb.fn.countAll<number>().as("count"))
-              .whereRef("others.tenant_id", "=", "jobs.tenant_id")
-              .where("others.state", "=", "running")
-              .where("others.lease_until_us", ">", nowMicros),
-          "<",
-          runningPerTenant,
-        )
-        .orderBy("created_us")
-        .orderBy("id")
-        .limit(1),
+  findClaimable: new Query(selectClaimable),
+  findClaimableOfKinds: new Query(
+    (values: Parameters<ClaimableValues & { readonly kinds: string }>) =>
+      selectClaimable(values).where((eb) => isInList(eb.ref("kind"), values.kinds)),
   ),
   insert: new Query((row: Parameters<JobRow>) =>
     builder.insertInto("jobs").values(columnsOf(row, [...createdColumns, ...changingColumns])),

@@ -5,6 +5,7 @@ import { jobLimits } from "./job.ts";
 import type {
   ClaimedJob,
   ClaimRequest,
+  JobRequest,
   Job,
   JobDraft,
   JobFailures,
@@ -115,9 +116,19 @@ export class JobWriter implements JobWrites {
     );
   }
 
-  async claim({ owner, nowMicros, leaseMicros }: ClaimRequest): Promise<ClaimedJob | undefined> {
-    const { runningPerTenant } = jobLimits;
-    const row = await this.#db.first(jobQueries.findClaimable, { nowMicros, runningPerTenant });
+  async claim({
+    owner,
+    nowMicros,
+    leaseMicros,
+    kinds,
+  }: JobRequest): Promise<ClaimedJob | undefined> {
+    const values = { nowMicros, runningPerTenant: jobLimits.runningPerTenant };
+    const row = await (kinds === undefined
+      ? this.#db.first(jobQueries.findClaimable, values)
+      : this.#db.first(jobQueries.findClaimableOfKinds, {
+          ...values,
+          kinds: JSON.stringify(kinds),
+        }));
     if (row === undefined) {
       return undefined;
     }

@@ -41,7 +41,16 @@ export interface RunnerTimes {
   readonly firstRetryMs: number;
 }
 
-const defaultTimes: RunnerTimes = {
+export interface RunnerOptions extends RunnerTimes {
+  /**
+   * Which jobs it takes: `all`, where it ends those of an unknown kind as failed, or only those of the `given` kinds,
+   * because other runners perform the rest.
+   */
+  readonly kinds: "all" | "given";
+}
+
+const defaultOptions: RunnerOptions = {
+  kinds: "all",
   startMs: 200,
   pollMs: 15_000,
   leaseMs: 30_000,
@@ -68,7 +77,7 @@ interface RunningJob {
 export class JobRunner {
   readonly #store: JobRunnerStore;
   readonly #kinds: ReadonlyMap<string, AnyJobKind>;
-  readonly #times: RunnerTimes;
+  readonly #options: RunnerOptions;
   readonly #owner = randomUUID();
   readonly #running = new Map<string, RunningJob>();
   #pollTimer: NodeJS.Timeout | undefined;
@@ -85,16 +94,16 @@ export class JobRunner {
   constructor(
     store: JobRunnerStore,
     kinds: ReadonlyMap<string, AnyJobKind>,
-    times: Partial<RunnerTimes> = {},
+    options: Partial<RunnerOptions> = {},
   ) {
     this.#store = store;
     this.#kinds = kinds;
-    this.#times = { ...defaultTimes, ...times };
+    this.#options = { ...defaultOptions, ...options };
   }
 
   /** Begins to perform the stored jobs. */
   start(): void {
-    const { leaseMs, startMs } = this.#times;
+    const { leaseMs, startMs } = this.#options;
     this.#schedule(startMs);
     this.#renewTimer = setInterval(() => void this.#renew(), leaseMs / 3);
     this.#renewTimer.unref();
@@ -126,7 +135,7 @@ export class JobRunner {
     for (const { controller } of jobs) {
       controller.abort(new Error("the server is closing"));
     }
-    await waitAtMost(Promise.all(jobs.map(({ ended }) => ended)), this.#times.closeMs);
+    await waitAtMost(Promise.all(jobs.map(({ ended }) => ended)), this.#options.closeMs);
   }
 
   #schedule(delayMs: number): void {
@@ -151,14 +160,14 @@ export class JobRunner {
       } catch (cause) {
         // The disk may be full, or the writer thread may have ended. The next search tries again.
         if (!this.#hasFailed) {
-          const { pollMs } = this.#times;
+          const { pollMs } = this.#options;
           this.#warn(`jobs can't be started, trying again every ${pollMs / 1_000} s`, cause);
         }
         this.#hasFailed = true;
       }
     }
     this.#isSearching = false;
-    this.#schedule(this.#times.pollMs);
+    this.#schedule(this.#options.pollMs);
   }
 
   async #releaseOnce(): Promise<void> {
@@ -177,7 +186,10 @@ export class JobRunner {
 
   async #claimAll(): Promise<void> {
     while (this.#running.size < jobLimits.running && !this.#isClosed) {
-      const claimed = await this.#store.write.jobs.claim(this.#createClaim());
+      const claimed = await this.#store.write.jobs.claim({
+        ...this.#createClaim(),
+        ...(this.#options.kinds === "given" && { kinds: [...this.#kinds.keys()] }),
+      });
       if (claimed === undefined) {
         return;
       }
@@ -267,7 +279,7 @@ export class JobRunner {
     | { readonly kind: "failed"; readonly reason: string }
     | { readonly kind: "interrupted" }
   > {
-    const { retries, firstRetryMs } = this.#times;
+    const { retries, firstRetryMs } = this.#options;
     // `pRetry` rejects after an abort, also if the step completed all the same.
     let completed: JobStep | undefined;
     try {
@@ -296,7 +308,7 @@ export class JobRunner {
     context: Parameters<AnyJobKind["step"]>[0],
     cursor: JsonValue,
   ): Promise<JobStep> {
-    const { stepMs } = this.#times;
+    const { stepMs } = this.#options;
     const deadline = new AbortController();
     const expired = new Promise<never>((_resolve, reject) => {
       deadline.signal.addEventListener("abort", () => reject(toError(deadline.signal.reason)));
@@ -342,7 +354,11 @@ export class JobRunner {
   }
 
   #createClaim() {
-    return { owner: this.#owner, nowMicros: nowMicros(), leaseMicros: this.#times.leaseMs * 1_000 };
+    return {
+      owner: this.#owner,
+      nowMicros: nowMicros(),
+      leaseMicros: this.#options.leaseMs * 1_000,
+    };
   }
 
   /** Reports what failed. While the server closes, its threads refuse calls, which nobody needs to know. */

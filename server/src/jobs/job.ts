@@ -81,6 +81,12 @@ export interface ClaimRequest {
   readonly leaseMicros: number;
 }
 
+/** A runner that asks for a job. */
+export interface JobRequest extends ClaimRequest {
+  /** The kinds of jobs that it performs; all if left out. */
+  readonly kinds?: readonly string[];
+}
+
 /** How a job ends. */
 export type JobEnd =
   | { readonly state: "succeeded"; readonly result: JsonObject | null }
@@ -142,7 +148,7 @@ export interface JobWrites {
    */
   retry(tenantId: string, id: string): Promise<Job>;
   /** Gives the oldest job that may run to a runner; `undefined` if there is none. */
-  claim(request: ClaimRequest): Promise<ClaimedJob | undefined>;
+  claim(request: JobRequest): Promise<ClaimedJob | undefined>;
   /**
    * Stores what a step has done, and extends the lease. Returns the state of the job; `undefined` if the job is not
    * leased to this owner any more, in which case nothing is stored.

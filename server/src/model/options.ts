@@ -311,6 +311,11 @@ export interface ServerOptions {
    * which needs a `store`. @defaultValue "server"
    */
   readonly logWriter?: LogWriter;
+  /**
+   * What performs jobs, such as actions on many runs, and deletes expired runs: this `server`, too, or only `separate`
+   * processes (`millrace work`), which needs a `store`. Experiments are always run by servers. @defaultValue "server"
+   */
+  readonly jobRunner?: JobRunnerPlace;
   /** Days for which entries of the audit log are kept, from 1 to 3,650. @defaultValue 365 */
   readonly auditDays?: number;
   /**
@@ -372,6 +377,7 @@ export interface ServerSettings extends NetworkSettings {
   readonly modelBudget: number | undefined;
   readonly webhookHosts: readonly string[];
   readonly log: LogSettings | undefined;
+  readonly jobRunner: JobRunnerPlace;
   readonly auditDays: number;
   readonly logFormat: LogFormat | undefined;
   readonly otelEndpoint: string | undefined;
@@ -389,9 +395,11 @@ export interface LogSettings {
   readonly writer: LogWriter;
 }
 
-const logWriters = ["server", "separate"] as const;
+const places = ["server", "separate"] as const;
 /** What stores the runs of the ingest log in the database. */
-export type LogWriter = (typeof logWriters)[number];
+export type LogWriter = (typeof places)[number];
+/** What performs jobs. */
+export type JobRunnerPlace = (typeof places)[number];
 
 const optionKeys: KeyTable<ServerOptions> = {
   port: true,
@@ -407,6 +415,7 @@ const optionKeys: KeyTable<ServerOptions> = {
   log: true,
   logMaxBytes: true,
   logWriter: true,
+  jobRunner: true,
   auditDays: true,
   logFormat: true,
   otelEndpoint: true,
@@ -514,6 +523,7 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
     queryTimeoutMs,
     webhookHosts,
     log: parseLogOptions(options, dataDir),
+    jobRunner: parseJobRunner(options),
     auditDays,
     logFormat,
     otelEndpoint:
@@ -528,6 +538,18 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
   };
 }
 
+function parseJobRunner({ jobRunner = "server", store }: ServerOptions): JobRunnerPlace {
+  if (!places.includes(jobRunner)) {
+    throw new OptionError(`jobRunner must be server or separate, not ${JSON.stringify(jobRunner)}`);
+  }
+  if (jobRunner === "separate" && store === undefined) {
+    throw new OptionError(
+      "jobRunner can be separate only with a store: the database in a data folder belongs to the server's process. Leave it out, or use PostgreSQL",
+    );
+  }
+  return jobRunner;
+}
+
 function parseLogOptions(
   { log, logMaxBytes = serverLimits.logBytes, logWriter = "server", store }: ServerOptions,
   dataDir: string,
@@ -538,7 +560,7 @@ function parseLogOptions(
       `logMaxBytes must be a whole number of bytes from ${logBytesMin} to ${logBytesMax}, not ${String(logMaxBytes)}`,
     );
   }
-  if (!logWriters.includes(logWriter)) {
+  if (!places.includes(logWriter)) {
     throw new OptionError(`logWriter must be server or separate, not ${JSON.stringify(logWriter)}`);
   }
   if (logWriter === "separate" && (log === undefined || store === undefined)) {

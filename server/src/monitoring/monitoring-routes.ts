@@ -5,7 +5,6 @@ import { monitoringEndpoints } from "../http/monitoring-endpoints.ts";
 import { route } from "../http/route.ts";
 import { Flag, Text } from "../http/schema-parts.ts";
 import { messageOf, RequestError } from "../model/errors.ts";
-import type { TenantReads } from "../tenants/tenant.ts";
 import type { ObservedLog, ObservedStore, ServerMetrics } from "./server-metrics.ts";
 
 const apiTag = "server";
@@ -14,8 +13,8 @@ const apiTag = "server";
 const readyWithinMs = 2_000;
 
 /** The part of the store that shows whether it answers. */
-export interface CheckedStore extends ObservedStore {
-  readonly read: { readonly tenants: Pick<TenantReads, "hasKeys"> };
+export interface CheckedStore extends Pick<ObservedStore, "readOnlyReason"> {
+  assertAnswers(): Promise<void>;
 }
 
 const livenessSchema = Type.Object({ status: Text }, { title: "Liveness" });
@@ -114,7 +113,7 @@ async function assertReady(store: CheckedStore): Promise<void> {
   const timeout = new AbortController();
   try {
     await Promise.race([
-      store.read.tenants.hasKeys(),
+      store.assertAnswers(),
       sleep(readyWithinMs, undefined, { signal: timeout.signal }).then(() => {
         throw new RequestError(503, `the database did not answer within ${readyWithinMs} ms`);
       }),

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { TenantLimit } from "../tenants/tenant-limits.ts";
-import type { Activity } from "../runs/activity.ts";
+import type { ActivityListener } from "../runs/activity.ts";
 import type { PoolState } from "../storage/pool-state.ts";
 
 /** What the metrics need from the store. */
@@ -8,6 +8,8 @@ export interface ObservedStore {
   readonly readOnlyReason: string | undefined;
   /** The connections of a database server, by their use. */
   readonly pools: Readonly<Record<string, PoolState>>;
+  /** Adds a listener for what was stored. */
+  onActivity(listener: ActivityListener): void;
 }
 
 /** What the metrics and the checks of health need from the ingest log. */
@@ -140,7 +142,7 @@ export class ServerMetrics {
     });
     this.#runs = new Counter({
       name: "millrace_runs_stored_total",
-      help: "Runs that were stored.",
+      help: "Runs that this process has stored.",
       registers,
     });
     this.#errors = new Counter({
@@ -152,6 +154,15 @@ export class ServerMetrics {
       name: "millrace_audit_entries_dropped_total",
       help: "Entries of the audit log that were not stored.",
       registers,
+    });
+    store.onActivity((activity, source) => {
+      // Other processes count what they store, so that the sum of all is right.
+      if (source === "own") {
+        for (const { runs, errors } of activity) {
+          this.#runs.inc(runs);
+          this.#errors.inc(errors);
+        }
+      }
     });
     // The tenant is not a label: the number of tenants has no bound.
     this.#limitedRequests = new Counter({
@@ -183,13 +194,6 @@ export class ServerMetrics {
 
   observeRequest({ method, route = "none", status, seconds }: AnsweredRequest): void {
     this.#durations.observe({ method, route, status }, seconds);
-  }
-
-  countActivity(activity: readonly Activity[]): void {
-    for (const { runs, errors } of activity) {
-      this.#runs.inc(runs);
-      this.#errors.inc(errors);
-    }
   }
 
   #observeLog(log: ObservedLog): void {

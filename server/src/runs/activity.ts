@@ -19,6 +19,11 @@ export interface Activity extends ActivityCounts {
   readonly projectId: string;
 }
 
+/** Which process stored the runs: this one, or another one that uses the same database. */
+export type ActivitySource = "own" | "other";
+
+export type ActivityListener = (activity: readonly Activity[], source: ActivitySource) => void;
+
 /** Ratio of the ends of two consecutive latency buckets. A latency read from a bucket is off by at most 2.5 %. */
 export const bucketGrowth = 1.05;
 

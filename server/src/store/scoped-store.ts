@@ -1,5 +1,5 @@
 import type { ScopedRequest } from "../http/request-scope.ts";
-import type { Activity } from "../runs/activity.ts";
+import type { ActivityListener } from "../runs/activity.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
 import type { Promised } from "../storage/promised.ts";
 import type { Readers, Writers } from "./repositories.ts";
@@ -48,12 +48,16 @@ export class ScopedStore implements Store {
     return this.#store.ingest(tenantId, batch);
   }
 
-  onActivity(listener: (activity: readonly Activity[]) => void): void {
+  onActivity(listener: ActivityListener): void {
     this.#store.onActivity(listener);
   }
 
   onWake(listener: () => void): void {
     this.#store.onWake(listener);
+  }
+
+  assertAnswers(): Promise<void> {
+    return this.#store.assertAnswers();
   }
 
   endReads(): void {

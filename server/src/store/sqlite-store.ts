@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
-import type { Activity } from "../runs/activity.ts";
+import type { ActivityListener } from "../runs/activity.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
 import { RequestScope } from "../http/request-scope.ts";
 import type { ReadScope, ScopedRequest } from "../http/request-scope.ts";
@@ -218,12 +218,16 @@ class SqliteStore implements Store {
     return this.#parts.writer.ingest(tenantId, batch);
   }
 
-  onActivity(listener: (activity: readonly Activity[]) => void): void {
+  onActivity(listener: ActivityListener): void {
     this.#parts.writer.onActivity(listener);
   }
 
   /** No other server uses the folder, so nothing needs to be woken. */
   onWake(_listener: () => void): void {}
+
+  async assertAnswers(): Promise<void> {
+    await this.read.tenants.hasKeys();
+  }
 
   endReads(): void {
     this.#parts.pool.cancelAll();

@@ -1,5 +1,5 @@
 import type { RequestScoped } from "../http/request-scope.ts";
-import type { Activity } from "../runs/activity.ts";
+import type { ActivityListener } from "../runs/activity.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
 import type { PoolState } from "../storage/pool-state.ts";
 import type { Promised } from "../storage/promised.ts";
@@ -24,8 +24,11 @@ export interface Store extends RequestScoped<Store> {
   forClient(client: string): Store;
   /** Resolves when the batch would survive the end of the process. */
   ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult>;
-  /** Adds a listener that is called after each commit with the counts of the runs that the commit stored. */
-  onActivity(listener: (activity: readonly Activity[]) => void): void;
+  /**
+   * Adds a listener that is called after each commit with the counts of the runs that the commit stored. On PostgreSQL,
+   * also after commits of other processes, as far as they report them.
+   */
+  onActivity(listener: ActivityListener): void;
   /**
    * Adds a listener that is called when another server of the same database has changed rules, alerts or webhooks, or
    * when this server begins to be the one that applies them. SQLite has one server only, so it calls no listener.
@@ -36,6 +39,12 @@ export interface Store extends RequestScoped<Store> {
    * server.
    */
   readonly linkSecret: Uint8Array | undefined;
+  /**
+   * Asks the database for a small answer.
+   *
+   * @throws it gives none.
+   */
+  assertAnswers(): Promise<void>;
   /** The connections of a database server, by their use; empty for SQLite. */
   readonly pools: Readonly<Record<string, PoolState>>;
   /** Cancels running queries and refuses new ones, because the server is about to end. */

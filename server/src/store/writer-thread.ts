@@ -3,7 +3,7 @@ import { toDistFileUrl } from "../storage/dist-files.ts";
 import { RequestError, ServerError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 import { threadOptions, waitForFirstMessage, waitForExit } from "../storage/threads.ts";
-import type { Activity } from "../runs/activity.ts";
+import type { ActivityListener } from "../runs/activity.ts";
 import { batchMemory } from "../runs/batch-memory.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
 import { packPosts } from "../runs/sqlite/post-rows.ts";
@@ -33,7 +33,7 @@ export class WriterThread {
   readonly #pending = new Map<number, PendingCall>();
   readonly #ended: Promise<void>;
   /** Called after each commit with the counts of the runs that it stored. */
-  readonly #activityListeners: ((activity: readonly Activity[]) => void)[] = [];
+  readonly #activityListeners: ActivityListener[] = [];
   #readOnlyReason: string | undefined;
   #sequence = 0;
   #pendingBytes = 0;
@@ -54,7 +54,7 @@ export class WriterThread {
   }
 
   /** Adds a listener that is called after each commit with the counts of the runs that the commit stored. */
-  onActivity(listener: (activity: readonly Activity[]) => void): void {
+  onActivity(listener: ActivityListener): void {
     this.#activityListeners.push(listener);
   }
 
@@ -145,7 +145,7 @@ export class WriterThread {
     message.buffers.forEach((buffer) => batchMemory.release(buffer));
     if (message.activity.length > 0) {
       for (const listener of this.#activityListeners) {
-        listener(message.activity);
+        listener(message.activity, "own");
       }
     }
     message.replies.forEach((reply) => this.#settle(reply));

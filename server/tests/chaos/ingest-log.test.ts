@@ -523,6 +523,28 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
     expect([stdout + stderr, status]).toEqual([expect.stringMatching(/is valid/), 0]);
   });
 
+  test("a limit that is lowered deletes nothing of what waits", async () => {
+    const cluster = await startNats(1);
+    const first = await openLog(cluster, { maxBytes: 8_388_608 });
+    const messages = 10;
+    for (let index = 0; index < messages; index += 1) {
+      await first.append(Buffer.alloc(200_000));
+    }
+    const name = await first.putObject(Buffer.alloc(2_000_000));
+    const second = await openLog(cluster, { maxBytes: 1_048_576 });
+    expect(await readLogState(second)).toMatchObject({
+      waitingMessages: messages,
+      maxBytes: 8_388_608,
+    });
+    expect((await second.objects.getBlob(name))?.byteLength).toBe(2_000_000);
+    // Half of this limit is free.
+    const third = await openLog(cluster, { maxBytes: 6_291_456 });
+    expect(await readLogState(third)).toMatchObject({
+      waitingMessages: messages,
+      maxBytes: 6_291_456,
+    });
+  });
+
   test("the limits of a log that exists are changed, and a log that does not fit is refused", async () => {
     const cluster = await startNats(1);
     await openLog(cluster, { maxBytes: 2_097_152 });

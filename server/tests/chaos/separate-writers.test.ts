@@ -59,7 +59,11 @@ describe.skipIf(!canRunNats || testServerUrl === undefined)("a log in front of P
     const health = { url: `http://127.0.0.1:${writer.port}` };
     expect((await call(health, "GET /health/live")).json).toEqual({ status: "live" });
     expect((await call(health, "GET /health/ready")).json).toMatchObject({ status: "ready" });
-    expect((await call(health, "GET /metrics")).text).toMatch(/^millrace_log_applied_total 2$/m);
+    const metrics = (await call(health, "GET /metrics")).text;
+    expect(metrics).toMatch(/^millrace_log_applied_total 2$/m);
+    expect(metrics).toMatch(/^millrace_runs_stored_total 2$/m);
+    // The server is notified of them for live views, but has not stored them.
+    expect((await call(server, "GET /metrics")).text).toMatch(/^millrace_runs_stored_total 0$/m);
     await writer.close();
     await expect(fetch(`${health.url}/health/live`)).rejects.toThrow("fetch failed");
     // What arrives without a writer waits for the next one.

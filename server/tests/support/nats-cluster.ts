@@ -158,6 +158,21 @@ export class NatsCluster {
     }
   }
 
+  /** Changes how many bytes may wait in the log. Returns how many could before. */
+  async setLogBytes(maxBytes: number): Promise<number> {
+    const connection = await connect({
+      servers: this.#nodes.map(({ port }) => `127.0.0.1:${port}`),
+    });
+    try {
+      const manager = await connection.jetstreamManager({ timeout: startMs });
+      const { config } = await manager.streams.info(ingestStream);
+      await manager.streams.update(ingestStream, { ...config, max_bytes: maxBytes });
+      return config.max_bytes;
+    } finally {
+      await connection.close();
+    }
+  }
+
   #find(name: string): Node {
     const node = this.#nodes.find((candidate) => candidate.name === name);
     if (node === undefined) {

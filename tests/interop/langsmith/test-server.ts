@@ -1,5 +1,5 @@
 import { toWireRun } from "../../support/wire-run.ts";
-import { startServer } from "@millrace/server";
+import { startTestServer } from "../../support/test-server.ts";
 import type { RunningServer } from "@millrace/server";
 import { Client as MovedClient } from "@millrace/langsmith";
 import { Client as TodaysClient } from "langsmith";
@@ -28,7 +28,7 @@ export class LangsmithTestServer {
   constructor(resource: TestedResource) {
     this.#resource = resource;
     beforeAll(async () => {
-      this.#server = await startServer({ port: 0, dataDir: ":memory:" });
+      this.#server = await startTestServer();
       this.#reader = new Client({ endpoint: this.#server.url });
     });
     afterAll(async () => {

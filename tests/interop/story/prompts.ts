@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import type { Story } from "./story-context.ts";
+import { tenantHandle } from "./tenant.ts";
 
 export const tellPrompts: Story = async ({ client, checkEffect }) => {
   const { prompts } = client;
@@ -39,7 +40,7 @@ export const tellPrompts: Story = async ({ client, checkEffect }) => {
       isPublic: true,
       isArchived: "any",
       tags: ["short"],
-      owner: "mill",
+      owner: tenantHandle,
       sortField: "updatedAt",
       sortDirection: "asc",
       limit: 5,
@@ -47,7 +48,7 @@ export const tellPrompts: Story = async ({ client, checkEffect }) => {
     .toArray();
   await checkEffect(() => {
     expect(likes).toEqual([1, 0]);
-    expect(read).toMatchObject({ id: created.id, description: "asks again", owner: "mill" });
+    expect(read).toMatchObject({ id: created.id, description: "asks again", owner: tenantHandle });
     expect(found.map(({ repo }) => repo)).toEqual(["asking"]);
   });
   const pushed = await prompts.push("fresh", {

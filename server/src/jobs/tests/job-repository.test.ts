@@ -59,6 +59,22 @@ describeRepositories({ jobQueries }, (fixture) => {
     expect(await reader.hasActive()).toBe(false);
   });
 
+  test("a runner of some kinds claims the oldest job of these, and leaves the others", async () => {
+    const { clock, writer, claim } = createRepositories(fixture);
+    const [first, second, third] = [
+      await writer.create(tenantId, { ...draft, kind: "one" }),
+      await writer.create(tenantId, { ...draft, kind: "two" }),
+      await writer.create(tenantId, { ...draft, kind: "three" }),
+    ];
+    const claimOf = async (...kinds: readonly string[]) =>
+      (await writer.claim({ owner: "a", nowMicros: clock.nowMicros, leaseMicros, kinds }))?.job.id;
+    expect(await claimOf("two", "three")).toBe(second.id);
+    expect(await claimOf("two")).toBeUndefined();
+    expect(await claimOf()).toBeUndefined();
+    expect(await claimOf("two", "three")).toBe(third.id);
+    expect((await claim("b"))?.job.id).toBe(first.id);
+  });
+
   test("an expired lease can be claimed again, with the last cursor, and the first owner loses it", async () => {
     const { writer, claim } = createRepositories(fixture);
     const { id } = await writer.create(tenantId, draft);

@@ -8,7 +8,7 @@ import type { Job, JsonValue } from "../job.ts";
 import { defineJobKind } from "../job-kind.ts";
 import type { AnyJobKind, JobContext, JobStep } from "../job-kind.ts";
 import { JobRunner } from "../job-runner.ts";
-import type { RunnerTimes } from "../job-runner.ts";
+import type { RunnerOptions } from "../job-runner.ts";
 
 /** A step that never ends. */
 const hang = async (): Promise<JobStep> =>
@@ -26,7 +26,7 @@ const createKind = (step: Step): AnyJobKind =>
     step,
   });
 
-const quick: Partial<RunnerTimes> = { startMs: 0, firstRetryMs: 1 };
+const quick: Partial<RunnerOptions> = { startMs: 0, firstRetryMs: 1 };
 
 async function openStore(): Promise<Store> {
   const store = await openTemporaryStore();
@@ -35,10 +35,10 @@ async function openStore(): Promise<Store> {
 }
 
 /** Starts a runner whose jobs perform `step`. */
-function startRunner(store: Store, step: Step, times: Partial<RunnerTimes> = {}): JobRunner {
+function startRunner(store: Store, step: Step, options: Partial<RunnerOptions> = {}): JobRunner {
   const runner = new JobRunner(store, new Map([["test", createKind(step)]]), {
     ...quick,
-    ...times,
+    ...options,
   });
   runner.start();
   onTestFinished(() => runner.close());
@@ -246,4 +246,16 @@ test("items that fail are counted with their reasons, and the job goes on", asyn
   const { failures } = await waitFor(store, id, "succeeded");
   expect(failures.count).toBe(4);
   expect(failures.messages.map((message) => message.length)).toEqual([500, 500, 500, 500]);
+});
+
+test("a runner of given kinds leaves jobs of other kinds to others", async () => {
+  const store = await openStore();
+  const other = await createJob(store, "other");
+  const own = await createJob(store);
+  startRunner(store, countToTen, { kinds: "given" }).wake();
+  await waitFor(store, own.id, "succeeded");
+  expect(await store.read.jobs.find(store.defaultTenantId, other.id)).toMatchObject({
+    state: "queued",
+    error: null,
+  });
 });

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fastify from "fastify";
 import { KeyStore, startServer } from "@millrace/server";
+import type { ActivityListener } from "../../runs/activity.ts";
 import type { RunningServer } from "@millrace/server";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addHealthRoutes } from "../monitoring-routes.ts";
@@ -50,16 +51,16 @@ test("a running server is live and ready", async () => {
 });
 
 test.for([
-  ["fails", () => Promise.reject<boolean>(new Error("/secret/path is gone")), /can't be read/],
-  ["does not answer", () => new Promise<boolean>(noop), /did not answer within 2000 ms/],
+  ["fails", () => Promise.reject<void>(new Error("/secret/path is gone")), /can't be read/],
+  ["does not answer", () => new Promise<void>(noop), /did not answer within 2000 ms/],
 ] as const)(
   "a server whose database %s is not ready, says why, and shows no path",
-  async ([, hasKeys, reason]) => {
+  async ([, assertAnswers, reason]) => {
     const app = fastify();
     app.setErrorHandler((cause: RequestError, _request, reply) =>
       reply.code(cause.status).send({ detail: cause.message }),
     );
-    addHealthRoutes(app, { readOnlyReason: "full", pools: {}, read: { tenants: { hasKeys } } });
+    addHealthRoutes(app, { readOnlyReason: "full", assertAnswers });
     const response = await app.inject("/health/ready");
     expect(response.statusCode).toBe(503);
     expect(response.json()).toEqual({ detail: expect.stringMatching(reason) as unknown });
@@ -88,8 +89,8 @@ async function readReadiness(log: ObservedLog): Promise<readonly [number, unknow
   app.setErrorHandler((cause: RequestError, _request, reply) =>
     reply.code(cause.status).send({ detail: cause.message }),
   );
-  const tenants = { hasKeys: () => Promise.resolve(false) };
-  addHealthRoutes(app, { readOnlyReason: undefined, pools: {}, read: { tenants } }, log);
+  const store = { readOnlyReason: undefined, assertAnswers: () => Promise.resolve() };
+  addHealthRoutes(app, store, log);
   const response = await app.inject("/health/ready");
   await app.close();
   return [response.statusCode, JSON.parse(response.body) as unknown];
@@ -121,7 +122,7 @@ test("a server with an ingest log says what waits in it, and is not ready withou
 });
 
 test("the metrics contain those of the log, and no number for what could not be read", async () => {
-  const store = { readOnlyReason: undefined, pools: {} };
+  const store = { readOnlyReason: undefined, pools: {}, onActivity: () => undefined };
   const metrics = await new ServerMetrics(store, someLog).write();
   const values = new Map(
     [...metrics.matchAll(/^millrace_log_(\w+) (\S+)$/gm)].map(([, name, value]) => [
@@ -150,13 +151,33 @@ test("the metrics contain those of the log, and no number for what could not be 
 
 test("the metrics contain the connections to a database server, if there is one", async () => {
   const pools = { writes: { size: 4, open: 3, busy: 2, waiting: 1 } };
-  const metrics = await new ServerMetrics({ readOnlyReason: undefined, pools }).write();
+  const store = { readOnlyReason: undefined, pools, onActivity: () => undefined };
+  const metrics = await new ServerMetrics(store).write();
   const states = ["limit", "open", "busy"].map((state) =>
     valueOf(metrics, `millrace_store_connections{pool="writes",state="${state}"}`),
   );
   expect(states).toEqual([4, 3, 2]);
   expect(valueOf(metrics, 'millrace_store_waiting_calls{pool="writes"}')).toBe(1);
   expect(await readMetrics()).not.toContain("millrace_store_");
+});
+
+test("the metrics count what this process has stored, and not what others report", async () => {
+  const listeners: ActivityListener[] = [];
+  const metrics = new ServerMetrics({
+    readOnlyReason: undefined,
+    pools: {},
+    onActivity: (listener) => void listeners.push(listener),
+  });
+  const stored = (runs: number, errors: number) => [
+    { tenantId: "t", projectId: "p", runs, traces: 1, errors, tokens: 0, cost: 0, latencies: [] },
+  ];
+  for (const listener of listeners) {
+    listener(stored(3, 1), "own");
+    listener(stored(40, 10), "other");
+  }
+  const text = await metrics.write();
+  expect(valueOf(text, "millrace_runs_stored_total")).toBe(3);
+  expect(valueOf(text, "millrace_trace_errors_total")).toBe(1);
 });
 
 test("the metrics count requests by route, and stored runs once", async () => {

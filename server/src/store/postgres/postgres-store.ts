@@ -3,7 +3,7 @@ import { RequestScope } from "../../http/request-scope.ts";
 import type { ReadScope, ScopedRequest } from "../../http/request-scope.ts";
 import { messageOf, ServerError } from "../../model/errors.ts";
 import { memoryDataDir, serverLimits } from "../../model/options.ts";
-import type { Activity } from "../../runs/activity.ts";
+import type { ActivityListener } from "../../runs/activity.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../../runs/run-record.ts";
 import type { PoolState } from "../../storage/pool-state.ts";
 import { migrate, migrationLock } from "../../storage/postgres/migrations.ts";
@@ -26,6 +26,8 @@ import { ScopedStore } from "../scoped-store.ts";
 import type { Store } from "../store.ts";
 import { originOfClient, originOfRequest, writeFrom } from "../writer-origin.ts";
 import type { WriteContext, WriterOrigin } from "../writer-origin.ts";
+import { AuthorizationCache } from "./authorization-cache.ts";
+import type { AuthorizationQuery } from "./authorization-cache.ts";
 import { connect } from "./connect.ts";
 import type { ConnectionSettings, PostgresThreadData } from "./connect.ts";
 import { findOrCreateDefaultTenant } from "./default-tenant.ts";
@@ -142,7 +144,8 @@ class PostgresStore implements Store {
   readonly readOnlyReason = undefined;
   readonly #reads: ReadPool;
   readonly #immediate: SessionPool<ReadSession>;
-  readonly #activityListeners: ((activity: readonly Activity[]) => void)[] = [];
+  readonly #authorization = new AuthorizationCache((query) => this.#readImmediately(query));
+  readonly #activityListeners: ActivityListener[] = [];
   readonly #wakeListeners: (() => void)[] = [];
   /** Threads for schema checks; they start on first use. */
   readonly #work = new WorkThreads();
@@ -165,9 +168,9 @@ class PostgresStore implements Store {
   /** Starts the writer thread. */
   async start(data: PostgresThreadData): Promise<void> {
     this.#writer = await PostgresWriterThread.start(data, {
-      onActivity: (activity) => {
+      onActivity: (activity, source) => {
         for (const listener of this.#activityListeners) {
-          listener(activity);
+          listener(activity, source);
         }
       },
       onWake: () => {
@@ -204,12 +207,17 @@ class PostgresStore implements Store {
     return this.#started.ingest(tenantId, batch);
   }
 
-  onActivity(listener: (activity: readonly Activity[]) => void): void {
+  onActivity(listener: ActivityListener): void {
     this.#activityListeners.push(listener);
   }
 
   onWake(listener: () => void): void {
     this.#wakeListeners.push(listener);
+  }
+
+  /** Asks the database itself, and not what is remembered of its answers. */
+  async assertAnswers(): Promise<void> {
+    await this.#readImmediately({ method: "hasKeys", args: [] });
   }
 
   endReads(): void {
@@ -234,14 +242,17 @@ class PostgresStore implements Store {
       if (idle !== undefined) {
         return idle.value;
       }
-      return isImmediate(call) ? this.#readImmediately(call) : this.#reads.read(call, scope);
+      return isImmediate(call) ? this.#authorization.read(call) : this.#reads.read(call, scope);
     });
   }
 
-  async #readImmediately(call: ResourceCall<Readers>): Promise<unknown> {
+  async #readImmediately(query: AuthorizationQuery): Promise<unknown> {
     try {
       return await retryTransaction(
-        () => this.#immediate.use((session) => session.read(call, serverLimits.queryMs)),
+        () =>
+          this.#immediate.use((session) =>
+            session.read({ resource: "tenants", ...query }, serverLimits.queryMs),
+          ),
         { isRepeatable: true, signal: this.#closing.signal },
       );
     } catch (cause) {

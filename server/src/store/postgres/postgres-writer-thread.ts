@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { RequestError, ServerError } from "../../model/errors.ts";
 import { serverLimits } from "../../model/options.ts";
-import type { Activity } from "../../runs/activity.ts";
+import type { Activity, ActivitySource } from "../../runs/activity.ts";
 import { batchMemory } from "../../runs/batch-memory.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../../runs/run-record.ts";
 import { toDistFileUrl } from "../../storage/dist-files.ts";
@@ -36,7 +36,11 @@ export interface PostgresWriterCall {
 export type PostgresWriterMessage =
   | { readonly kind: "ready" }
   | { readonly kind: "failedToStart"; readonly reason: string }
-  | { readonly kind: "activity"; readonly activity: readonly Activity[] }
+  | {
+      readonly kind: "activity";
+      readonly activity: readonly Activity[];
+      readonly source: ActivitySource;
+    }
   | { readonly kind: "wake" }
   | {
       readonly kind: "state";
@@ -145,7 +149,7 @@ export class PostgresWriterThread {
   #onMessage(message: PostgresWriterMessage): void {
     switch (message.kind) {
       case "activity":
-        this.#listeners.onActivity(message.activity);
+        this.#listeners.onActivity(message.activity, message.source);
         break;
       case "wake":
         this.#listeners.onWake();

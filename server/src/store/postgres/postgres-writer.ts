@@ -8,7 +8,7 @@ import type { AuditEntry } from "../../model/audit-entry.ts";
 import { messageOf } from "../../model/errors.ts";
 import { serverLimits } from "../../model/options.ts";
 import { loadLibraryPrices } from "../../prices/library-prices.ts";
-import type { Activity } from "../../runs/activity.ts";
+import type { ActivityListener } from "../../runs/activity.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../../runs/run-record.ts";
 import { LongWrite } from "../../storage/long-write.ts";
 import type { PoolState } from "../../storage/pool-state.ts";
@@ -46,8 +46,8 @@ export type PostgresWrite = ResourceCall<Writers> &
 
 /** What the writer reports besides the results of calls. */
 export interface WriterListeners {
-  /** Called with the counts of the runs that this server, or another one, has stored. */
-  readonly onActivity: (activity: readonly Activity[]) => void;
+  /** Called with the counts of the runs that this process, or another one, has stored. */
+  readonly onActivity: ActivityListener;
   /** Called when another server has changed rules, alerts or webhooks, or when this server becomes the leader. */
   readonly onWake: () => void;
 }
@@ -86,7 +86,7 @@ export class PostgresWriter {
       {
         onNotice: ({ activity = [], hasChanged }) => {
           if (activity.length > 0) {
-            listeners.onActivity(activity);
+            listeners.onActivity(activity, "other");
           }
           if (hasChanged === true) {
             this.#cacheVersion += 1;
@@ -126,7 +126,7 @@ export class PostgresWriter {
       (session) => session.writers.runEngine.ingest(tenantId, batch),
     );
     if (activity.length > 0) {
-      this.#listeners.onActivity(activity);
+      this.#listeners.onActivity(activity, "own");
       this.#notices.sendActivity(activity);
     }
     return result;

@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { isLogFull } from "./jetstream-errors.ts";
+import { logLimits } from "./log-limits.ts";
+
+export interface HedgeLimits {
+  /** Milliseconds after which a call that has not ended is also made with the other link. */
+  readonly lateMs: number;
+  /** Calls that are made twice at once, and the milliseconds after which a further one looks again. */
+  readonly calls: number;
+  readonly waitMs: number;
+}
+
+const hedgeLimits: HedgeLimits = {
+  lateMs: logLimits.hedgeMs,
+  calls: logLimits.hedges,
+  waitMs: logLimits.hedgeWaitMs,
+};
+
+/**
+ * Makes calls with one of two links, and with the other one as well if the first takes too long or fails. The link that
+ * answered last is used first, so only the first calls wait for a link that is cut off.
+ */
+export class HedgedCalls<Link extends { readonly isConnected: boolean }> {
+  readonly #limits: HedgeLimits;
+  #preferred: Link | undefined;
+  #hedged = 0;
+
+  constructor(limits: HedgeLimits = hedgeLimits) {
+    this.#limits = limits;
+  }
+
+  /**
+   * Resolves with the first success.
+   *
+   * @param call - must be harmless to repeat
+   * @throws the error of the last call, if all fail.
+   */
+  async run<Result>(
+    links: readonly [Link, ...Link[]],
+    call: (link: Link) => Promise<Result>,
+  ): Promise<Result> {
+    const connected = links.filter((link) => link.isConnected);
+    const link =
+      connected.find((candidate) => candidate === this.#preferred) ?? connected[0] ?? links[0];
+    const other = connected.find((candidate) => candidate !== link);
+    const first = call(link);
+    if (other === undefined || !(await this.#isLate(first))) {
+      return first;
+    }
+    this.#hedged += 1;
+    try {
+      const second = call(other).then((result) => {
+        this.#preferred = other;
+        return result;
+      });
+      return await Promise.any([first, second]);
+    } catch (cause) {
+      throw cause instanceof AggregateError ? (cause.errors as unknown[]).at(-1) : cause;
+    } finally {
+      this.#hedged -= 1;
+    }
+  }
+
+  /**
+   * Whether a call has not ended in time, or has failed for a reason that another link may not have. Waits longer while
+   * many others are late, so that an overloaded log does not receive everything twice.
+   */
+  async #isLate(call: Promise<unknown>): Promise<boolean> {
+    const timeout = new AbortController();
+    const ended = call.then(
+      () => "in time" as const,
+      (cause: unknown) => (isLogFull(cause) ? ("in time" as const) : ("failed" as const)),
+    );
+    try {
+      for (let delayMs = this.#limits.lateMs; ; delayMs = this.#limits.waitMs) {
+        const state = await Promise.race([
+          ended,
+          sleep(delayMs, "late" as const, { signal: timeout.signal }),
+        ]);
+        if (state !== "late" || this.#hedged < this.#limits.calls) {
+          return state !== "in time";
+        }
+      }
+    } finally {
+      timeout.abort();
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import type * as Nats from "nats";
+import type { JetStreamClient, NatsConnection, ObjectStore } from "nats";
+import type { LogTarget } from "../model/log-target.ts";
+import { logLimits } from "./log-limits.ts";
+
+/**
+ * A connection to one of the NATS servers of the log. It reconnects by itself, to any of them, also from a server that
+ * stops answering without closing the connection.
+ *
+ * States: connected <-> disconnected -> closed.
+ */
+export class LogLink {
+  readonly connection: NatsConnection;
+  readonly stream: JetStreamClient;
+  #objects: Promise<ObjectStore> | undefined;
+  #isConnected = true;
+  #reconnects = 0;
+
+  private constructor(nats: typeof Nats, connection: NatsConnection) {
+    this.connection = connection;
+    this.stream = connection.jetstream({ timeout: logLimits.callMs });
+    // Ends when the connection is closed.
+    void this.#watch(nats);
+  }
+
+  /**
+   * Connects to the first of the servers that answers.
+   *
+   * @throws NatsError none of them does, or they refuse the credentials.
+   */
+  static async open(nats: typeof Nats, { servers, isTls, credentials }: LogTarget) {
+    const connection = await nats.connect({
+      servers: [...servers],
+      noRandomize: true,
+      name: "millrace",
+      timeout: logLimits.connectMs,
+      pingInterval: logLimits.pingMs,
+      maxPingOut: logLimits.pings,
+      // A server that comes back after hours is used again.
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: logLimits.awayMs,
+      ...(isTls && { tls: {} }),
+      ...(credentials.kind === "password" && {
+        user: credentials.user,
+        pass: credentials.password,
+      }),
+      ...(credentials.kind === "token" && { token: credentials.token }),
+    });
+    return new LogLink(nats, connection);
+  }
+
+  get isConnected(): boolean {
+    return this.#isConnected && !this.connection.isClosed();
+  }
+
+  /** How often the connection was lost and made again. */
+  get reconnects(): number {
+    return this.#reconnects;
+  }
+
+  /** The NATS server at the other end; `undefined` while there is none. */
+  get serverId(): string | undefined {
+    return this.isConnected ? this.connection.info?.server_id : undefined;
+  }
+
+  /** How many servers the connection may use: those that were configured, and those that they named. */
+  countServers(target: LogTarget): number {
+    return Math.max(target.servers.length, this.connection.info?.connect_urls?.length ?? 0);
+  }
+
+  /** The bucket of large runs. A bucket that does not exist is created with the given settings. */
+  openObjects(
+    bucket: string,
+    settings: { readonly replicas: number; readonly max_bytes: number },
+  ): Promise<ObjectStore> {
+    this.#objects ??= this.stream.views.os(bucket, settings).catch((cause: unknown) => {
+      this.#objects = undefined;
+      throw cause;
+    });
+    return this.#objects;
+  }
+
+  async #watch({ Events }: typeof Nats): Promise<void> {
+    for await (const { type } of this.connection.status()) {
+      if (type === Events.Disconnect) {
+        this.#isConnected = false;
+      }
+      if (type === Events.Reconnect) {
+        this.#isConnected = true;
+        this.#reconnects += 1;
+      }
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type * as Nats from "nats";
+import type { LogTarget } from "../model/log-target.ts";
+import { HedgedCalls } from "./hedged-calls.ts";
+import { LogLink } from "./log-link.ts";
+import { logLimits } from "./log-limits.ts";
+
+/**
+ * The connections by which a server appends to the log: two, to different NATS servers if there are several. A NATS server
+ * that is cut off, or can't reach the stream's leader, then delays a message by a moment only.
+ */
+export class LogLinks {
+  readonly #nats: typeof Nats;
+  readonly #target: LogTarget;
+  readonly #first: LogLink;
+  readonly #calls = new HedgedCalls<LogLink>();
+  readonly #closing = new AbortController();
+  #second: LogLink | undefined;
+
+  /** @param first - the connection that is also used for everything else; its owner closes it */
+  constructor(nats: typeof Nats, target: LogTarget, first: LogLink) {
+    this.#nats = nats;
+    this.#target = target;
+    this.#first = first;
+  }
+
+  get isConnected(): boolean {
+    return this.#all.some((link) => link.isConnected);
+  }
+
+  get reconnects(): number {
+    return this.#all.reduce((sum, link) => sum + link.reconnects, 0);
+  }
+
+  /** The NATS servers that are used at this moment. */
+  get serverIds(): ReadonlySet<string> {
+    return new Set(this.#all.flatMap(({ serverId }) => serverId ?? []));
+  }
+
+  /** Opens the second connection. Resolves after the first attempt; others follow in the background. */
+  async openSecond(): Promise<void> {
+    if (this.#first.countServers(this.#target) > 1) {
+      await this.#tryToOpen();
+      // Ends when this object is closed. All that can fail in it is repeated.
+      void this.#keepApart();
+    }
+  }
+
+  /** Calls a function with the connections; see {@link HedgedCalls.run}. */
+  hedge<Result>(call: (link: LogLink) => Promise<Result>): Promise<Result> {
+    return this.#calls.run(this.#all, call);
+  }
+
+  /**
+   * A connection whose server answers.
+   *
+   * @throws Error none answers in time.
+   */
+  findAnswering(): Promise<LogLink> {
+    return this.hedge(async (link) => {
+      const timeout = new AbortController();
+      try {
+        const isAnswered = await Promise.race([
+          link.connection.flush().then(() => true),
+          sleep(logLimits.publishAttemptMs, false, { signal: timeout.signal }),
+        ]);
+        if (!isAnswered) {
+          throw new Error("no server of the log answers");
+        }
+        return link;
+      } finally {
+        timeout.abort();
+      }
+    });
+  }
+
+  /** Closes the second connection. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#second?.connection.close();
+  }
+
+  get #all(): readonly [LogLink, ...LogLink[]] {
+    return this.#second === undefined ? [this.#first] : [this.#first, this.#second];
+  }
+
+  /** Opens the second connection where it is missing, and moves it where both lead to the same server. */
+  async #keepApart(): Promise<void> {
+    const { signal } = this.#closing;
+    let delayMs: number = logLimits.apartMs;
+    while (!signal.aborted) {
+      await sleep(delayMs, undefined, { signal, ref: false }).catch(() => undefined);
+      const { serverId } = this.#first;
+      const isShared = serverId !== undefined && serverId === this.#second?.serverId;
+      if (this.#second === undefined) {
+        await this.#tryToOpen();
+      } else if (isShared && !signal.aborted) {
+        await this.#second.connection.reconnect().catch(() => undefined);
+      }
+      // The other servers may be away for long.
+      delayMs = isShared ? Math.min(2 * delayMs, logLimits.apartMaxMs) : logLimits.apartMs;
+    }
+  }
+
+  async #tryToOpen(): Promise<void> {
+    // The server of the first connection comes last.
+    const current = this.#first.connection.getServer();
+    const servers = this.#target.servers.toSorted(
+      (left, right) => Number(left === current) - Number(right === current),
+    );
+    try {
+      const link = await LogLink.open(this.#nats, { ...this.#target, servers });
+      if (this.#closing.signal.aborted) {
+        await link.connection.close();
+      } else {
+        this.#second = link;
+      }
+    } catch {
+      // It is tried again; the first connection reports it if no server can be reached.
+    }
+  }
+}

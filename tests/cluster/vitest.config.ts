@@ -1,0 +1,17 @@
+import { join } from "node:path";
+import { defineConfig } from "vitest/config";
+
+// The conformance and interop suites, for servers whose addresses are in `MILLRACE_TEST_SERVERS`.
+export default defineConfig({
+  test: {
+    root: join(import.meta.dirname, "../.."),
+    include: ["tests/endpoints.test.ts", "tests/interop/{langsmith-*,otlp,langchain}.test.ts"],
+    // These test options of a server of their own, and what is shared with a second one.
+    exclude: ["tests/interop/langsmith-{addresses,dataset-shares}.test.ts"],
+    pool: "forks",
+    maxWorkers: 1,
+    // A server that is being killed, and a busy machine.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+  },
+});
