@@ -1,3 +1,4 @@
+import { createPayloadTextSql } from "../../runs/shared-texts/postgres-shared-texts.ts";
 import { always, sql } from "../../filter/sql.ts";
 import type { Sql } from "../../filter/sql.ts";
 import { mergePayloads } from "../../runs/payload.ts";
@@ -99,7 +100,7 @@ export class PostgresMetricReader implements PromisedMetricReads {
         ? always
         : sql`(r.start_us, r.id) < (${parameter(before.startMicros)}, ${parameter(before.id)})`;
     const bodies = withPayloads
-      ? `(SELECT array_agg(p.body ORDER BY p.digest <> '', p.seq) FROM payloads p
+      ? `(SELECT array_agg(${createPayloadTextSql("p")} ORDER BY p.digest <> '', p.seq) FROM payloads p
           WHERE p.tenant_id = r.tenant_id AND p.root_us = r.root_us AND p.trace_id = r.trace_id AND p.id = r.id)`
       : "NULL::text[]";
     const { text, values } = toNumbered(
