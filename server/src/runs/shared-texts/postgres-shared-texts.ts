@@ -152,7 +152,10 @@ export class PostgresSharedTexts {
     return payloads.map(({ body }) => ({ body, parts: null }));
   }
 
-  /** Deletes some of the texts that are no longer used. Returns the number of texts that were examined. */
+  /**
+   * Deletes some of the texts that are no longer used, of the tenants whose rows the transaction sees. Returns how many
+   * texts were examined that may be unused.
+   */
   async deleteUnused(): Promise<number> {
     const { rows: candidates } = await this.#db.query<TextKey>(
       `DELETE FROM shared_text_candidates WHERE id IN (
@@ -162,38 +165,44 @@ export class PostgresSharedTexts {
     if (candidates.length === 0) {
       return 0;
     }
-    // A text that is locked is about to be used. It is examined again later, in case that transaction fails.
-    const { rows: locked } = await this.#db.query<TextKey>(
-      `SELECT t.tenant_id, t.hash FROM shared_texts t
-       WHERE (t.tenant_id, t.hash) IN (SELECT * FROM unnest($1::text[], $2::text[]))
-       ORDER BY t.tenant_id, t.hash FOR UPDATE SKIP LOCKED`,
+    // The texts that a deleted one continues may be unused, too.
+    const { rows: examined } = await this.#db.query<TextKey>(
+      `WITH RECURSIVE chain AS (
+         SELECT t.tenant_id, t.hash, t.base FROM shared_texts t WHERE (t.tenant_id, t.hash) IN (${keysSql})
+         UNION SELECT t.tenant_id, t.hash, t.base FROM chain c
+           JOIN shared_texts t ON t.tenant_id = c.tenant_id AND t.hash = c.base
+       ) SELECT tenant_id, hash FROM chain`,
       toLists(candidates),
     );
+    const { rows: locked } = await this.#db.query<TextKey>(
+      `SELECT t.tenant_id, t.hash FROM shared_texts t WHERE (t.tenant_id, t.hash) IN (${keysSql})
+       ORDER BY t.tenant_id, t.hash FOR UPDATE SKIP LOCKED`,
+      toLists(examined),
+    );
     await this.#db.query(
-      `WITH deleted AS (
-         DELETE FROM shared_texts t
-         WHERE (t.tenant_id, t.hash) IN (SELECT * FROM unnest($1::text[], $2::text[]))
-           AND NOT EXISTS (SELECT 1 FROM shared_text_uses u WHERE u.tenant_id = t.tenant_id AND u.hash = t.hash)
-           AND NOT EXISTS (SELECT 1 FROM shared_texts c WHERE c.tenant_id = t.tenant_id AND c.base = t.hash)
-         RETURNING t.tenant_id, t.base
+      `WITH RECURSIVE locked AS (${keysSql}), kept AS (
+         SELECT l.tenant_id, l.hash FROM locked l
+         WHERE EXISTS (SELECT 1 FROM shared_text_uses u WHERE u.tenant_id = l.tenant_id AND u.hash = l.hash)
+           OR EXISTS (SELECT 1 FROM shared_texts c WHERE c.tenant_id = l.tenant_id AND c.base = l.hash
+             AND (c.tenant_id, c.hash) NOT IN (SELECT * FROM locked))
+         UNION SELECT t.tenant_id, t.base FROM kept k
+           JOIN shared_texts t ON t.tenant_id = k.tenant_id AND t.hash = k.hash WHERE t.base IS NOT NULL
        )
-       INSERT INTO shared_text_candidates (tenant_id, hash)
-         SELECT tenant_id, base FROM deleted WHERE base IS NOT NULL`,
+       DELETE FROM shared_texts t
+       WHERE (t.tenant_id, t.hash) IN (SELECT * FROM locked) AND (t.tenant_id, t.hash) NOT IN (SELECT * FROM kept)`,
       toLists(locked),
     );
+    // Another transaction is about to use these. They are examined again later, in case it fails.
     const lockedKeys = new Set(locked.map(toKey));
-    const skipped = candidates.filter((candidate) => !lockedKeys.has(toKey(candidate)));
-    if (skipped.length === 0) {
-      return candidates.length;
+    const skipped = examined.filter((text) => !lockedKeys.has(toKey(text)));
+    if (skipped.length > 0) {
+      await this.#db.query(
+        `INSERT INTO shared_text_candidates (tenant_id, hash) ${keysSql}`,
+        toLists(skipped),
+      );
     }
-    const { count } = await this.#db.query(
-      `INSERT INTO shared_text_candidates (tenant_id, hash)
-       SELECT DISTINCT t.tenant_id, t.hash FROM shared_texts t
-       WHERE (t.tenant_id, t.hash) IN (SELECT * FROM unnest($1::text[], $2::text[]))`,
-      toLists(skipped),
-    );
     // If only such texts remain, they are left for the next sweep.
-    return count === candidates.length ? 0 : candidates.length;
+    return skipped.length > 0 && locked.length === 0 ? 0 : candidates.length;
   }
 
   /** Finds the stored texts among the texts of payloads and their beginnings, with their depths. */
@@ -284,6 +293,10 @@ export class PostgresSharedTexts {
     return new Set(rows.map(({ hash }) => hash));
   }
 }
+
+/** The keys of texts. The parameters are those of {@link toLists}. */
+const keysSql = `SELECT k.tenant_id COLLATE "C" AS tenant_id, k.hash COLLATE "C" AS hash
+  FROM unnest($1::text[], $2::text[]) k (tenant_id, hash)`;
 
 interface TextKey {
   readonly tenant_id: string;

@@ -204,6 +204,7 @@ export class RunWriter implements RunWrites {
       if (row !== undefined) {
         const limit = runsPerDeletion - deletedCount;
         const { deleted, isComplete } = this.#deleter.deleteSome(tenantId, row, limit);
+        this.#sharedTexts.deleteUnused();
         deletedCount += deleted;
         if (!isComplete) {
           return { deleted: deletedCount, remainingIds: ids.slice(index) };
