@@ -25,7 +25,7 @@ export const minSharedBytes = 256;
  * A text of at least this length is shared when it is first received. A shorter one is only shared if it repeats, so
  * that content that never repeats stays where it is.
  */
-export const minSharedAtOnceBytes = 4_096;
+export const minSharedAtOnceBytes = 16_384;
 
 /** Maximum number of beginnings of a list that are searched; the longest ones are. */
 export const maxBeginnings = 1_024;

@@ -106,7 +106,7 @@ export function describeSharedTexts({ open, count, sweep }: SharedTextFixture): 
   test("long content is shared between the traces of a tenant, and with no other tenant", async () => {
     const other = await open();
     const createRun = (turns: number) => wireRun({ inputs: { messages: messages(turns) } });
-    const [first, second, foreign] = [createRun(20), createRun(23), createRun(20)];
+    const [first, second, foreign] = [createRun(60), createRun(63), createRun(60)];
     await send([{ run: first }]);
     await send([{ run: second }]);
     expect(await count(fixture.tenantId)).toEqual({ texts: 2, payloads: 2 });
@@ -192,11 +192,11 @@ export function describeSharedTexts({ open, count, sweep }: SharedTextFixture): 
   });
 
   test("content of a deleted run that is received again is stored again", async () => {
-    const run = wireRun({ inputs: { messages: messages(30) } });
+    const run = wireRun({ inputs: { messages: messages(60) } });
     await send([{ run }]);
     await deleteRuns([run.id]);
     expect(await count(fixture.tenantId)).toEqual({ texts: 0, payloads: 0 });
-    const again = wireRun({ inputs: { messages: messages(31) } });
+    const again = wireRun({ inputs: { messages: messages(61) } });
     await send([{ run: again }]);
     await sweep();
     expect(await readBodies(again.id)).toEqual([JSON.stringify({ inputs: inputsOf(again) })]);
@@ -222,8 +222,8 @@ export function describeSharedTexts({ open, count, sweep }: SharedTextFixture): 
   });
 
   test("a chunk that ends within a character is stored with its payload", async () => {
-    const bytes = Buffer.from(JSON.stringify({ text: "水".repeat(3_000) }));
-    const [start, end] = [bytes.subarray(0, 5_000), bytes.subarray(5_000)];
+    const bytes = Buffer.from(JSON.stringify({ text: "水".repeat(8_000) }));
+    const [start, end] = [bytes.subarray(0, 20_000), bytes.subarray(20_000)];
     const chunks = {
       inputs: [textChunk(chunkCode.remembered, start), textChunk(chunkCode.text, end)],
     };
@@ -239,7 +239,7 @@ export function describeSharedTexts({ open, count, sweep }: SharedTextFixture): 
     "水車と水路 мельница 🌊 ".repeat(16),
     '"\\\u0000\u2028\r\n--'.repeat(40),
     "\ud800 lone ".repeat(40),
-    "much longer ".repeat(500),
+    "much longer ".repeat(1_500),
   );
   const fields = fc.record(
     {

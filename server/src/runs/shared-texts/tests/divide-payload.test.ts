@@ -11,7 +11,7 @@ const textOf = (start: number, end: number, rest: Partial<ShareableText> = {}): 
   isRepeated: true,
   ...rest,
 });
-const payload = Buffer.from(Array.from({ length: 10_000 }, (_, index) => 97 + (index % 26)));
+const payload = Buffer.from(Array.from({ length: 30_000 }, (_, index) => 97 + (index % 26)));
 
 test("a payload without known, repeated or long texts is not divided", () => {
   const depths = new Map<string, number>();
@@ -27,7 +27,7 @@ test("the parts and the rest of a payload are the payload, whichever texts are s
     textOf(0, 300),
     textOf(400, 900, { hashes: ["known"], isRepeated: false }),
     textOf(900, 1_300, { hashes: ["short", "new"], ends: [1_000, 1_300], isRepeated: false }),
-    textOf(2_000, 8_000, { isRepeated: false }),
+    textOf(2_000, 20_000, { isRepeated: false }),
   ];
   const divided = dividePayload(payload.length, texts, depths);
   if (divided === undefined) {
@@ -37,7 +37,7 @@ test("the parts and the rest of a payload are the payload, whichever texts are s
     ["known", payload.subarray(400, 900)],
     ...divided.added.map(({ hash, start, end }) => [hash, payload.subarray(start, end)] as const),
   ]);
-  expect(divided.added.map(({ hash }) => hash)).toEqual(["0-300", "2000-8000"]);
+  expect(divided.added.map(({ hash }) => hash)).toEqual(["0-300", "2000-20000"]);
   const rest = readRest(payload, divided);
   const [bytes, ...parts] = JSON.parse(encodeParts(divided, payload.length, (hash) => hash)) as [
     number,
@@ -49,7 +49,7 @@ test("the parts and the rest of a payload are the payload, whichever texts are s
   ]);
   expect(bytes).toBe(payload.length);
   expect(Buffer.concat(joined).equals(payload)).toBe(true);
-  expect(rest.length).toBe(payload.length - 300 - 500 - 6_000);
+  expect(rest.length).toBe(payload.length - 300 - 500 - 18_000);
 });
 
 test("a list continues its longest known beginning, unless that one is too short or too deep", () => {

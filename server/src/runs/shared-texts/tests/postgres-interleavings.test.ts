@@ -112,7 +112,7 @@ describe.skipIf(testServerUrl === undefined)("shared texts of several transactio
       .toBe(1);
   /** Stores a run and deletes its payload alone, so that its text is unused. */
   const leaveUnusedText = async (): Promise<void> => {
-    const run = wireRun({ inputs: { list: list(20) } });
+    const run = wireRun({ inputs: { list: list(50) } });
     await other.store.transact(() => ingest(other, run));
     await other.exec(`DELETE FROM payloads WHERE id = '${run.id}'`);
     expect(await countTexts()).toBe(1);
@@ -120,7 +120,7 @@ describe.skipIf(testServerUrl === undefined)("shared texts of several transactio
 
   test("a text is not deleted while a transaction stores a run that refers to it", async () => {
     await leaveUnusedText();
-    const run = wireRun({ inputs: { list: list(20) } });
+    const run = wireRun({ inputs: { list: list(50) } });
     await ingesting.exec("BEGIN");
     await ingest(ingesting, run);
     await sweepAll();
@@ -128,25 +128,25 @@ describe.skipIf(testServerUrl === undefined)("shared texts of several transactio
     await ingesting.exec("COMMIT");
     await sweepAll();
     expect(await countTexts()).toBe(1);
-    expect(await readInputs(run.id)).toEqual({ inputs: { list: list(20) } });
+    expect(await readInputs(run.id)).toEqual({ inputs: { list: list(50) } });
   });
 
   test("a text is not deleted while a transaction stores a run whose list continues it", async () => {
     await leaveUnusedText();
-    const run = wireRun({ inputs: { list: list(24) } });
+    const run = wireRun({ inputs: { list: list(54) } });
     await ingesting.exec("BEGIN");
     await ingest(ingesting, run);
     await sweepAll();
     await ingesting.exec("COMMIT");
     await sweepAll();
     expect(await countTexts()).toBe(2);
-    expect(await readInputs(run.id)).toEqual({ inputs: { list: list(24) } });
+    expect(await readInputs(run.id)).toEqual({ inputs: { list: list(54) } });
   });
 
   test("a text is deleted later if the transaction that was about to use it fails", async () => {
     await leaveUnusedText();
     await ingesting.exec("BEGIN");
-    await ingest(ingesting, wireRun({ inputs: { list: list(20) } }));
+    await ingest(ingesting, wireRun({ inputs: { list: list(50) } }));
     await sweepAll();
     await ingesting.exec("ROLLBACK");
     expect(await countTexts()).toBe(1);
@@ -154,7 +154,7 @@ describe.skipIf(testServerUrl === undefined)("shared texts of several transactio
     expect(await countTexts()).toBe(0);
   });
 
-  test.each([20, 24])(
+  test.each([50, 54])(
     "a run with %i items that waits for a text that is deleted stores it again",
     async (count) => {
       await leaveUnusedText();
@@ -175,7 +175,7 @@ describe.skipIf(testServerUrl === undefined)("shared texts of several transactio
 
   test("a run that waits for a text that is kept after all refers to it", async () => {
     await leaveUnusedText();
-    const run = wireRun({ inputs: { list: list(24) } });
+    const run = wireRun({ inputs: { list: list(54) } });
     await other.exec("BEGIN");
     await sweep(other);
     await ingesting.exec("BEGIN");
@@ -186,13 +186,13 @@ describe.skipIf(testServerUrl === undefined)("shared texts of several transactio
     await ingesting.exec("COMMIT");
     await sweepAll();
     expect(await countTexts()).toBe(2);
-    expect(await readInputs(run.id)).toEqual({ inputs: { list: list(24) } });
+    expect(await readInputs(run.id)).toEqual({ inputs: { list: list(54) } });
   });
 
   test.each(["COMMIT", "ROLLBACK"])(
     "two transactions store the same new text, and the first one ends with %s",
     async (end) => {
-      const [first, second] = [list(20), list(20)].map((items) =>
+      const [first, second] = [list(50), list(50)].map((items) =>
         wireRun({ inputs: { list: items } }),
       ) as [ReturnType<typeof wireRun>, ReturnType<typeof wireRun>];
       await other.exec("BEGIN");
@@ -206,7 +206,7 @@ describe.skipIf(testServerUrl === undefined)("shared texts of several transactio
       await ingesting.exec("COMMIT");
       await sweepAll();
       expect(await countTexts()).toBe(1);
-      expect(await readInputs(second.id)).toEqual({ inputs: { list: list(20) } });
+      expect(await readInputs(second.id)).toEqual({ inputs: { list: list(50) } });
     },
   );
 
@@ -214,7 +214,7 @@ describe.skipIf(testServerUrl === undefined)("shared texts of several transactio
     const work = async (connection: TestConnection): Promise<void> => {
       const { store } = connection;
       for (let round = 0; round < 25; round += 1) {
-        const items = list(20 + (round % 5));
+        const items = list(50 + (round % 5));
         const run = wireRun({ inputs: { list: items } });
         await store.transact(() => ingest(connection, run));
         const found = await store.read.runs.find(tenantId, run.id);
@@ -229,7 +229,7 @@ describe.skipIf(testServerUrl === undefined)("shared texts of several transactio
   }, 120_000);
 
   test("a payload that moves to another partition keeps its texts", async () => {
-    const run = wireRun({ inputs: { list: list(20) } });
+    const run = wireRun({ inputs: { list: list(50) } });
     await other.store.transact(() => ingest(other, run));
     const weekMicros = 7 * 86_400_000_000;
     await other.store.transact(async () =>
@@ -241,14 +241,14 @@ describe.skipIf(testServerUrl === undefined)("shared texts of several transactio
     );
     await sweepAll();
     expect(await countTexts()).toBe(1);
-    expect(await readInputs(run.id)).toEqual({ inputs: { list: list(20) } });
+    expect(await readInputs(run.id)).toEqual({ inputs: { list: list(50) } });
     await other.store.write.runs.deleteTrees(tenantId, [run.id]);
     await sweepAll();
     expect(await countTexts()).toBe(0);
   });
 
   test("a run whose text is missing is returned as damaged, and its neighbors as they are", async () => {
-    const [damaged, intact] = [list(20), list(2)].map((items) =>
+    const [damaged, intact] = [list(50), list(2)].map((items) =>
       wireRun({ inputs: { list: items } }),
     );
     for (const run of [damaged, intact]) {
