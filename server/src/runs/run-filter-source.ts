@@ -116,7 +116,9 @@ function createMemberSql(runAlias: string, { member, inner = "", type }: Member)
   const path = `'$.${member}${inner}'`;
   const value = `(${payloadTextSql}) -> ${path}`;
   const selected =
-    type === undefined ? value : `CASE json_type(${payloadTextSql}, ${path}) WHEN '${type}' THEN ${value} END`;
+    type === undefined
+      ? value
+      : `CASE json_type(${payloadTextSql}, ${path}) WHEN '${type}' THEN ${value} END`;
   return `(SELECT ${selected} FROM payloads p WHERE p.trace_id = ${runAlias}.trace_id AND p.id = ${runAlias}.id
     AND CASE WHEN json_valid(${payloadTextSql}) THEN json_type(${payloadTextSql}, '$.${member}') END IS NOT NULL
     ORDER BY p.digest <> '' DESC, p.rowid DESC LIMIT 1)`;

@@ -1,5 +1,11 @@
 import { RequestError } from "../../model/errors.ts";
-import type { ExpiredRuns, RetentionRule, RetentionWrites, SharedTexts, SweepStep } from "./retention.ts";
+import type {
+  ExpiredRuns,
+  RetentionRule,
+  RetentionWrites,
+  SharedTexts,
+  SweepStep,
+} from "./retention.ts";
 import { retentionQueries } from "./retention-queries.ts";
 import { createRuleKey, RetentionRules } from "./retention-rules.ts";
 import type { Database } from "../../storage/query.ts";

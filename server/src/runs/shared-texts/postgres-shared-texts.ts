@@ -3,8 +3,8 @@ import { dividePayload, encodeParts, readRest } from "./divide-payload.ts";
 import type { DividedPayload, NewText } from "./divide-payload.ts";
 import type { ShareableText } from "./shareable-text.ts";
 
-const text = 'TEXT COLLATE "C"';
-const tenantColumn = `tenant_id ${text} NOT NULL DEFAULT current_setting('millrace.tenant')`;
+const textType = 'TEXT COLLATE "C"';
+const tenantColumn = `tenant_id ${textType} NOT NULL DEFAULT current_setting('millrace.tenant')`;
 
 /** What is returned in place of a payload whose shared texts are not all there. */
 const damaged = JSON.stringify(
@@ -30,7 +30,7 @@ const damaged = JSON.stringify(
  */
 export const sharedTextTables = `
   CREATE TABLE shared_texts (
-    ${tenantColumn}, hash ${text} NOT NULL, base ${text}, depth INTEGER NOT NULL, body TEXT NOT NULL,
+    ${tenantColumn}, hash ${textType} NOT NULL, base ${textType}, depth INTEGER NOT NULL, body TEXT NOT NULL,
     PRIMARY KEY (tenant_id, hash)
   );
   CREATE INDEX shared_texts_by_base ON shared_texts (tenant_id, base) WHERE base IS NOT NULL;
@@ -41,13 +41,13 @@ export const sharedTextTables = `
       NULL;
     END $$;
   CREATE TABLE shared_text_uses (
-    ${tenantColumn}, hash ${text} NOT NULL, seq BIGINT NOT NULL,
+    ${tenantColumn}, hash ${textType} NOT NULL, seq BIGINT NOT NULL,
     PRIMARY KEY (tenant_id, hash, seq)
   );
   CREATE TABLE shared_text_candidates (
-    ${tenantColumn}, id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, hash ${text} NOT NULL
+    ${tenantColumn}, id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, hash ${textType} NOT NULL
   );
-  ALTER TABLE payloads ADD COLUMN parts ${text};
+  ALTER TABLE payloads ADD COLUMN parts ${textType};
   CREATE FUNCTION list_shared_texts(parts TEXT) RETURNS SETOF TEXT LANGUAGE sql IMMUTABLE AS $$
     SELECT DISTINCT p.part ->> 2 FROM jsonb_array_elements(parts::jsonb) p (part)
       WHERE jsonb_typeof(p.part) = 'array' AND p.part ->> 2 IS NOT NULL $$;

@@ -286,30 +286,36 @@ export function describeSharedTexts({ open, count, sweep }: SharedTextFixture): 
           wireRun(),
         ];
         const runAt = (place: number) => runs[place] ?? root;
-        for (const step of all) {
+        /** Takes a step with both tenants, and returns the results. */
+        const take = async (step: (typeof all)[number]): Promise<readonly unknown[]> => {
           if (step === "sweep") {
             await sweep();
-          } else if ("deleted" in step) {
-            const { id } = runAt(step.deleted);
-            for (const { store, tenantId } of [shared, inline]) {
-              await store.write.runs.deleteTrees(tenantId, [id]);
-            }
-          } else {
-            const sent = step.map(({ run, operation, fields: values }) => ({
-              operation,
-              run:
-                operation === "post" ? { ...runAt(run), ...values } : patchOf(runAt(run), values),
-            }));
-            const results = await Promise.all([
-              shared.store.ingest(shared.tenantId, chunked.createBatch(sent)),
-              // The same parts, each client with a memory of its own, which repeats nothing.
-              inline.store.ingest(
-                inline.tenantId,
-                withoutShareable(new ChunkedSender(inline.tenantId).createBatch(sent)),
-              ),
-            ]);
-            expect(results[0]).toEqual(results[1]);
+            return [];
           }
+          if ("deleted" in step) {
+            const { id } = runAt(step.deleted);
+            return Promise.all(
+              [shared, inline].map(({ store, tenantId }) =>
+                store.write.runs.deleteTrees(tenantId, [id]),
+              ),
+            );
+          }
+          const sent = step.map(({ run, operation, fields: values }) => ({
+            operation,
+            run: operation === "post" ? { ...runAt(run), ...values } : patchOf(runAt(run), values),
+          }));
+          return Promise.all([
+            shared.store.ingest(shared.tenantId, chunked.createBatch(sent)),
+            // The same parts from a client with an empty memory, which repeats nothing.
+            inline.store.ingest(
+              inline.tenantId,
+              withoutShareable(new ChunkedSender(inline.tenantId).createBatch(sent)),
+            ),
+          ]);
+        };
+        for (const step of all) {
+          const [result, inlineResult] = await take(step);
+          expect(result).toEqual(inlineResult);
           for (const { id } of runs) {
             expect(await readBodies(id, shared)).toEqual(await readBodies(id, inline));
           }
