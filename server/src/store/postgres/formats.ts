@@ -1,5 +1,6 @@
 import { publicPromptPolicies, tenantPolicies } from "../../storage/postgres/tenant-policies.ts";
 import { postgresIngestCountTables } from "../../tenants/ingest-counts.ts";
+import { sharedTextTables } from "../../runs/shared-texts/postgres-shared-texts.ts";
 import { postgresRuns } from "./postgres-runs.ts";
 import { resourceTables } from "./resource-tables.ts";
 
@@ -8,4 +9,5 @@ export const postgresFormats: readonly string[] = [
   `${resourceTables} ${tenantPolicies} ${publicPromptPolicies}`,
   ...postgresRuns.tables,
   `${postgresIngestCountTables} ${tenantPolicies}`,
+  `${sharedTextTables} ${tenantPolicies}`,
 ];

@@ -15,10 +15,7 @@ import { PostgresRunWrites } from "../../runs/postgres/run-writes.ts";
 import { TenantPrices } from "../../prices/postgres/tenant-prices.ts";
 import { PostgresTraceReader } from "../../runs/postgres/trace-reader.ts";
 import { PostgresExpiredRuns } from "../../runs/retention/postgres/expired-runs.ts";
-import {
-  PostgresSharedTexts,
-  sharedTextTables,
-} from "../../runs/shared-texts/postgres-shared-texts.ts";
+import { PostgresSharedTexts } from "../../runs/shared-texts/postgres-shared-texts.ts";
 import { RunPageReader } from "../../runs/serializers/run-page-reader.ts";
 import { PostgresStorageReader } from "../../storage/postgres/storage-reader.ts";
 import { PostgresThreadReader } from "../../threads/postgres/thread-reader.ts";
@@ -26,7 +23,7 @@ import type { RunEngine, RunEngineWriter, RunReaders } from "./run-engine.ts";
 
 /** Runs on PostgreSQL. */
 export const postgresRuns: RunEngine = {
-  tables: [runTables, sharedTextTables],
+  tables: [runTables],
   createReaders: (db, { feedback, tokenCipher, checkLimit }): RunReaders => {
     const runs = new PostgresRunReader(db, tokenCipher);
     const runLists = new PostgresRunListReader(db, runs);

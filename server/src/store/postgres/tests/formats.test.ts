@@ -105,5 +105,5 @@ describe("the tables of a PostgreSQL database", () => {
       expect(rows).toEqual(format > 0 ? [{ id: "kept" }] : []);
     }
     await earlier.close();
-  }, 180_000);
+  });
 });
