@@ -110,8 +110,15 @@ export const sumBytes = ({ records, attachments }: RunBatch): number =>
 /** Bytes that the columns and facets of a run take in a message, roughly. */
 const columnBytes = 1_024;
 
+/** Bytes of a hash of a shareable text, with the position that belongs to it. */
+const hashBytes = 40;
+
+const countHashes = (texts: RunRecord["shareable"] = []): number =>
+  texts.reduce((sum, { hashes }) => sum + hashes.length, 0);
+
 /** The size of a part as a message, roughly: a part that turns out to be too large for a message becomes an object. */
 const estimateBytes = (part: RunBatch): number =>
   sumBytes(part) +
   (part.records.length + part.attachments.length) * columnBytes +
+  part.records.reduce((sum, { shareable }) => sum + countHashes(shareable) * hashBytes, 0) +
   part.feedback.reduce((sum, draft) => sum + JSON.stringify(draft).length, 0);

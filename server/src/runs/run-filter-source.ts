@@ -4,6 +4,7 @@ import type { MeasureName } from "./usage/measures.ts";
 import { createModelCallSql } from "./usage/run-cost.ts";
 import { usageSources } from "./usage/usage-sources.ts";
 import type { UsageName } from "./usage/usage-sources.ts";
+import { payloadTextSql } from "./shared-texts/sqlite-shared-texts.ts";
 import type { FilterSource } from "../filter/compiler.ts";
 import type { JsonValue } from "../filter/filter-sql.ts";
 import { sqliteFilterSql } from "../filter/sqlite-filter-sql.ts";
@@ -113,11 +114,13 @@ interface Member {
  */
 function createMemberSql(runAlias: string, { member, inner = "", type }: Member): string {
   const path = `'$.${member}${inner}'`;
-  const value = `p.body -> ${path}`;
+  const value = `(${payloadTextSql}) -> ${path}`;
   const selected =
-    type === undefined ? value : `CASE json_type(p.body, ${path}) WHEN '${type}' THEN ${value} END`;
+    type === undefined
+      ? value
+      : `CASE json_type(${payloadTextSql}, ${path}) WHEN '${type}' THEN ${value} END`;
   return `(SELECT ${selected} FROM payloads p WHERE p.trace_id = ${runAlias}.trace_id AND p.id = ${runAlias}.id
-    AND CASE WHEN json_valid(p.body) THEN json_type(p.body, '$.${member}') END IS NOT NULL
+    AND CASE WHEN json_valid(${payloadTextSql}) THEN json_type(${payloadTextSql}, '$.${member}') END IS NOT NULL
     ORDER BY p.digest <> '' DESC, p.rowid DESC LIMIT 1)`;
 }
 

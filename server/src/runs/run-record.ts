@@ -3,6 +3,7 @@ import type { SpanRecord } from "millrace/spans";
 import type { FeedbackDraft } from "./run-feedback.ts";
 import type { RunBilling } from "./usage/run-cost.ts";
 import type { RunMeasures } from "./usage/measures.ts";
+import type { ShareableText } from "./shared-texts/shareable-text.ts";
 
 /**
  * Values of a run by which the store can filter and sort. `null` clears a value; `undefined` changes nothing. Members
@@ -43,6 +44,8 @@ export interface RunRecord {
   readonly hasExtra?: boolean | undefined;
   /** Set for a run that was received as a span; the store determines its position in the trace. */
   readonly span?: SpanRecord | undefined;
+  /** The texts of the payload that the store may store once for all runs; absent if the run was not sent in chunks. */
+  readonly shareable?: readonly ShareableText[] | undefined;
   /** Range of the payload in the batch's `bodies`. The payload is a JSON object with the values as received. */
   readonly bodyStart: number;
   readonly bodyEnd: number;

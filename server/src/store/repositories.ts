@@ -58,6 +58,7 @@ import { SqliteRunProjects } from "../projects/sqlite/run-projects.ts";
 import { PriceReader, PriceWriter } from "../prices/price-repository.ts";
 import type { PriceReads, PriceWrites } from "../prices/price.ts";
 import { priceTables } from "../prices/price-tables.ts";
+import { sharedTextTables, SqliteSharedTexts } from "../runs/shared-texts/sqlite-shared-texts.ts";
 import { RunPricer } from "../prices/run-pricer.ts";
 import { readPriceRows } from "../prices/sqlite/read-price-rows.ts";
 import { CostRecomputer } from "../runs/sqlite/cost-recomputer.ts";
@@ -143,6 +144,7 @@ export const addedTables: readonly string[] = [
   `${commentTables}${previousSecretColumns}${versionAuthorColumn}`,
   auditTables,
   ingestCountTables,
+  sharedTextTables,
 ];
 
 /** All queries, by resource. A reader thread runs one of them at a time. */
@@ -300,7 +302,11 @@ export function createWriters(db: Connection) {
     projects: new ProjectWriter(database, keys, runProjects),
     prompts: new PromptWriter(database),
     queueReviews: new QueueReviewWriter(database),
-    retention: new RetentionWriter(database, new SqliteExpiredRuns(db, stepSize)),
+    retention: new RetentionWriter(
+      database,
+      new SqliteExpiredRuns(db, stepSize),
+      new SqliteSharedTexts(db),
+    ),
     rules: new RuleRepository(database, new EndedRoots(db)),
     shares: new ShareWriter(database, tokenKeysOf(db)),
     tenants: new TenantWriter(database),

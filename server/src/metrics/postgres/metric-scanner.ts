@@ -2,6 +2,10 @@ import { always, sql } from "../../filter/sql.ts";
 import type { Sql } from "../../filter/sql.ts";
 import { mergePayloads } from "../../runs/payload.ts";
 import { parameter, toNumbered } from "../../runs/postgres/run-conditions.ts";
+import {
+  createPayloadBytesSql,
+  createPayloadTextSql,
+} from "../../runs/shared-texts/postgres-shared-texts.ts";
 import { createModelCallSql } from "../../runs/usage/run-cost.ts";
 import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
 import { decodeText } from "../../storage/postgres/text-encoding.ts";
@@ -70,7 +74,7 @@ export class PostgresMetricScanner {
         : sql`(r.start_us, r.id) < (${parameter(before.start_us)}, ${parameter(before.id)})`;
     // The length of a text is known without decompressing it.
     const bytes = query.withPayloads
-      ? `(SELECT sum(octet_length(p.body)) FROM payloads p
+      ? `(SELECT sum(${createPayloadBytesSql("p")}) FROM payloads p
           WHERE p.tenant_id = r.tenant_id AND p.root_us = r.root_us AND p.trace_id = r.trace_id AND p.id = r.id)`
       : "0";
     const { text, values } = toNumbered(
@@ -87,7 +91,7 @@ export class PostgresMetricScanner {
   /** Reads the payloads of runs by the id of the run, in ascending precedence. */
   async #readBodies(tenantId: string, runs: readonly ScannedRow[]): Promise<BodiesById> {
     const { rows } = await this.#db.query<{ readonly id: string; readonly body: string }>(
-      `SELECT p.id, p.body FROM unnest($2::bigint[], $3::text[], $4::text[]) i (root_us, trace_id, id)
+      `SELECT p.id, ${createPayloadTextSql("p")} AS body FROM unnest($2::bigint[], $3::text[], $4::text[]) i (root_us, trace_id, id)
        JOIN payloads p ON p.tenant_id = $1 AND p.root_us = i.root_us AND p.trace_id = i.trace_id AND p.id = i.id
        ORDER BY p.digest <> '', p.seq`,
       [

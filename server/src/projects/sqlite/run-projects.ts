@@ -1,3 +1,4 @@
+import { SqliteSharedTexts } from "../../runs/shared-texts/sqlite-shared-texts.ts";
 import { randomUUID } from "node:crypto";
 import { serverLimits } from "../../model/options.ts";
 import { defaultProjectName } from "../../runs/run-record.ts";
@@ -15,6 +16,7 @@ import type { TenantKeyWriter } from "../../storage/sqlite/tenant-keys.ts";
  */
 export class SqliteRunProjects implements RunProjects, ProjectRuns {
   readonly #statements;
+  readonly #sharedTexts: SqliteSharedTexts;
   readonly #keys: TenantKeyWriter;
   readonly #steps: StepSize;
   /** Project ids by tenant and name. */
@@ -23,6 +25,7 @@ export class SqliteRunProjects implements RunProjects, ProjectRuns {
 
   constructor(db: Connection, keys: TenantKeyWriter, stepSize = new StepSize()) {
     this.#keys = keys;
+    this.#sharedTexts = new SqliteSharedTexts(db);
     this.#steps = stepSize;
     this.#statements = {
       deleteProject: projectDeletions.map((sql) => db.prepare(sql)),
@@ -109,6 +112,9 @@ export class SqliteRunProjects implements RunProjects, ProjectRuns {
         const values = [JSON.stringify(limitBytes(runs)), tenantId];
         deleteRuns.forEach((statement) => statement.run(values));
         hasMore = runs.length > 0;
+        yield;
+      }
+      while (this.#sharedTexts.deleteUnused() > 0) {
         yield;
       }
       while (deleteFacets.run([id, this.#steps.limitRows(facetsPerStep)]).changes > 0) {

@@ -5,6 +5,8 @@ import type { FeedbackDraft } from "../run-feedback.ts";
 import type { AttachmentRecord, Rejection, RunBatch, RunRecord } from "../run-record.ts";
 import { parseRun, InvalidRunError } from "./parse-run.ts";
 import type { ParseRules, ReceivedRun } from "./parse-run.ts";
+import { moveText } from "../shared-texts/shareable-text.ts";
+import type { ShareableText } from "../shared-texts/shareable-text.ts";
 
 /** The content of one request: the operations that can be stored, and those that were rejected, with the reasons. */
 export interface ParsedBatch {
@@ -42,8 +44,9 @@ export class BatchBuilder {
     try {
       const { operation, rawMembers, span } = run;
       const parsedRun = parseRun(run, rules);
+      let shareable: readonly ShareableText[] | undefined;
       if (rawMembers === undefined) {
-        this.#writeObject(parsedRun.payload);
+        shareable = this.#writeObject(parsedRun.payload, run.shareable);
       } else {
         this.#writeRawMembers(rawMembers);
       }
@@ -64,6 +67,7 @@ export class BatchBuilder {
         billing: parsedRun.billing,
         hasExtra: parsedRun.hasExtra,
         span,
+        shareable,
         bodyStart,
         bodyEnd,
       };
@@ -116,17 +120,29 @@ export class BatchBuilder {
     this.#size += length + 2;
   }
 
-  /** Writes a JSON object from member names and JSON values. */
-  #writeObject(members: ReadonlyMap<string, Buffer>): void {
+  /**
+   * Writes a JSON object from member names and JSON values. Returns the texts of the object that may repeat, if members
+   * have such texts.
+   */
+  #writeObject(
+    members: ReadonlyMap<string, Buffer>,
+    shareableByName: ReceivedRun["shareable"],
+  ): readonly ShareableText[] | undefined {
+    const objectStart = this.#size;
+    const shareable: ShareableText[] = [];
     let isFirst = true;
     for (const [name, json] of members) {
       this.#write(
         (isFirst ? encodedFirstNames : encodedLaterNames).get(name) ?? encodeName(name, isFirst),
       );
+      for (const text of shareableByName?.get(name) ?? []) {
+        shareable.push(moveText(text, this.#size - objectStart));
+      }
       this.#write(json);
       isFirst = false;
     }
     this.#write(members.size === 0 ? emptyObject : objectEnd);
+    return shareable.length === 0 ? undefined : shareable;
   }
 
   #write(bytes: Buffer): void {

@@ -13,6 +13,18 @@ import { serverLimits } from "../../model/options.ts";
 import { ChunkError } from "./content-cache.ts";
 import type { ContentCache, ReceivedList, TraceContent } from "./content-cache.ts";
 import type { Part } from "../../bodies/multipart-parser.ts";
+import {
+  maxBeginnings,
+  minSharedBytes,
+  selectShareable,
+  toHash,
+} from "../shared-texts/shareable-text.ts";
+import type { ShareableText } from "../shared-texts/shareable-text.ts";
+
+/** A part whose chunks were joined, with the texts in it that may repeat. */
+export interface JoinedPart extends Part {
+  readonly shareable?: readonly ShareableText[];
+}
 
 /** The cache of received content, and the tenant to whose content a request may refer. */
 export interface TenantContent {
@@ -47,12 +59,12 @@ export class ChunkReader {
    *
    * @throws RequestError 413: the joined fields of this request exceed the body size limit.
    */
-  joinPart(part: Part, findTraceId: () => unknown): Part {
+  joinPart(part: Part, findTraceId: () => unknown): JoinedPart {
     if (!part.contentType.startsWith(chunksType) || part.fault !== undefined) {
       return part;
     }
     try {
-      return { ...part, bytes: this.#join(part.bytes, parseTraceId(findTraceId())) };
+      return { ...part, ...this.#join(part.bytes, parseTraceId(findTraceId())) };
     } catch (cause) {
       if (cause instanceof ChunkError) {
         return { ...part, fault: cause.message };
@@ -61,16 +73,16 @@ export class ChunkReader {
     }
   }
 
-  #join(chunks: Buffer, traceId: string): Buffer {
+  #join(chunks: Buffer, traceId: string): Pick<JoinedPart, "bytes" | "shareable"> {
     if (this.#source === undefined) {
       throw new ChunkError("is sent in chunks, which this endpoint does not accept");
     }
     const { content, tenantId } = this.#source;
     return content.withContent(tenantId, traceId, (traceContent) => {
       const joiner = new ChunkJoiner(chunks, traceContent, this.#remainingBytes);
-      const json = joiner.join();
+      const bytes = joiner.join();
       this.#remainingBytes = joiner.remainingBytes;
-      return json;
+      return { bytes, shareable: selectShareable(joiner.shareable, bytes) };
     });
   }
 }
@@ -85,10 +97,13 @@ function parseTraceId(traceId: unknown): string {
 /** Joins the chunks of one field into its JSON. */
 class ChunkJoiner {
   remainingBytes: number;
+  /** The texts of the joined field that may repeat. */
+  readonly shareable: ShareableText[] = [];
   readonly #chunks: Buffer;
   readonly #content: TraceContent;
   readonly #output: Buffer[] = [];
   #offset = 0;
+  #outputBytes = 0;
 
   constructor(chunks: Buffer, content: TraceContent, remainingBytes: number) {
     this.#chunks = chunks;
@@ -105,13 +120,16 @@ class ChunkJoiner {
           break;
         case chunkCode.remembered: {
           const text = this.#readText();
-          this.#content.addText(textDigest(text), text);
-          this.#append(text);
+          const digest = textDigest(text);
+          this.#content.addText(digest, text);
+          this.#appendShareable(text, digest, false);
           break;
         }
-        case chunkCode.reference:
-          this.#append(this.#findText(this.#readDigest()));
+        case chunkCode.reference: {
+          const digest = this.#readDigest();
+          this.#appendShareable(this.#findText(digest), digest, true);
           break;
+        }
         case chunkCode.list:
           this.#readList(this.#readDigest());
           break;
@@ -129,10 +147,13 @@ class ChunkJoiner {
     if (list === undefined && baseDigest !== emptyListDigest) {
       throw createMissingContentError();
     }
+    const start = this.#outputBytes;
     this.#appendList(list);
+    const beginnings = list === undefined ? [] : [{ digest, end: this.#outputBytes }];
     for (;;) {
       const code = this.#chunks[this.#offset];
       if (code !== chunkCode.item && code !== chunkCode.itemReference) {
+        this.#addShareableList(start, beginnings, baseDigest !== emptyListDigest);
         return;
       }
       this.#offset += 1;
@@ -155,6 +176,40 @@ class ChunkJoiner {
         sizeBytes: (list?.sizeBytes ?? 0) + 1 + text.length,
       };
       this.#content.addList(digest, list);
+      beginnings.push({ digest, end: this.#outputBytes });
+    }
+  }
+
+  #addShareableList(
+    start: number,
+    beginnings: readonly { readonly digest: string; readonly end: number }[],
+    isRepeated: boolean,
+  ): void {
+    const end = this.#outputBytes;
+    if (end - start >= minSharedBytes) {
+      const searched = beginnings.slice(-maxBeginnings);
+      this.shareable.push({
+        start,
+        end,
+        hashes: searched.map(({ digest }) => toHash("list", digest)),
+        ends: searched.map((beginning) => beginning.end),
+        isRepeated,
+      });
+    }
+  }
+
+  #appendShareable(text: Buffer, digest: string, isRepeated: boolean): void {
+    const start = this.#outputBytes;
+    this.#append(text);
+    if (text.length >= minSharedBytes) {
+      const end = this.#outputBytes;
+      this.shareable.push({
+        start,
+        end,
+        hashes: [toHash("text", digest)],
+        ends: [end],
+        isRepeated,
+      });
     }
   }
 
@@ -169,6 +224,7 @@ class ChunkJoiner {
     for (let list: ReceivedList | undefined = last; list !== undefined; list = list.previousItems) {
       items.push(list.item, list.previousItems === undefined ? openBracket : comma);
     }
+    this.#outputBytes += last.sizeBytes;
     for (let index = items.length - 1; index >= 0; index--) {
       this.#output.push(items[index] ?? comma);
     }
@@ -176,6 +232,7 @@ class ChunkJoiner {
 
   #append(text: Buffer): void {
     this.#countBytes(text.length);
+    this.#outputBytes += text.length;
     this.#output.push(text);
   }
 

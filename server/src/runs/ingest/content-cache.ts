@@ -76,8 +76,8 @@ const defaultLimits: ContentLimits = {
 };
 
 /**
- * Caches content that was received recently, so that clients need not send it again within its trace. Runs are stored
- * in full, so a cache miss loses nothing: a client that refers to evicted content receives an error and sends the
+ * Caches content that was received recently, so that clients need not send it again within its trace. The store does not
+ * depend on it, so a cache miss loses nothing: a client that refers to evicted content receives an error and sends the
  * content again.
  */
 export class ContentCache {

@@ -15,7 +15,8 @@ import { readValue } from "./parse-run.ts";
 import type { ReceivedRun } from "./parse-run.ts";
 import type { Part } from "../../bodies/multipart-parser.ts";
 import { ChunkReader } from "./chunk-reader.ts";
-import type { TenantContent } from "./chunk-reader.ts";
+import type { JoinedPart, TenantContent } from "./chunk-reader.ts";
+import type { ShareableText } from "../shared-texts/shareable-text.ts";
 import { readColumnValues } from "./run-members.ts";
 
 /** The main part of a run: either the JSON of its members or their parsed values. */
@@ -28,6 +29,8 @@ interface OpenRun {
   /** Absent until the main part arrives. */
   mainPart: MainPart | undefined;
   readonly fields: Map<string, Buffer>;
+  /** The texts that may repeat, by field; absent if no field was sent in chunks. */
+  shareable: Map<string, readonly ShareableText[]> | undefined;
   rejectionReason: string | undefined;
 }
 
@@ -103,7 +106,7 @@ export class MultipartBatch {
     if (nextRun === undefined) {
       return;
     }
-    const { operation, runId, mainPart, fields, rejectionReason } = nextRun;
+    const { operation, runId, mainPart, fields, shareable, rejectionReason } = nextRun;
     if (rejectionReason !== undefined) {
       this.#builder.reject({ id: runId, operation, reason: rejectionReason });
     } else if (mainPart === undefined) {
@@ -111,7 +114,7 @@ export class MultipartBatch {
       this.#builder.reject({ id: runId, operation, reason });
     } else {
       this.#builder.addRun(
-        { operation, ...mergeFields(mainPart, fields) },
+        { operation, ...mergeFields(mainPart, fields), shareable },
         { position: "required", pathId: runId.toLowerCase() },
       );
     }
@@ -136,18 +139,25 @@ export class MultipartBatch {
 
   #addFieldPart(name: Extract<PartName, { kind: "field" }>, part: Part): void {
     const run = this.#latest.get(createKey(name)) ?? this.#addOpenRun(name);
-    this.#readPart(
-      run,
-      this.#chunkReader.joinPart(part, () => readValue(run.mainPart ?? noMembers, "trace_id")),
-      (json) => {
-        if (getBatchWalk()?.isJson(json) !== true) {
-          // The WebAssembly module can't describe the error, so the cursor parses the text again and throws an error
-          // with a description.
-          new JsonCursor(json).assertOneValue();
-        }
-        run.fields.set(name.field, json);
-      },
+    const joinedPart: JoinedPart = this.#chunkReader.joinPart(part, () =>
+      readValue(run.mainPart ?? noMembers, "trace_id"),
     );
+    this.#readPart(run, joinedPart, (json) => {
+      if (getBatchWalk()?.isJson(json) !== true) {
+        // The WebAssembly module can't describe the error, so the cursor parses the text again and throws an error
+        // with a description.
+        new JsonCursor(json).assertOneValue();
+      }
+      run.fields.set(name.field, json);
+      const { shareable } = joinedPart;
+      if (shareable !== undefined) {
+        run.shareable ??= new Map();
+        run.shareable.set(name.field, shareable);
+      } else {
+        // The field replaces an earlier one of the same name.
+        run.shareable?.delete(name.field);
+      }
+    });
   }
 
   /** Passes the part's bytes to `onBytes`, or records why the run is invalid. */
@@ -200,6 +210,7 @@ export class MultipartBatch {
       runId,
       mainPart: undefined,
       fields: new Map(),
+      shareable: undefined,
       rejectionReason: undefined,
     };
     this.#runs.push(run);

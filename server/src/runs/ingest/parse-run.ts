@@ -9,6 +9,7 @@ import type { FindMembers } from "../usage/run-measures.ts";
 import type { RunMeasures } from "../usage/measures.ts";
 import type { RunColumns } from "../run-record.ts";
 import type { SpanRecord } from "millrace/spans";
+import type { ShareableText } from "../shared-texts/shareable-text.ts";
 import { parseScalar } from "../../bodies/json-text.ts";
 import { latestMicros, parseTime, describeInvalidTime } from "../../model/parse-time.ts";
 import { selectPayload } from "./run-members.ts";
@@ -42,6 +43,8 @@ export interface ReceivedRun {
   readonly findMembers?: FindMembers | undefined;
   /** Set for a run that was received as an OpenTelemetry span. */
   readonly span?: SpanRecord;
+  /** The texts of members that may repeat, by member; their ranges are those in the member's JSON. */
+  readonly shareable?: ReadonlyMap<string, readonly ShareableText[]> | undefined;
 }
 
 /** Rules that differ between the endpoints that ingest runs. */

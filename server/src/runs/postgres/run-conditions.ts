@@ -6,6 +6,7 @@ import { anyFacet } from "../facets.ts";
 import { toSearchTexts } from "../needles.ts";
 import { findRequiredFacets } from "../required-facets.ts";
 import type { RunFilter, RunPosition } from "../run-query.ts";
+import { createPayloadTextSql } from "../shared-texts/postgres-shared-texts.ts";
 import { selectRunSource } from "./run-filter-source.ts";
 
 /** SQL with the placeholders `$1`, `$2` and so on. */
@@ -115,10 +116,12 @@ export const createFacetCondition = (alternatives: readonly string[]): Sql => ({
 const createTraceCondition = (condition: Sql): Sql =>
   sql`EXISTS (SELECT 1 FROM runs q WHERE q.tenant_id = r.tenant_id AND q.trace_id = r.trace_id AND ${condition})`;
 
+const payloadText: Sql = { sql: createPayloadTextSql("p"), values: [] };
+
 function createTextCondition(text: string): Sql {
   const { plain, escaped } = toSearchTexts(text);
   return sql`(strpos(lower(r.name COLLATE "C"), ${{ sql: "?::text", values: [encodeText(plain)] }}) > 0
     OR EXISTS (SELECT 1 FROM payloads p
       WHERE p.tenant_id = r.tenant_id AND p.root_us = r.root_us AND p.trace_id = r.trace_id AND p.id = r.id
-        AND strpos(lower(p.body COLLATE "C"), ${{ sql: "?::text", values: [encodeText(escaped)] }}) > 0))`;
+        AND strpos(lower(${payloadText} COLLATE "C"), ${{ sql: "?::text", values: [encodeText(escaped)] }}) > 0))`;
 }

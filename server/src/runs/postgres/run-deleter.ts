@@ -1,5 +1,6 @@
 import { threadKeys } from "millrace/model";
 import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
+import { PostgresSharedTexts } from "../shared-texts/postgres-shared-texts.ts";
 import { createPairFacet } from "../facets.ts";
 
 /** A run that is deleted, with its key. */
@@ -12,9 +13,11 @@ export interface DeletedRun {
 /** Deletes runs with everything that belongs to them. */
 export class RunDeleter {
   readonly #db: PostgresDatabase;
+  readonly #sharedTexts: PostgresSharedTexts;
 
   constructor(db: PostgresDatabase) {
     this.#db = db;
+    this.#sharedTexts = new PostgresSharedTexts(db);
   }
 
   /**
@@ -65,6 +68,7 @@ export class RunDeleter {
       );
     }
     await this.#deleteUnusedValues(tenantId, values);
+    await this.#sharedTexts.deleteUnused();
   }
 
   /** The values of the projects of runs that are suggested for filters, and the threads of the runs. */

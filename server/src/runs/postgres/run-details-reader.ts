@@ -1,3 +1,7 @@
+import {
+  createPayloadBytesSql,
+  createPayloadTextSql,
+} from "../shared-texts/postgres-shared-texts.ts";
 import { toMimeType } from "../../bodies/part-head.ts";
 import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
 import { decodeText } from "../../storage/postgres/text-encoding.ts";
@@ -47,9 +51,9 @@ export class RunDetailsReader {
       return [];
     }
     const { rows } = await this.#db.query<BodyRow>(
-      `SELECT w.place, CASE WHEN coalesce(w.bytes_before, 0) <= $5::bigint THEN w.body END AS body FROM (
-         SELECT i.place, p.body, p.digest <> '' AS is_patch, p.seq,
-           sum(octet_length(p.body)) OVER (ORDER BY i.place RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
+      `SELECT w.place, CASE WHEN coalesce(w.bytes_before, 0) <= $5::bigint THEN ${createPayloadTextSql("w")} END AS body FROM (
+         SELECT i.place, p.tenant_id, p.body, p.parts, p.digest <> '' AS is_patch, p.seq,
+           sum(${createPayloadBytesSql("p")}) OVER (ORDER BY i.place RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
          FROM ${keysSql}
          JOIN payloads p ON p.tenant_id = $1 AND p.root_us = i.root_us AND p.trace_id = i.trace_id AND p.id = i.id
        ) w ORDER BY w.place, w.is_patch, w.seq`,

@@ -1,6 +1,7 @@
 import { threadKeys } from "millrace/model";
 import type { FilterSource } from "../../filter/compiler.ts";
 import { createJsonValueSql, postgresFilterSql } from "../../filter/postgres-filter-sql.ts";
+import { createPayloadTextSql } from "../shared-texts/postgres-shared-texts.ts";
 import { measureNames } from "../usage/measures.ts";
 import { createModelCallSql } from "../usage/run-cost.ts";
 
@@ -93,10 +94,10 @@ function createMemberSql(
   const selected =
     type === undefined ? value : `CASE jsonb_typeof(${value}) WHEN '${type}' THEN ${value} END`;
   return `(SELECT ${selected}
-    FROM (SELECT document, body, digest, seq, '${member}'::text AS member FROM payloads
+    FROM (SELECT tenant_id, document, body, parts, digest, seq, '${member}'::text AS member FROM payloads
       WHERE tenant_id = ${runAlias}.tenant_id AND root_us = ${runAlias}.root_us AND trace_id = ${runAlias}.trace_id AND id = ${runAlias}.id
       OFFSET 0) p
-    CROSS JOIN LATERAL (SELECT run_document(p.document, p.body) AS json OFFSET 0) d
+    CROSS JOIN LATERAL (SELECT run_document(p.document, ${createPayloadTextSql("p")}) AS json OFFSET 0) d
     WHERE jsonb_exists(d.json, p.member) ORDER BY p.digest <> '' DESC, p.seq DESC LIMIT 1)`;
 }
 

@@ -5,6 +5,11 @@ import { blockMicros, createPairFacet } from "../facets.ts";
 import type { AttachmentRecord, RunRecord } from "../run-record.ts";
 import { readRootMicros } from "./batch-merger.ts";
 import type { MergedRun, StoredState } from "./batch-merger.ts";
+import {
+  createPayloadTextSql,
+  PostgresSharedTexts,
+} from "../shared-texts/postgres-shared-texts.ts";
+import type { SharingPayload } from "../shared-texts/postgres-shared-texts.ts";
 import { createDocument } from "./payload-document.ts";
 import { createPlaceSql } from "./run-places.ts";
 import {
@@ -46,12 +51,14 @@ interface BatchMemory {
 /** Reads and writes the rows of the runs of a batch. All runs of a batch take one statement for each table. */
 export class RunRows {
   readonly #db: PostgresDatabase;
+  readonly #sharedTexts: PostgresSharedTexts;
   /** The values of projects that are stored for suggestions. */
   readonly #knownFacets = new Set<string>();
   #knownSinceMs = 0;
 
   constructor(db: PostgresDatabase) {
     this.#db = db;
+    this.#sharedTexts = new PostgresSharedTexts(db);
   }
 
   /**
@@ -228,10 +235,10 @@ export class RunRows {
       readonly id: string;
       readonly digest: string;
       readonly body: string;
-    }>(`SELECT p.id, p.digest, p.body FROM ${payloadJoin} ORDER BY p.seq`, [
-      tenantId,
-      ...toKeyLists(runs),
-    ]);
+    }>(
+      `SELECT p.id, p.digest, ${createPayloadTextSql("p")} AS body FROM ${payloadJoin} ORDER BY p.seq`,
+      [tenantId, ...toKeyLists(runs)],
+    );
     for (const { id, digest, body } of rows) {
       const list = bodies.get(id) ?? [];
       bodies.set(id, list);
@@ -419,13 +426,25 @@ export class RunRows {
     if (payloads.length === 0) {
       return;
     }
-    const from = Math.min(...payloads.map(({ record }) => record.bodyStart));
-    const to = Math.max(...payloads.map(({ record }) => record.bodyEnd));
     const documents = payloads.map(({ record: { bodyStart, bodyEnd } }) =>
       createDocument(
         Buffer.from(bodies.buffer, bodies.byteOffset + bodyStart, bodyEnd - bodyStart),
       ),
     );
+    const isSharing = payloads.some(({ record }) => record.shareable !== undefined);
+    const { parts, starts, lengths, bytes } = isSharing
+      ? await this.#storeSharedTexts(
+          tenantId,
+          payloads.map(({ record }, index) => ({
+            body: bodies.subarray(record.bodyStart, record.bodyEnd),
+            // Filters read a document in place of the payload, so nothing would be gained.
+            texts: documents[index] === null ? (record.shareable ?? []) : [],
+          })),
+        )
+      : toWholePayloads(
+          payloads.map(({ record }) => record),
+          bodies,
+        );
     await this.#db.query(insertPayloadsSql, [
       tenantId,
       payloads.map(({ rootMicros }) => rootMicros),
@@ -433,10 +452,30 @@ export class RunRows {
       payloads.map(({ row }) => row.id),
       payloads.map(({ record }) => record.digest),
       documents,
-      payloads.map(({ record }) => record.bodyStart - from + 1),
-      payloads.map(({ record }) => record.bodyEnd - record.bodyStart),
-      bodies.subarray(from, to),
+      starts,
+      lengths,
+      bytes,
+      parts,
     ]);
+  }
+
+  async #storeSharedTexts(
+    tenantId: string,
+    payloads: readonly SharingPayload[],
+  ): Promise<PayloadBytes> {
+    const stored = await this.#sharedTexts.store(tenantId, payloads);
+    const starts: number[] = [];
+    let bytes = 0;
+    for (const { body } of stored) {
+      starts.push(bytes + 1);
+      bytes += body.length;
+    }
+    return {
+      parts: stored.map(({ parts }) => parts),
+      starts,
+      lengths: stored.map(({ body }) => body.length),
+      bytes: Buffer.concat(stored.map(({ body }) => body)),
+    };
   }
 
   /** Adds values of projects for suggestions. Most of them were added before. */
@@ -531,6 +570,27 @@ export class RunRows {
   }
 }
 
+/** Payloads as parts of one text, and the values of their column `parts`. */
+interface PayloadBytes {
+  readonly parts: readonly (string | null)[];
+  /** Positions in `bytes`, beginning with 1. */
+  readonly starts: readonly number[];
+  readonly lengths: readonly number[];
+  readonly bytes: Uint8Array;
+}
+
+/** Payloads that share no texts. Their memory is passed on as it is. */
+function toWholePayloads(records: readonly RunRecord[], bodies: Uint8Array): PayloadBytes {
+  const from = Math.min(...records.map(({ bodyStart }) => bodyStart));
+  const to = Math.max(...records.map(({ bodyEnd }) => bodyEnd));
+  return {
+    parts: records.map(() => null),
+    starts: records.map(({ bodyStart }) => bodyStart - from + 1),
+    lengths: records.map(({ bodyStart, bodyEnd }) => bodyEnd - bodyStart),
+    bytes: bodies.subarray(from, to),
+  };
+}
+
 const toKeyWithId = (id: string, key: RunKey | undefined) => key && { id, ...key };
 
 const stampLength = 22;
@@ -597,8 +657,8 @@ const updateRunsSql = `UPDATE runs r SET (${runColumnNames.join(", ")}, facets, 
     i (${runColumnNames.join(", ")}, facets, old_root_us, old_trace_id, old_id)
   WHERE r.tenant_id = $1 AND r.root_us = i.old_root_us AND r.trace_id = i.old_trace_id AND r.id = i.old_id`;
 
-const insertPayloadsSql = `INSERT INTO payloads (tenant_id, root_us, trace_id, id, digest, document, body)
-  SELECT $1, i.root_us, i.trace_id, i.id, i.digest, i.document, convert_from(substr($9::bytea, i.start, i.length), 'UTF8')
-  FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::int[], $8::int[])
-    WITH ORDINALITY i (root_us, trace_id, id, digest, document, start, length, place)
+const insertPayloadsSql = `INSERT INTO payloads (tenant_id, root_us, trace_id, id, digest, document, body, parts)
+  SELECT $1, i.root_us, i.trace_id, i.id, i.digest, i.document, convert_from(substr($9::bytea, i.start, i.length), 'UTF8'), i.parts
+  FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::int[], $8::int[], $10::text[])
+    WITH ORDINALITY i (root_us, trace_id, id, digest, document, start, length, parts, place)
   ORDER BY i.place`;

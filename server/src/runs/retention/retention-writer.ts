@@ -1,5 +1,11 @@
 import { RequestError } from "../../model/errors.ts";
-import type { ExpiredRuns, RetentionRule, RetentionWrites, SweepStep } from "./retention.ts";
+import type {
+  ExpiredRuns,
+  RetentionRule,
+  RetentionWrites,
+  SharedTexts,
+  SweepStep,
+} from "./retention.ts";
 import { retentionQueries } from "./retention-queries.ts";
 import { createRuleKey, RetentionRules } from "./retention-rules.ts";
 import type { Database } from "../../storage/query.ts";
@@ -14,11 +20,13 @@ export class RetentionWriter implements RetentionWrites {
   readonly #db: Database;
   readonly #rules: RetentionRules;
   readonly #runs: ExpiredRuns;
+  readonly #sharedTexts: SharedTexts;
 
-  constructor(db: Database, runs: ExpiredRuns) {
+  constructor(db: Database, runs: ExpiredRuns, sharedTexts: SharedTexts) {
     this.#db = db;
     this.#rules = new RetentionRules(db);
     this.#runs = runs;
+    this.#sharedTexts = sharedTexts;
   }
 
   async set(tenantId: string, { projectId, days }: RetentionRule): Promise<void> {
@@ -39,6 +47,11 @@ export class RetentionWriter implements RetentionWrites {
   }
 
   async sweep(nowMicros: number, fromProjectKey: string | null): Promise<SweepStep> {
+    // Runs are deleted without a rule, too. A step that deletes texts deletes no runs: on PostgreSQL it holds the locks
+    // of these texts, and whoever locks runs and texts must lock the runs first.
+    if ((await this.#sharedTexts.deleteUnused()) > 0) {
+      return { deleted: 0, next: fromProjectKey ?? "" };
+    }
     if ((await this.#db.first(retentionQueries.findAnyRule, {})) === undefined) {
       return { deleted: 0, next: null };
     }

@@ -25,10 +25,16 @@ export interface RetentionWrites {
   /** Removes a rule. Repeating the call has no effect. */
   clear(tenantId: string, projectId: string | null): Promise<void>;
   /**
-   * Deletes some of the expired runs, with everything that belongs to them. A step is so small that other writes
-   * hardly wait. `from` is the `next` of the previous step, or `null` to begin a sweep.
+   * Deletes some of the expired runs, with everything that belongs to them, or some of the texts that no run refers to
+   * any more. A step is so small that other writes hardly wait. `from` is the `next` of the previous step, or `null` to begin a sweep.
    */
   sweep(nowMicros: number, from: string | null): Promise<SweepStep>;
+}
+
+/** Deletes the texts that payloads shared, once no payload refers to them. */
+export interface SharedTexts {
+  /** Deletes some of the unused texts. Returns their number, either at once or as a promise. */
+  deleteUnused(): number | Promise<number>;
 }
 
 /** Deletes runs with everything that belongs to them. */

@@ -1,6 +1,7 @@
 import { patchUnit } from "../merge.ts";
 import { isIntact, reportDamage } from "../../storage/sqlite/checksum.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
+import { payloadBytesSql, payloadTextSql } from "../shared-texts/sqlite-shared-texts.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
 /** The primary key of a run. */
@@ -53,30 +54,35 @@ export class PayloadReader {
     // Select the text as a blob, because SQLite returns text only up to a NUL, and without lone surrogates.
     this.#select = db
       .prepare(
-        "SELECT CAST(body AS BLOB), checksum FROM payloads WHERE trace_id = ? AND id = ? ORDER BY digest <> '', rowid",
+        `SELECT CAST(${payloadTextSql} AS BLOB), checksum FROM payloads p
+         WHERE trace_id = ? AND id = ? ORDER BY digest <> '', rowid`,
       )
       .raw();
     this.#selectPost = db
       .prepare(
-        "SELECT CAST(body AS BLOB), checksum FROM payloads WHERE trace_id = ? AND id = ? AND digest = ''",
+        `SELECT CAST(${payloadTextSql} AS BLOB), checksum FROM payloads p
+         WHERE trace_id = ? AND id = ? AND digest = ''`,
       )
       .raw();
     // Passing ten thousand rows to JavaScript takes twice as long as finding them, so short payloads are concatenated
     // into one value.
     this.#selectMany = db
       .prepare(
-        `SELECT json_group_array(json_array(key, id, posted, patched, is_patch, row, size, checksum)),
+        `SELECT json_group_array(json_array(key, id, posted, patched, is_patch, row, size, checksum, is_short)),
            CAST(group_concat(short, '') AS BLOB)
          FROM (
            SELECT j.key, r.id, r.posted, max(r.patched / ${patchUnit}, r.patched <> 0) AS patched, p.digest <> '' AS is_patch, p.rowid AS row,
-             octet_length(p.body) AS size, p.checksum,
-             CASE WHEN octet_length(p.body) <= ${maxShortBytes} THEN p.body END AS short
+             ${payloadBytesSql} AS size, p.checksum,
+             p.parts IS NULL AND octet_length(p.body) <= ${maxShortBytes} AS is_short,
+             CASE WHEN p.parts IS NULL AND octet_length(p.body) <= ${maxShortBytes} THEN p.body END AS short
            FROM json_each(?) j CROSS JOIN runs r ON r.rowid = j.value
              LEFT JOIN payloads p ON p.trace_id = r.trace_id AND p.id = r.id
          )`,
       )
       .raw();
-    this.#selectLong = db.prepare("SELECT CAST(body AS BLOB) FROM payloads WHERE rowid = ?").raw();
+    this.#selectLong = db
+      .prepare(`SELECT CAST(${payloadTextSql} AS BLOB) FROM payloads p WHERE rowid = ?`)
+      .raw();
     this.#findRow = db.prepare("SELECT rowid FROM runs WHERE id = ?").raw();
   }
 
@@ -118,7 +124,7 @@ export class PayloadReader {
     const shortBytes = shortBodies === null ? Buffer.alloc(0) : toBuffer(shortBodies);
     let offset = 0;
     for (const position of positions) {
-      const [key, id, posted, patched, isPatch, row, size, checksum] = position;
+      const [key, id, posted, patched, isPatch, row, size, checksum, isShort] = position;
       if (key >= runs.length) {
         break;
       }
@@ -126,9 +132,9 @@ export class PayloadReader {
       if (row === null || size === null) {
         continue;
       }
-      const isShort = size <= maxShortBytes;
-      const bodies = isShort ? [shortBytes.subarray(offset, offset + size)] : this.#readLong(row);
-      offset += isShort ? size : 0;
+      const bodies =
+        isShort === 1 ? [shortBytes.subarray(offset, offset + size)] : this.#readLong(row);
+      offset += isShort === 1 ? size : 0;
       payloadsByRun[key]?.push(...bodies.map((body) => ({ isPatch, row, checksum, body })));
     }
     return runs.map(({ id }, index) => {
@@ -161,7 +167,10 @@ export class PayloadReader {
   }
 }
 
-/** Longer payloads are read one by one, because concatenating them would copy them. */
+/**
+ * Longer payloads are read one by one, because concatenating them would copy them, and so are those that share texts
+ * with others, because putting them together takes longer than a query.
+ */
 const maxShortBytes = 16_384;
 
 /**
@@ -177,6 +186,8 @@ type PayloadPosition = readonly [
   row: number | null,
   size: number | null,
   checksum: number | null,
+  /** 1 for a payload that is part of the concatenated value. */
+  isShort: number,
 ];
 
 /** Returns how many runs to read so that the byte limit is exceeded by one run at most; `undefined` for all runs. */

@@ -1,3 +1,4 @@
+import type { ShareableText } from "../shared-texts/shareable-text.ts";
 import { mergeRecord, resolvePosition } from "../merge.ts";
 import type { RunBilling } from "../usage/run-cost.ts";
 import { usageCosts } from "../usage/usage-sources.ts";
@@ -47,6 +48,8 @@ export interface PostRows {
   readonly facetLists: readonly (readonly string[])[];
   /** What the prices of the runs that report tokens depend on, by the run's index. */
   readonly billings: ReadonlyMap<number, RunBilling>;
+  /** The texts that the store may store once, by the index of the run whose payload contains them. */
+  readonly shareable: ReadonlyMap<number, readonly ShareableText[]>;
 }
 
 /** A batch in which new runs are represented as {@link PostRows} where possible, instead of as records. */
@@ -72,6 +75,7 @@ class PostPacker {
   readonly #facetIndexes: number[] = [];
   readonly #facetLists = new Map<readonly string[], number>();
   readonly #billings = new Map<number, RunBilling>();
+  readonly #shareable = new Map<number, readonly ShareableText[]>();
   /**
    * Ids of the runs that have records. Rows are inserted before records, so a later operation on such a run must stay
    * a record, too.
@@ -105,6 +109,9 @@ class PostPacker {
     if (billing !== undefined) {
       this.#billings.set(this.#facetIndexes.length, billing);
     }
+    if (record.shareable !== undefined) {
+      this.#shareable.set(this.#facetIndexes.length, record.shareable);
+    }
     this.#bounds.push(record.bodyStart, record.bodyEnd);
     const facetIndex = this.#facetLists.get(record.facets) ?? this.#facetLists.size;
     this.#facetLists.set(record.facets, facetIndex);
@@ -118,6 +125,7 @@ class PostPacker {
       facetIndexes: this.#facetIndexes,
       facetLists: [...this.#facetLists.keys()],
       billings: this.#billings,
+      shareable: this.#shareable,
     };
     return { posts, records: this.#records };
   }
@@ -172,6 +180,7 @@ export function unpackPost(posts: PostRows, index: number): RunRecord {
     facets: posts.facetLists[posts.facetIndexes[index] ?? -1] ?? [],
     ...(measures === undefined ? {} : { measures }),
     billing: posts.billings.get(index),
+    shareable: posts.shareable.get(index),
     bodyStart: posts.bounds[index * 2] ?? 0,
     bodyEnd: posts.bounds[index * 2 + 1] ?? 0,
   };

@@ -8,6 +8,7 @@ import type { PostRows } from "./post-rows.ts";
 import { postForms, PostStatements } from "./post-statements.ts";
 import type { PostForm } from "./post-statements.ts";
 import type { RunMetrics, RunPrices, RunProjects } from "../run-writer-dependencies.ts";
+import type { SqliteSharedTexts } from "../shared-texts/sqlite-shared-texts.ts";
 import { isModelCall } from "../usage/run-cost.ts";
 import { measuresToValues, valuesToMeasures, unmeasured } from "./row.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
@@ -53,6 +54,7 @@ export class PostWriter {
   readonly #activity: ActivityCounter;
   readonly #prices: RunPrices;
   readonly #metrics: RunMetrics;
+  readonly #sharedTexts: SqliteSharedTexts;
   readonly #statements: PostStatements;
 
   constructor(
@@ -63,12 +65,14 @@ export class PostWriter {
       activity,
       prices,
       metrics,
+      sharedTexts,
     }: {
       readonly projects: RunProjects;
       readonly facets: FacetWriter;
       readonly activity: ActivityCounter;
       readonly prices: RunPrices;
       readonly metrics: RunMetrics;
+      readonly sharedTexts: SqliteSharedTexts;
     },
   ) {
     this.#projects = projects;
@@ -76,6 +80,7 @@ export class PostWriter {
     this.#activity = activity;
     this.#prices = prices;
     this.#metrics = metrics;
+    this.#sharedTexts = sharedTexts;
     this.#statements = new PostStatements(db);
   }
 
@@ -160,8 +165,40 @@ export class PostWriter {
       this.#activity.add(dependencies.tenantId, { previous: undefined, row, measures });
     }
     let acceptedCount = 0;
-    for (const indexChunk of splitByLengths(group.indexes, rowCountsPerStatement.payloads)) {
+    const { shareable } = posts;
+    const wholeIndexes =
+      shareable.size === 0 ? group.indexes : group.indexes.filter((index) => !shareable.has(index));
+    for (const indexChunk of splitByLengths(wholeIndexes, rowCountsPerStatement.payloads)) {
       acceptedCount += this.#writePayloads(posts, indexChunk, dependencies.bodies);
+    }
+    if (wholeIndexes !== group.indexes) {
+      acceptedCount += this.#writeSharingPayloads(posts, group.indexes, dependencies);
+    }
+    return acceptedCount;
+  }
+
+  /** Inserts the payloads that may share texts with others. Returns how many were inserted. */
+  #writeSharingPayloads(
+    { values, bounds, shareable }: PostRows,
+    indexes: readonly number[],
+    { tenantId, bodies }: BatchDependencies,
+  ): number {
+    let acceptedCount = 0;
+    for (const index of indexes) {
+      const texts = shareable.get(index);
+      if (texts !== undefined) {
+        const rowStart = index * valuesPerRow;
+        const id = String(values[rowStart + postIndexes.id]);
+        const body = bodies.subarray(bounds[index * 2], bounds[index * 2 + 1]);
+        const payload = {
+          traceId: String(values[rowStart + postIndexes.traceId]),
+          id,
+          digest: "",
+          body,
+          checksum: computeChecksum(body, id),
+        };
+        acceptedCount += this.#sharedTexts.insertPayload(tenantId, payload, texts) ? 1 : 0;
+      }
     }
     return acceptedCount;
   }

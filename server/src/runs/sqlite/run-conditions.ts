@@ -1,3 +1,4 @@
+import { payloadTextSql } from "../shared-texts/sqlite-shared-texts.ts";
 import { compileFilter } from "../../filter/compiler.ts";
 import type { FilterSource } from "../../filter/compiler.ts";
 import { selectRunSource } from "../run-filter-source.ts";
@@ -172,4 +173,4 @@ const createRootCondition = (tenantId: string): Sql => ({
 const anyRunCondition: Sql = { sql: "1", values: [] };
 
 const textCondition = `(instr(lower(r.name), ?) > 0 OR EXISTS (
-  SELECT 1 FROM payloads p WHERE p.trace_id = r.trace_id AND p.id = r.id AND instr(lower(p.body), ?) > 0))`;
+  SELECT 1 FROM payloads p WHERE p.trace_id = r.trace_id AND p.id = r.id AND instr(lower(${payloadTextSql}), ?) > 0))`;

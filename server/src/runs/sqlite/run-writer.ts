@@ -35,6 +35,7 @@ import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 import { RunDeleter } from "./run-deleter.ts";
 import { SqliteSpanRows } from "./span-rows.ts";
+import { SqliteSharedTexts } from "../shared-texts/sqlite-shared-texts.ts";
 import { SpanWriter } from "../spans/span-writer.ts";
 import type { SpanRunRecord } from "../spans/span-writer.ts";
 import { idOf } from "../../storage/row-keys.ts";
@@ -62,6 +63,7 @@ export class RunWriter implements RunWrites {
   readonly #prices: RunPrices;
   readonly #measures: MeasureWriter;
   readonly #posts: PostWriter;
+  readonly #sharedTexts: SqliteSharedTexts;
   readonly #deleter: RunDeleter;
   readonly #statements: ReturnType<typeof prepareStatements>;
   /**
@@ -99,12 +101,14 @@ export class RunWriter implements RunWrites {
     });
     this.#prices = prices;
     this.#measures = new MeasureWriter(db, prices);
+    this.#sharedTexts = new SqliteSharedTexts(db);
     this.#posts = new PostWriter(db, {
       projects,
       facets: this.#facets,
       activity: this.activity,
       prices,
       metrics,
+      sharedTexts: this.#sharedTexts,
     });
     this.#deleter = new RunDeleter(db);
     this.#statements = prepareStatements(db);
@@ -200,6 +204,7 @@ export class RunWriter implements RunWrites {
       if (row !== undefined) {
         const limit = runsPerDeletion - deletedCount;
         const { deleted, isComplete } = this.#deleter.deleteSome(tenantId, row, limit);
+        this.#sharedTexts.deleteUnused();
         deletedCount += deleted;
         if (!isComplete) {
           return { deleted: deletedCount, remainingIds: ids.slice(index) };
@@ -302,8 +307,18 @@ export class RunWriter implements RunWrites {
       this.#changeTrace(row.id, row);
     }
     const body = scope.bodies.subarray(record.bodyStart, record.bodyEnd);
-    const payloadValues = [row.traceId, row.id, record.digest, body, computeChecksum(body, row.id)];
-    if (insertPayload.run(payloadValues).changes === 0) {
+    const { shareable, digest } = record;
+    const checksum = computeChecksum(body, row.id);
+    const { traceId, id } = row;
+    const isNew =
+      shareable === undefined
+        ? insertPayload.run([traceId, id, digest, body, checksum]).changes > 0
+        : this.#sharedTexts.insertPayload(
+            scope.tenantId,
+            { traceId, id, digest, body, checksum },
+            shareable,
+          );
+    if (!isNew) {
       return "duplicate";
     }
     if (previous !== undefined) {

@@ -1,5 +1,6 @@
 import { publicPromptPolicies, tenantPolicies } from "../../storage/postgres/tenant-policies.ts";
 import { postgresIngestCountTables } from "../../tenants/ingest-counts.ts";
+import { sharedTextTables } from "../../runs/shared-texts/postgres-shared-texts.ts";
 import { postgresRuns } from "./postgres-runs.ts";
 import { resourceTables } from "./resource-tables.ts";
 
@@ -10,4 +11,5 @@ export const postgresFormats: readonly string[] = [
   `${postgresIngestCountTables} ${tenantPolicies}`,
   // Metrics and the text index came later than the counts.
   ...postgresRuns.tables.slice(1),
+  `${sharedTextTables} ${tenantPolicies}`,
 ];

@@ -19,6 +19,7 @@ import { PostgresRunWrites } from "../../runs/postgres/run-writes.ts";
 import { TenantPrices } from "../../prices/postgres/tenant-prices.ts";
 import { PostgresTraceReader } from "../../runs/postgres/trace-reader.ts";
 import { PostgresExpiredRuns } from "../../runs/retention/postgres/expired-runs.ts";
+import { PostgresSharedTexts } from "../../runs/shared-texts/postgres-shared-texts.ts";
 import { RunPageReader } from "../../runs/serializers/run-page-reader.ts";
 import { PostgresStorageReader } from "../../storage/postgres/storage-reader.ts";
 import { PostgresThreadReader } from "../../threads/postgres/thread-reader.ts";
@@ -60,6 +61,7 @@ export const postgresRuns: RunEngine = {
       runs: new PostgresRunWrites(db, tokenCipher),
       roots: new PostgresEndedRoots(db),
       expiredRuns: new PostgresExpiredRuns(db),
+      sharedTexts: new PostgresSharedTexts(db),
       projectRuns: new PostgresRunProjects(db),
       costs: new PostgresCostRecomputer(db, rows, prices),
       ingest: (tenantId, batch) => ingest.ingest(tenantId, batch),

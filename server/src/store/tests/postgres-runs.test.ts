@@ -1,20 +1,22 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { PgliteClient } from "../../../tests/support/repository-engines.ts";
-import { testServerUrl } from "../../../tests/support/postgres-server.ts";
+import { querySql, testServerUrl } from "../../../tests/support/postgres-server.ts";
 import { PostgresStores } from "../../../tests/support/postgres-stores.ts";
 import { openPglite, openRunStore } from "../../../tests/support/postgres-run-store.ts";
+import type { PostgresRunStore } from "../../../tests/support/postgres-run-store.ts";
 import { patchOf, StoreFixture } from "../../../tests/support/store-fixture.ts";
 import type { RunTestStore } from "../../../tests/support/store-fixture.ts";
 import { someMicros, wireRun } from "../../../tests/support/wire-runs.ts";
 import type { Store } from "../store.ts";
 import { describeIngest } from "./ingest-contract.ts";
+import { describeSharedTexts } from "./shared-text-contract.ts";
 import { describeProjects } from "./project-contract.ts";
 import { describeQueries } from "./query-contract.ts";
 
 describe("runs in PostgreSQL", () => {
   let client: PgliteClient;
-  let store: RunTestStore;
+  let store: PostgresRunStore;
   // One database for all tests, each with a tenant of its own.
   beforeAll(async () => {
     client = await openPglite();
@@ -26,6 +28,26 @@ describe("runs in PostgreSQL", () => {
   describeIngest(open);
   describeQueries(open);
   describeProjects(open);
+  describeSharedTexts({
+    open,
+    count: (tenantId) =>
+      store.transact(async () => {
+        const { rows } = await store.db.query<{
+          readonly texts: number;
+          readonly payloads: number;
+        }>(
+          `SELECT (SELECT count(*)::int FROM shared_texts WHERE tenant_id = $1) AS texts,
+             (SELECT count(*)::int FROM payloads WHERE tenant_id = $1 AND parts IS NOT NULL) AS payloads`,
+          [tenantId],
+        );
+        return rows[0] ?? { texts: -1, payloads: -1 };
+      }),
+    sweep: async () => {
+      while ((await store.transact(async () => store.writer.sharedTexts.deleteUnused())) > 0) {
+        // A text that is deleted may be the last that continued another one.
+      }
+    },
+  });
 });
 
 describe.skipIf(testServerUrl === undefined)("the store in PostgreSQL", () => {
@@ -43,6 +65,21 @@ describe.skipIf(testServerUrl === undefined)("the store in PostgreSQL", () => {
   describeIngest(open);
   describeQueries(open);
   describeProjects(open);
+  describeSharedTexts({
+    open,
+    count: async (tenantId) => {
+      const [row] = await querySql(servers.database.adminUrl, [
+        `SELECT (SELECT count(*)::int FROM shared_texts WHERE tenant_id = '${tenantId}') AS texts,
+           (SELECT count(*)::int FROM payloads WHERE tenant_id = '${tenantId}' AND parts IS NOT NULL) AS payloads`,
+      ]);
+      return { texts: Number(row?.["texts"]), payloads: Number(row?.["payloads"]) };
+    },
+    sweep: async () => {
+      for (let next: string | null = ""; next !== null;) {
+        ({ next } = await stores[0].write.retention.sweep(Date.now() * 1_000, next));
+      }
+    },
+  });
 
   test("two servers that receive the same runs at the same time store each once", async () => {
     const { tenantId } = await open();

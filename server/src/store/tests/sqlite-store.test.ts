@@ -14,6 +14,7 @@ import { parseBatch } from "../../runs/ingest/parse-batch.ts";
 import { describeProjects } from "./project-contract.ts";
 import { describeQueries } from "./query-contract.ts";
 import { describeIngest } from "./ingest-contract.ts";
+import { describeSharedTexts } from "./shared-text-contract.ts";
 import { temporaryFolder } from "../../../tests/support/running-server.ts";
 import { StoreFixture } from "../../../tests/support/store-fixture.ts";
 import { someMicros, wireRun } from "../../../tests/support/wire-runs.ts";
@@ -37,6 +38,26 @@ describe("the store in SQLite", () => {
   describeIngest(open);
   describeQueries(open);
   describeProjects(open);
+  describeSharedTexts({
+    open,
+    count: (tenantId) => {
+      const db = openDatabase(join(folder, databaseFileName));
+      const [counts] = db
+        .prepare(
+          `SELECT (SELECT count(*) FROM shared_texts WHERE tenant_id = ?1) AS texts,
+             (SELECT count(*) FROM payloads p JOIN runs r ON r.trace_id = p.trace_id AND r.id = p.id
+                JOIN projects j ON j.id = r.project_id WHERE j.tenant_id = ?1 AND p.parts IS NOT NULL) AS payloads`,
+        )
+        .all([tenantId]) as readonly { readonly texts: number; readonly payloads: number }[];
+      db.close();
+      return Promise.resolve({ texts: counts?.texts ?? -1, payloads: counts?.payloads ?? -1 });
+    },
+    sweep: async () => {
+      for (let next: string | null = ""; next !== null;) {
+        ({ next } = await store.write.retention.sweep(Date.now() * 1_000, next));
+      }
+    },
+  });
 });
 
 test("stored data is there when the folder is opened again", async () => {

@@ -1,6 +1,10 @@
 import type { PostgresDatabase } from "../../../storage/postgres/postgres-database.ts";
 import { decodeText } from "../../../storage/postgres/text-encoding.ts";
 import { toIndexedText } from "../../indexed-text.ts";
+import {
+  createPayloadBytesSql,
+  createPayloadTextSql,
+} from "../../shared-texts/postgres-shared-texts.ts";
 import { runsPerBlock } from "./text-blocks.ts";
 import type { TextCursor } from "./text-blocks.ts";
 import { GramSet } from "./text-grams.ts";
@@ -216,7 +220,7 @@ export class TextIndexer {
       readonly id: string;
       readonly body: string;
     }>(
-      `SELECT p.tenant_id, p.id, p.body FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[]) i (tenant_id, root_us, trace_id, id)
+      `SELECT p.tenant_id, p.id, ${createPayloadTextSql("p")} AS body FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[]) i (tenant_id, root_us, trace_id, id)
        JOIN payloads p ON p.tenant_id = i.tenant_id AND p.root_us = i.root_us AND p.trace_id = i.trace_id AND p.id = i.id`,
       [
         runs.map((run) => run.tenant_id),
@@ -267,5 +271,5 @@ function countReadable(runs: readonly IndexedRun[]): number {
 
 /** The length of a text is known without decompressing it. */
 const runColumns = `r.tenant_id, r.project_id, r.root_us, r.trace_id, r.id, r.start_us, r.name, r.place, r.changed,
-  (SELECT sum(octet_length(p.body)) FROM payloads p
+  (SELECT sum(${createPayloadBytesSql("p")}) FROM payloads p
     WHERE p.tenant_id = r.tenant_id AND p.root_us = r.root_us AND p.trace_id = r.trace_id AND p.id = r.id) AS bytes`;

@@ -18,12 +18,17 @@ describeRepositories({ retentionQueries }, (fixture) => {
       ('${foreign}', '${otherId}', '"a"', 1)`);
     const deletions: unknown[][] = [];
     let runsLeft = 0;
-    const writer = new RetentionWriter(fixture.db, {
-      deleteSome: (...args) => {
-        deletions.push(args);
-        return runsLeft;
+    let textsLeft = 0;
+    const writer = new RetentionWriter(
+      fixture.db,
+      {
+        deleteSome: (...args) => {
+          deletions.push(args);
+          return runsLeft;
+        },
       },
-    });
+      { deleteUnused: () => textsLeft },
+    );
     const rules = (tenant = tenantId) => new RetentionRules(fixture.db).list(tenant);
     const set = (projectId: string | null, days: number | null) =>
       fixture.write(() => writer.set(tenantId, { projectId, days }));
@@ -49,6 +54,11 @@ describeRepositories({ retentionQueries }, (fixture) => {
     runsLeft = 3;
     expect(await sweep()).toEqual([{ deleted: 3, next: first }, [[first, 93 * day]]]);
     expect(await sweep(second)).toEqual([{ deleted: 3, next: second }, [[second, 70 * day]]]);
+    // A step that deletes texts deletes no runs, and the next one continues where it began.
+    textsLeft = 1;
+    expect(await sweep(second)).toEqual([{ deleted: 0, next: second }, []]);
+    expect(await sweep()).toEqual([{ deleted: 0, next: "" }, []]);
+    textsLeft = 0;
     await fixture.write(() => writer.clear(tenantId, null));
     expect(await rules()).toEqual([{ projectId: second, days: 30 }]);
   });

@@ -172,7 +172,9 @@ test("the sweeper runs by itself until everything is deleted, and ends", async (
   await fixture.send({ post: [run] });
   await fixture.store.write.retention.set(fixture.tenantId, { projectId: null, days: 1 });
   const sweeper = new RetentionSweeper(fixture.store, { sweepIntervalMs: 1, stepPauseMs: 1 });
-  await vi.waitFor(async () => expect(await fixture.read(run.id)).toEqual({}));
+  await vi.waitFor(async () => expect(await fixture.read(run.id)).toEqual({}), {
+    timeout: 20_000,
+  });
   sweeper.close();
 });
 

@@ -9,7 +9,7 @@ const onlySqlite = [/^sqlite_/, /^tenant_keys$/, /^example_places/, /^example_te
 
 /** Tables of runs are written for each engine. */
 const tablesOfRuns =
-  /^(?:runs|payloads|attachments|spans|run_\w+|metrics|metric_marks|experiment_versions|text_\w+)$/;
+  /^(?:runs|payloads|attachments|spans|run_\w+|metrics|metric_marks|experiment_versions|text_\w+|shared_\w+)$/;
 
 describe("the tables of a PostgreSQL database", () => {
   let client: PgliteClient;

@@ -1,0 +1,115 @@
+import { minSharedAtOnceBytes, minSharedBytes } from "./shareable-text.ts";
+import type { ShareableText } from "./shareable-text.ts";
+
+/** A text that must be stored. */
+export interface NewText {
+  readonly hash: string;
+  /** Hash of the text that this one continues; absent if the whole text must be stored. */
+  readonly base: string | undefined;
+  /** Number of texts that this one continues, directly or indirectly. */
+  readonly depth: number;
+  /** Range in the payload of what must be stored: the text without its base. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Range of the payload that is stored as it is, and hash of the shared text that follows it, if there is one. */
+export interface PayloadPart {
+  readonly start: number;
+  readonly end: number;
+  readonly hash?: string;
+}
+
+/** A payload as the texts that it shares with others, and what remains of it. */
+export interface DividedPayload {
+  readonly parts: readonly PayloadPart[];
+  /** The texts to store before the payload, each after its base. */
+  readonly added: readonly NewText[];
+}
+
+/**
+ * Maximum number of texts that a text continues. Reading it takes as many steps. A list that is longer is stored as a
+ * whole once more, so that a conversation of thousands of turns is stored a few times.
+ */
+export const maxDepth = 256;
+
+/**
+ * Divides a payload. `depths` contains the stored texts with their depths; the texts that are added are added to it.
+ * Returns `undefined` if the payload shares no text.
+ */
+export function dividePayload(
+  bytes: number,
+  texts: readonly ShareableText[],
+  depths: Map<string, number>,
+): DividedPayload | undefined {
+  const parts: PayloadPart[] = [];
+  const added: NewText[] = [];
+  let position = 0;
+  for (const text of texts) {
+    const hash = text.hashes.at(-1);
+    if (hash === undefined) {
+      continue;
+    }
+    if (!depths.has(hash)) {
+      const newText = toNewText(text, hash, depths);
+      if (newText === undefined) {
+        continue;
+      }
+      added.push(newText);
+      depths.set(hash, newText.depth);
+    }
+    parts.push({ start: position, end: text.start, hash });
+    position = text.end;
+  }
+  return parts.length === 0
+    ? undefined
+    : { parts: [...parts, { start: position, end: bytes }], added };
+}
+
+/** Returns `undefined` if the text is stored with its payload. */
+function toNewText(
+  { hashes, ends, start, end, isRepeated }: ShareableText,
+  hash: string,
+  depths: ReadonlyMap<string, number>,
+): NewText | undefined {
+  const index = hashes.findLastIndex(
+    (beginning, place) =>
+      (depths.get(beginning) ?? maxDepth) < maxDepth &&
+      (ends[place] ?? start) - start >= minSharedBytes,
+  );
+  const base = hashes[index];
+  if (base !== undefined) {
+    return {
+      hash,
+      base,
+      depth: (depths.get(base) ?? 0) + 1,
+      start: ends[index] ?? start,
+      end,
+    };
+  }
+  return isRepeated || end - start >= minSharedAtOnceBytes
+    ? { hash, base: undefined, depth: 0, start, end }
+    : undefined;
+}
+
+/** The bytes of a payload that remain beside its shared texts. */
+export const readRest = (payload: Uint8Array, { parts }: DividedPayload): Buffer =>
+  Buffer.concat(parts.map(({ start, end }) => payload.subarray(start, end)));
+
+/**
+ * Writes how a payload is put together, as JSON: the size of the whole payload, then a list for each part with its
+ * start and its length in what remains, and the reference of the shared text that follows it. Positions are in bytes.
+ */
+export function encodeParts(
+  { parts }: DividedPayload,
+  bytes: number,
+  toReference: (hash: string) => string | number,
+): string {
+  let position = 0;
+  const lists = parts.map(({ start, end, hash }) => {
+    const list = [position, end - start, ...(hash === undefined ? [] : [toReference(hash)])];
+    position += end - start;
+    return list;
+  });
+  return JSON.stringify([bytes, ...lists]);
+}

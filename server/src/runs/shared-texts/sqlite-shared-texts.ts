@@ -1,0 +1,172 @@
+import { parseRows } from "../../storage/sqlite/rows.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
+import { dividePayload, encodeParts, readRest } from "./divide-payload.ts";
+import type { DividedPayload } from "./divide-payload.ts";
+import type { ShareableText } from "./shareable-text.ts";
+
+/**
+ * SQL that creates the table of texts that payloads of a tenant share, and the column of `payloads` that says how a
+ * payload is put together (`encodeParts`); a payload without that column's value is stored as a whole.
+ *
+ * `uses` is the number of payloads and of texts that refer to a text. A text is deleted some time after its last use
+ * was; until then a new payload may refer to it again. A trigger counts the payloads that are deleted, so that no
+ * statement that deletes payloads can forget it.
+ */
+export const sharedTextTables = `
+  CREATE TABLE shared_texts (
+    id INTEGER PRIMARY KEY, tenant_id TEXT NOT NULL, hash TEXT NOT NULL, base INTEGER, depth INTEGER NOT NULL,
+    uses INTEGER NOT NULL, body TEXT NOT NULL, UNIQUE (tenant_id, hash)
+  );
+  CREATE INDEX unused_shared_texts ON shared_texts (id) WHERE uses = 0;
+  ALTER TABLE payloads ADD COLUMN parts TEXT;
+  CREATE TRIGGER shared_texts_of_deleted AFTER DELETE ON payloads WHEN OLD.parts IS NOT NULL
+    BEGIN
+      UPDATE shared_texts SET uses = uses - 1
+        WHERE id IN (SELECT value ->> 2 FROM json_each(OLD.parts) WHERE type = 'array');
+    END;
+`;
+
+/** SQL for the text of the payload `p`, put together from the texts that it shares with others. */
+export const payloadTextSql = `CASE WHEN p.parts IS NULL THEN p.body ELSE (
+  WITH RECURSIVE
+    part (place, rest, text) AS (
+      SELECT j.key, CAST(substr(CAST(p.body AS BLOB), (j.value ->> 0) + 1, j.value ->> 1) AS TEXT), j.value ->> 2
+      FROM json_each(p.parts) j WHERE j.type = 'array'),
+    chain (place, depth, base, body) AS (
+      SELECT part.place, 0, t.base, t.body FROM part JOIN shared_texts t ON t.id = part.text
+      UNION ALL
+      SELECT c.place, c.depth + 1, t.base, t.body FROM chain c JOIN shared_texts t ON t.id = c.base)
+  SELECT group_concat(s.body, '') FROM (
+    SELECT place, 0 AS is_text, 0 AS depth, rest AS body FROM part
+    UNION ALL SELECT place, 1, depth, body FROM chain
+    ORDER BY 1, 2, 3 DESC) s) END`;
+
+/** SQL for the size of the payload `p` in bytes. */
+export const payloadBytesSql =
+  "CASE WHEN p.parts IS NULL THEN octet_length(p.body) ELSE p.parts ->> 0 END";
+
+/** Maximum number of texts that one call deletes, and of their bytes. */
+const textsPerStep = 500;
+const bytesPerStep = 8 * 1_048_576;
+
+/** A payload to insert. */
+interface Payload {
+  readonly traceId: string;
+  readonly id: string;
+  readonly digest: string;
+  readonly body: Uint8Array;
+  readonly checksum: number;
+}
+
+/** Stores payloads that share texts with others. The caller controls the transaction. */
+export class SqliteSharedTexts {
+  readonly #statements: ReturnType<typeof prepareStatements>;
+
+  constructor(db: Connection) {
+    this.#statements = prepareStatements(db);
+  }
+
+  /**
+   * Inserts a payload. Texts of it that the tenant has stored already, or that repeat, are stored apart. Returns whether
+   * the payload is new.
+   */
+  insertPayload(tenantId: string, payload: Payload, texts: readonly ShareableText[]): boolean {
+    const { traceId, id, digest, body, checksum } = payload;
+    const { stored, depths } = this.#findStored(tenantId, texts);
+    const divided = dividePayload(body.length, texts, depths);
+    if (divided === undefined) {
+      const values = [traceId, id, digest, body, checksum, null];
+      return this.#statements.insertPayload.run(values).changes > 0;
+    }
+    this.#insertTexts(tenantId, { body, divided, stored });
+    const parts = encodeParts(divided, body.length, (hash) => stored.get(hash) ?? 0);
+    const values = [traceId, id, digest, readRest(body, divided), checksum, parts];
+    const isNew = this.#statements.insertPayload.run(values).changes > 0;
+    if (isNew) {
+      this.#statements.countUses.run([parts]);
+    }
+    return isNew;
+  }
+
+  /** Deletes some of the texts that are no longer used. Returns their number. */
+  deleteUnused(): number {
+    const { listUnused, deleteText, releaseBase } = this.#statements;
+    let deleted = 0;
+    let bytes = 0;
+    while (deleted < textsPerStep && bytes < bytesPerStep) {
+      // The text that a deleted one continued may be unused now.
+      const [row] = parseRows(listUnused.all());
+      if (row === undefined) {
+        break;
+      }
+      const [id, base, size] = row;
+      deleteText.run([id]);
+      releaseBase.run([base]);
+      deleted += 1;
+      bytes += Number(size);
+    }
+    return deleted;
+  }
+
+  /** Finds the stored texts among the texts of a payload and their beginnings. */
+  #findStored(tenantId: string, texts: readonly ShareableText[]) {
+    const stored = new Map<string, number>();
+    const depths = new Map<string, number>();
+    const hashes = JSON.stringify(texts.flatMap((text) => text.hashes));
+    for (const [hash, id, depth] of parseRows(this.#statements.find.all([tenantId, hashes]))) {
+      stored.set(String(hash), Number(id));
+      depths.set(String(hash), Number(depth));
+    }
+    return { stored, depths };
+  }
+
+  #insertTexts(
+    tenantId: string,
+    {
+      body,
+      divided: { added },
+      stored,
+    }: {
+      readonly body: Uint8Array;
+      readonly divided: DividedPayload;
+      /** The ids of the stored texts by their hashes. Those of the inserted texts are added. */
+      readonly stored: Map<string, number>;
+    },
+  ): void {
+    for (const { hash, base, depth, start, end } of added) {
+      const baseId = base === undefined ? null : stored.get(base);
+      const values = [tenantId, hash, baseId, depth, body.subarray(start, end)];
+      stored.set(hash, this.#statements.insertText.run(values).lastInsertRowid);
+      if (baseId !== null) {
+        this.#statements.countBase.run([baseId]);
+      }
+    }
+  }
+}
+
+const prepareStatements = (db: Connection) => ({
+  find: db
+    .prepare(
+      `SELECT hash, id, depth FROM shared_texts
+       WHERE tenant_id = ? AND hash IN (SELECT value FROM json_each(?))`,
+    )
+    .raw(),
+  insertText: db.prepare(
+    "INSERT INTO shared_texts (tenant_id, hash, base, depth, uses, body) VALUES (?, ?, ?, ?, 0, CAST(? AS TEXT))",
+  ),
+  countBase: db.prepare("UPDATE shared_texts SET uses = uses + 1 WHERE id = ?"),
+  releaseBase: db.prepare("UPDATE shared_texts SET uses = uses - 1 WHERE id = ?"),
+  // The same texts that the trigger counts when the payload is deleted.
+  countUses: db.prepare(
+    `UPDATE shared_texts SET uses = uses + 1
+     WHERE id IN (SELECT value ->> 2 FROM json_each(?) WHERE type = 'array')`,
+  ),
+  insertPayload: db.prepare(
+    `INSERT OR IGNORE INTO payloads (trace_id, id, digest, body, checksum, parts)
+     VALUES (?, ?, ?, CAST(? AS TEXT), ?, ?)`,
+  ),
+  listUnused: db
+    .prepare("SELECT id, base, octet_length(body) FROM shared_texts WHERE uses = 0 LIMIT 1")
+    .raw(),
+  deleteText: db.prepare("DELETE FROM shared_texts WHERE id = ?"),
+});
