@@ -13,3 +13,11 @@ export type { ServerOptions } from "./model/options.ts";
 export { startServer } from "./start-server.ts";
 export type { RunningServer } from "./start-server.ts";
 export { describeStoreUrl } from "./model/store-url.ts";
+export { createTenantBackup, isTenantFile, restoreTenant } from "./transfer/tenant-transfer.ts";
+export type {
+  TenantPlace,
+  TenantRestoreOptions,
+  TenantRestoreResult,
+} from "./transfer/tenant-transfer.ts";
+export type { TenantBackup } from "./transfer/tenant-backup.ts";
+export type { TableSum } from "./transfer/tenant-file.ts";

@@ -1,22 +1,18 @@
-import { randomUUID } from "node:crypto";
-import { userInfo } from "node:os";
 import { join } from "node:path";
 import type { KeyScope } from "millrace/model";
 import { AuditRepository } from "../audit/audit-repository.ts";
+import { createCommandEntry } from "../audit/command-entry.ts";
 import { messageOf, RequestError, ServerError } from "../model/errors.ts";
 import { restrictFiles, prepareFolder } from "../storage/sqlite/folder.ts";
 import { lockFolder } from "../storage/sqlite/folder-lock.ts";
 import type { FolderLock } from "../storage/sqlite/folder-lock.ts";
 import { openSecondWriter, openWriter } from "./schema.ts";
 import { databaseFileName, readDefaultTenantId } from "../storage/sqlite/open-database.ts";
-import { createIncreasingClock } from "../storage/clock.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 import { SqliteDatabase } from "../storage/sqlite/sqlite-database.ts";
 import { TenantReader } from "../tenants/tenant-reader.ts";
 import { TenantWriter } from "../tenants/tenant-writer.ts";
 import type { ApiKey, NewKey } from "../tenants/tenant.ts";
-
-const nowMicros = createIncreasingClock();
 
 /** An API key with the handle of its tenant. The secret itself is not stored. */
 export interface ListedKey extends ApiKey {
@@ -133,18 +129,7 @@ export class KeyStore {
 
   /** Adds an entry to the audit log, in the transaction of the change. */
   #recordAction(tenantId: string, action: string, target: string): Promise<void> {
-    return this.#audit.record(tenantId, {
-      id: randomUUID(),
-      tenantId,
-      atMicros: nowMicros(),
-      actor: { kind: "command", id: null, name: describeUser() },
-      address: null,
-      action,
-      target,
-      outcome: "succeeded",
-      status: null,
-      requestId: null,
-    });
+    return this.#audit.record(tenantId, createCommandEntry(tenantId, action, target));
   }
 
   #write<Result>(change: () => Promise<Result>): Promise<Result> {
@@ -165,15 +150,6 @@ export class KeyStore {
         ? new ServerError("KEY", cause.message, { cause })
         : cause;
     }
-  }
-}
-
-/** The user of the operating system that runs the command. */
-function describeUser(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return "unknown user"; // In a container, the user may have no entry in the list of users.
   }
 }
 
