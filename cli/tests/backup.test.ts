@@ -55,3 +55,36 @@ test("a backup of a running server is restored into another folder, and served",
   const copy = start(["serve", "--port", "0", "--data", restored]);
   expect(await projectNames(addressOf(await firstLine(copy)))).toEqual(["kept"]);
 });
+
+test("a tenant is restored beside another one, and a backup says which kind it is", async () => {
+  const [data, other] = [await folder(), await folder()];
+  const file = join(data, "acme.backup");
+  const key = (await run("keys", "create", "--tenant", "acme", "--data", data)).output.trim();
+  await run("keys", "create", "--tenant", "first", "--data", other);
+  const backedUp = await run("backup", file, "--tenant", "acme", "--data", data);
+  expect(backedUp).toEqual({
+    code: 0,
+    output: `copied 3 rows, of them 0 runs, of the tenant acme to ${file} (3 kB)\n`,
+    errors: "",
+  });
+  expect(await run("restore", file, "--data", other)).toMatchObject({
+    code: 2,
+    errors: `error: ${file} is the backup of a tenant: say with --tenant which one it becomes\n`,
+  });
+  const keyFile = join(data, "token.key");
+  expect(
+    await run("restore", file, "--data", other, "--tenant", "acme", "--token-key", keyFile),
+  ).toEqual({
+    code: 0,
+    output: `restored 3 rows, of them 0 runs, of ${file} to the tenant acme; their numbers and hashes are those of the file\n`,
+    errors: "",
+  });
+  const server = start(["serve", "--port", "0", "--data", other]);
+  const url = addressOf(await firstLine(server));
+  const response = await fetch(`${url}/settings`, { headers: { "x-api-key": key } });
+  expect(await response.json()).toMatchObject({ tenant_handle: "acme" });
+  expect(await run("restore", file, "--data", other, "--tenant", "again")).toMatchObject({
+    code: 1,
+    errors: expect.stringContaining("is in use by another millrace server: stop it") as unknown,
+  });
+});

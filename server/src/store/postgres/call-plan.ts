@@ -122,7 +122,10 @@ export function planWrite({ resource, method, args }: ResourceCall<Writers>): Wr
 }
 
 /** The lock that excludes other writes of a tenant. */
-export const createTenantLock = (tenantId: string, group: "datasets" | "rest"): TransactionLock => ({
+export const createTenantLock = (
+  tenantId: string,
+  group: "datasets" | "rest",
+): TransactionLock => ({
   name: `${tenantId}/${group}`,
   isShared: false,
 });

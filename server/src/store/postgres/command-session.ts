@@ -1,12 +1,12 @@
-import { connect } from "../store/postgres/connect.ts";
-import { postgresFormats } from "../store/postgres/formats.ts";
-import { messageOf, ServerError } from "../model/errors.ts";
-import { describeTarget, parseStoreUrl } from "../model/store-url.ts";
-import { readFormat } from "../storage/postgres/migrations.ts";
-import type { PostgresClient } from "../storage/postgres/postgres-client.ts";
-import type { PostgresConnection } from "../storage/postgres/postgres-connection.ts";
-import { prepareRole } from "../storage/postgres/server-role.ts";
-import { allTenants } from "../storage/postgres/tenant-policies.ts";
+import { messageOf, ServerError } from "../../model/errors.ts";
+import { describeTarget, parseStoreUrl } from "../../model/store-url.ts";
+import { readFormat } from "../../storage/postgres/migrations.ts";
+import type { PostgresClient } from "../../storage/postgres/postgres-client.ts";
+import type { PostgresConnection } from "../../storage/postgres/postgres-connection.ts";
+import { prepareRole } from "../../storage/postgres/server-role.ts";
+import { allTenants } from "../../storage/postgres/tenant-policies.ts";
+import { connect } from "./connect.ts";
+import { postgresFormats } from "./formats.ts";
 
 /** The longest that one statement of a command may take, and that it waits for a lock, in milliseconds. */
 export const commandLimits = { statementMs: 600_000, lockMs: 20_000 } as const;
@@ -58,7 +58,10 @@ export async function readSnapshot<Result>(
   }
 }
 
-async function assertStoreFormat(client: PostgresClient): Promise<void> {
+/**
+ * @throws ServerError the tables are missing, or have another format than the one of this version.
+ */
+export async function assertStoreFormat(client: PostgresClient): Promise<void> {
   const { rows } = await client.run({
     text: "SELECT to_regclass('formats') IS NOT NULL AS exists",
     values: [],
