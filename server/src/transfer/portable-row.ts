@@ -82,10 +82,17 @@ export class RowTally {
 
   add(line: string): void {
     this.#count += 1;
-    this.#sum = BigInt.asUintN(
-      Number(digestBits),
-      this.#sum + BigInt(`0x${createHash("sha256").update(line).digest("hex")}`),
-    );
+    this.#addToSum(BigInt(`0x${createHash("sha256").update(line).digest("hex")}`));
+  }
+
+  /** Adds the rows of another tally. */
+  merge(other: RowTally): void {
+    this.#count += other.#count;
+    this.#addToSum(other.#sum);
+  }
+
+  #addToSum(added: bigint): void {
+    this.#sum = BigInt.asUintN(Number(digestBits), this.#sum + added);
   }
 
   get count(): number {

@@ -27,13 +27,26 @@ export class PostgresTarget extends PostgresRows implements RowTarget {
   readonly #client: PostgresClient;
   readonly #tenantId: string;
   readonly #offsets: NumberOffsets;
+  readonly #toConflictSql: (table: string) => string;
   #runCount = 0;
 
-  constructor(client: PostgresClient, tenantId: string, offsets: NumberOffsets) {
+  /** @param toConflictSql - returns what happens with rows that exist already, for a table; by default they are an error */
+  constructor(
+    client: PostgresClient,
+    tenantId: string,
+    {
+      offsets,
+      toConflictSql = () => "",
+    }: {
+      readonly offsets: NumberOffsets;
+      readonly toConflictSql?: (table: string) => string;
+    },
+  ) {
     super(client);
     this.#client = client;
     this.#tenantId = tenantId;
     this.#offsets = offsets;
+    this.#toConflictSql = toConflictSql;
   }
 
   toStored(row: PortableRow): PortableRow {
@@ -206,7 +219,7 @@ export class PostgresTarget extends PostgresRows implements RowTarget {
           `(${columns.map((_column, column) => `$${row * columns.length + column + 1}`).join(", ")})`,
       );
       await this.#client.run({
-        text: `INSERT INTO ${table} (${columns.join(", ")}) VALUES ${tuples.join(", ")}`,
+        text: `INSERT INTO ${table} (${columns.join(", ")}) VALUES ${tuples.join(", ")} ${this.#toConflictSql(table)}`,
         values: part.flat(),
       });
       from = to;

@@ -302,7 +302,7 @@ export async function restoreIntoPostgres(
         deleteRows: (tenantId) => deletePostgresRows(client, tenantId),
         openTarget: async (tenantId) => {
           const offsets = await reserveNumbers(client, checked.lastNumbers);
-          return { target: new PostgresTarget(client, tenantId, offsets), offsets };
+          return { target: new PostgresTarget(client, tenantId, { offsets }), offsets };
         },
         audit: new AuditRepository(new PostgresDatabase(client)),
       }),
