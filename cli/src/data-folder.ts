@@ -17,7 +17,7 @@ export const addDataFlags = (command: Command, defaultDataDir: string): Command 
     .addOption(
       new Option(
         "--store <url>",
-        `PostgreSQL database, as of the servers; also ${storeVariable}, which hides the password from the list of processes`,
+        `database of PostgreSQL, as of the servers; also ${storeVariable}, which hides the password from the list of processes`,
       ),
     );
 

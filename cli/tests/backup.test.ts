@@ -88,3 +88,35 @@ test("a tenant is restored beside another one, and a backup says which kind it i
     errors: expect.stringContaining("is in use by another millrace server: stop it") as unknown,
   });
 });
+
+test("a move says what it needs, and can be abandoned", async () => {
+  const data = await folder();
+  await run("keys", "create", "--data", data);
+  expect(await run("move", "--data", data)).toMatchObject({
+    code: 2,
+    errors:
+      "error: millrace move needs the PostgreSQL database: pass --store (MILLRACE_STORE_URL)\n",
+  });
+  const malformed = await run("move", "--data", data, "--store", "mysql://me:hidden@db/x");
+  expect([malformed.code, malformed.errors]).toEqual([
+    2,
+    expect.stringMatching(/^error: --store \(MILLRACE_STORE_URL\) must be a URL/) as unknown,
+  ]);
+  const store = "postgres://me:hidden@127.0.0.1:1/x";
+  const missing = await run("move", "--data", join(data, "none"), "--store", store);
+  expect([missing.code, missing.errors]).toEqual([
+    1,
+    expect.stringMatching(/^error: there is no database in .*: name the data folder/) as unknown,
+  ]);
+  const away = await run("move", "--data", data, "--store", store);
+  expect([away.code, away.errors]).toEqual([
+    1,
+    expect.stringMatching(/^error: Failed to open the store at 127\.0\.0\.1:1\/x: /) as unknown,
+  ]);
+  expect(`${malformed.errors}${away.errors}`).not.toContain("hidden");
+  expect(await run("move", "--data", data, "--abandon")).toEqual({
+    code: 0,
+    output: `${data} accepts writes; empty the PostgreSQL database before another move\n`,
+    errors: "",
+  });
+});

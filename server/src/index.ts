@@ -22,3 +22,5 @@ export type {
 } from "./transfer/tenant-transfer.ts";
 export type { TenantBackup } from "./transfer/tenant-backup.ts";
 export type { TableSum } from "./transfer/tenant-file.ts";
+export { abandonMove, moveFolder } from "./transfer/move/move-folder.ts";
+export type { MoveOptions, MoveResult } from "./transfer/move/move-folder.ts";

@@ -1,4 +1,5 @@
 import { decodeText, encodeText } from "../storage/postgres/text-encoding.ts";
+import { textOrNull } from "../storage/sqlite/rows.ts";
 import type { PostgresClient } from "../storage/postgres/postgres-client.ts";
 import { quoteText } from "../storage/postgres/transaction.ts";
 import type { PortableTable } from "./portable-tables.ts";
@@ -52,7 +53,7 @@ export class PostgresRows implements RowSource {
     return (
       row && {
         id: String(row["id"]),
-        handle: row["handle"] === null ? null : String(row["handle"]),
+        handle: textOrNull(row["handle"]),
         displayNameJson: String(row["display_name_json"]),
         createdMicros: Number(row["created_us"]),
       }

@@ -263,14 +263,16 @@ export const readWeek = (table: PortableTable, row: PortableRow): number =>
 const examplesPerStep = 1_000;
 
 /** The columns that are not copied. */
-const extraColumns = (table: string): readonly string[] =>
-  table === "settings" ? [] : table === "rules" ? ["tenant_id", "from_row"] : ["tenant_id"];
+const extraColumns = (table: string): readonly string[] => {
+  const tenant = table === "settings" ? [] : ["tenant_id"];
+  return table === "rules" ? [...tenant, "from_row"] : tenant;
+};
 
+/** About how many bytes the values of a row have. */
 const sizeOf = (row: readonly unknown[]): number =>
   row.reduce<number>(
     (sum, value) =>
-      sum +
-      (typeof value === "string" ? value.length : value instanceof Uint8Array ? value.length : 8),
+      sum + (typeof value === "string" || value instanceof Uint8Array ? value.length : 8),
     0,
   );
 

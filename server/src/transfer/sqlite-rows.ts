@@ -2,7 +2,7 @@ import { ServerError } from "../model/errors.ts";
 import { isIntact } from "../storage/sqlite/checksum.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 import { readDefaultTenantId } from "../storage/sqlite/open-database.ts";
-import { parseRows } from "../storage/sqlite/rows.ts";
+import { parseRows, textOrNull } from "../storage/sqlite/rows.ts";
 import type { PortableTable } from "./portable-tables.ts";
 import type { PortablePayload, PortableRow, PortableValue } from "./portable-row.ts";
 import { defaultTenantName, noOffsets, toPortableValues } from "./tenant-rows.ts";
@@ -42,7 +42,7 @@ export class SqliteRows implements RowSource {
       .raw();
     return parseRows(statement.all()).map(([id, handle, displayNameJson, createdMicros]) => ({
       id: String(id),
-      handle: handle === null ? null : String(handle),
+      handle: textOrNull(handle),
       displayNameJson: String(displayNameJson),
       createdMicros: Number(createdMicros),
     }));

@@ -177,14 +177,14 @@ const kindsOfColumns: Readonly<Record<string, KeyKind>> = {
   default_dataset_id: "dataset",
 };
 
-/** Whether a column contains the keys of rows, and of which kind; `undefined` for all other columns. */
-export const findKind = (table: string, column: string): KeyKind | undefined =>
-  column === "id"
-    ? kindsOfIds[table]
-    : // The runs to which a rule was applied are listed by their ids.
-      table === "rule_runs" && column === "run_id"
-      ? undefined
-      : kindsOfColumns[column];
+/** The kind of the rows whose keys a column contains; `undefined` for all other columns. */
+function findKind(table: string, column: string): KeyKind | undefined {
+  if (column === "id") {
+    return kindsOfIds[table];
+  }
+  // The runs to which a rule was applied are listed by their ids.
+  return table === "rule_runs" && column === "run_id" ? undefined : kindsOfColumns[column];
+}
 
 const tablesWithoutTenant: ReadonlySet<string> = new Set([
   "runs",

@@ -234,7 +234,7 @@ function deleteSqliteRows(db: Connection, tenantId: string): void {
     } else if (sqlite.tenant === "t.tenant_id") {
       db.prepare(`DELETE FROM ${name} WHERE tenant_id = ?1`).run([tenantId]);
     } else {
-      const key = name === "attachments" ? "rowid" : name === "settings" ? "key" : "digest";
+      const key = deletionKeys[name] ?? "digest";
       db.prepare(
         `DELETE FROM ${name} WHERE ${key} IN (SELECT t.${key} FROM ${sqlite.from} WHERE ${sqlite.tenant} = ?1)`,
       ).run([tenantId]);
@@ -242,6 +242,9 @@ function deleteSqliteRows(db: Connection, tenantId: string): void {
   }
   db.prepare("DELETE FROM tenant_keys WHERE tenant_id = ?1").run([tenantId]);
 }
+
+/** The columns by which rows of tables without a tenant are deleted, unless it is their digest. */
+const deletionKeys: Readonly<Record<string, string>> = { attachments: "rowid", settings: "key" };
 
 async function restoreIntoStore(
   file: string,

@@ -1,7 +1,7 @@
 import { ServerError } from "../../model/errors.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 import { rollBack } from "../../storage/sqlite/connection.ts";
-import { parseRows } from "../../storage/sqlite/rows.ts";
+import { parseRows, textOrNull } from "../../storage/sqlite/rows.ts";
 import { explainHold, moveSetting, parseMoveMark } from "../../store/move-mark.ts";
 import type { MoveMark } from "../../store/move-mark.ts";
 import { portableTables } from "../portable-tables.ts";
@@ -75,7 +75,7 @@ export class ChangeLog {
       .raw();
     return parseRows(statement.all([after, last])).map(([table, tenantId, key]) => ({
       table: String(table),
-      tenantId: tenantId === null ? null : String(tenantId),
+      tenantId: textOrNull(tenantId),
       key: JSON.parse(String(key)) as (string | number)[],
     }));
   }
@@ -168,31 +168,31 @@ const events = ["INSERT", "UPDATE", "DELETE"] as const;
 /** The rows that an event has, in triggers. */
 const rowsOf = { INSERT: ["NEW"], UPDATE: ["OLD", "NEW"], DELETE: ["OLD"] } as const;
 
+const createTriggersOf = (table: string, toRecord: (row: string) => string): readonly string[] =>
+  events.map(
+    (event) => `CREATE TRIGGER IF NOT EXISTS ${triggerPrefix}${table}_${event.toLowerCase()}
+      AFTER ${event} ON ${table} BEGIN
+        ${rowsOf[event].map((row) => `INSERT INTO ${changeTable} (tbl, tenant_id, key_json) ${toRecord(row)};`).join(" ")}
+      END;`,
+  );
+
 function createTriggers(): string {
-  const triggers = (table: string, toRecord: (row: string) => string): readonly string[] =>
-    events.map(
-      (event) => `CREATE TRIGGER IF NOT EXISTS ${triggerPrefix}${table}_${event.toLowerCase()}
-        AFTER ${event} ON ${table} BEGIN
-          ${rowsOf[event].map((row) => `INSERT INTO ${changeTable} (tbl, tenant_id, key_json) ${toRecord(row)};`).join(" ")}
-        END;`,
-    );
   const ofRuns = tablesOfRuns.flatMap((table) =>
-    triggers(table, (row) => `VALUES ('runs', NULL, json_array(${row}.id))`),
+    createTriggersOf(table, (row) => `VALUES ('runs', NULL, json_array(${row}.id))`),
   );
   const ofOthers = portableTables
     .filter(({ name }) => !(tablesOfRuns as readonly string[]).includes(name))
-    .flatMap(({ name, key, sqlite }) => {
-      const tenant = (row: string) =>
-        sqlite.tenant === "t.tenant_id" ? `${row}.tenant_id` : "NULL";
-      return triggers(name, (row) => {
+    .flatMap(({ name, key, sqlite }) =>
+      createTriggersOf(name, (row) => {
+        const tenant = sqlite.tenant === "t.tenant_id" ? `${row}.tenant_id` : "NULL";
         const keys = key.map((column) => `${row}.${column}`).join(", ");
-        const values = `'${name}', ${tenant(row)}, json_array(${keys})`;
+        const values = `'${name}', ${tenant}, json_array(${keys})`;
         return name === "settings"
           ? `SELECT ${values} WHERE ${row}.key GLOB 'retention/*'`
           : `VALUES (${values})`;
-      });
-    });
-  const ofTenants = triggers("tenants", (row) => `VALUES ('tenants', ${row}.id, '[]')`);
+      }),
+    );
+  const ofTenants = createTriggersOf("tenants", (row) => `VALUES ('tenants', ${row}.id, '[]')`);
   return [...ofRuns, ...ofOthers, ...ofTenants].join("\n");
 }
 

@@ -279,8 +279,8 @@ class Mover {
   async switchOver(comparedMs: number): Promise<void> {
     const { id } = this.#progress;
     const startMs = performance.now();
-    this.#parts.onProgress("refusing writes for a moment");
     this.#log.hold(id);
+    this.#parts.onProgress("refusing writes for a moment");
     const holder = openSecondWriter(this.#parts.path);
     const timer = setInterval(() => new ChangeLog(holder).hold(id), holdIntervalMs);
     try {

@@ -1,5 +1,5 @@
 import type { Connection } from "../../storage/sqlite/connection.ts";
-import { parseRows } from "../../storage/sqlite/rows.ts";
+import { parseRows, textOrNull } from "../../storage/sqlite/rows.ts";
 import { idOf } from "../../storage/row-keys.ts";
 import type { PortableTable } from "../portable-tables.ts";
 import type { PortableRow, PortableValue } from "../portable-row.ts";
@@ -55,7 +55,7 @@ export class MoveSource {
     return {
       changed: rows.map((values) => ({
         table: table.name,
-        tenantId: values[0] === null ? null : String(values[0]),
+        tenantId: textOrNull(values[0]),
         key: values.slice(1 + order.length) as (string | number)[],
       })),
       position: rows.length < limit ? null : (last ?? null),

@@ -57,7 +57,7 @@ async function startTenants() {
       (target, { body, headers } = {}) =>
         call(server, target, { body, headers: { ...headers, "x-api-key": key } }),
   ) as [SendRequest, SendRequest];
-  return { dataDir, server, me, you };
+  return { dataDir, server, key: created[0]?.key ?? "", me, you };
 }
 
 async function move(
@@ -74,9 +74,9 @@ async function move(
   }
 }
 
-const errorOf = async (call: () => unknown): Promise<string> => {
+const errorOf = async (attempt: () => unknown): Promise<string> => {
   try {
-    await call();
+    await attempt();
   } catch (cause) {
     return cause instanceof Error ? cause.message : String(cause);
   }
@@ -84,7 +84,7 @@ const errorOf = async (call: () => unknown): Promise<string> => {
 };
 
 test("what two tenants with the same ids have, and what changes while it is copied, is in PostgreSQL afterwards", async () => {
-  const { dataDir, me, you } = await startTenants();
+  const { dataDir, server, key, me, you } = await startTenants();
   const names = createNames();
   await createResources(me, names, "quilt");
   const theirs = await createResources(you, names, "prawn");
@@ -138,6 +138,10 @@ test("what two tenants with the same ids have, and what changes while it is copi
   expect(await errorOf(() => keys.create())).toContain("was moved to PostgreSQL");
   keys.close();
   await assertNoMove(client);
+  await server.close();
+  const again = await runServer({ dataDir });
+  const restarted = await call(again, `GET /runs/${late.id}`, { headers: { "x-api-key": key } });
+  expect(restarted.status).toBe(200);
 }, 240_000);
 
 test("a move that ends at any statement continues where it was, and loses nothing of what came meanwhile", async () => {

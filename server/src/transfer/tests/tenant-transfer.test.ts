@@ -54,9 +54,9 @@ async function tellStory(mark: string, names = createNames()): Promise<Story> {
   return { dataDir, key, names: created, before };
 }
 
-const errorOf = async (call: () => Promise<unknown>): Promise<string> => {
+const errorOf = async (attempt: () => Promise<unknown>): Promise<string> => {
   try {
-    await call();
+    await attempt();
   } catch (cause) {
     return cause instanceof Error ? cause.message : String(cause);
   }
