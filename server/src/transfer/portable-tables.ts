@@ -147,6 +147,7 @@ export const portableTables: readonly PortableTable[] = [
     columns: "model provider tier from_us prices_json",
   }),
   defineTable("model_spending", "day", { columns: "day dollars calls" }),
+  defineTable("ingest_counts", "day", { columns: "day bytes" }),
   defineTable("jobs", "id", {
     columns:
       "id kind title_json parameters_json state is_cancel_requested cursor_json progress_json failures_json error_json result_json claims lease_owner lease_until_us created_us started_us ended_us",

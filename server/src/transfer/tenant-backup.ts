@@ -229,4 +229,4 @@ export async function listFilledTables(
 }
 
 /** Tables with the traces of a tenant's creation. Their rows stay. */
-const countlessTables: ReadonlySet<string> = new Set(["api_keys", "audit_entries", "settings"]);
+const countlessTables: ReadonlySet<string> = new Set(["api_keys", "audit_entries"]);

@@ -236,7 +236,7 @@ class PreparedStatement implements Statement {
   iterate(values: readonly unknown[] = []): IterableIterator<unknown> {
     return truncatesAtNul && values.some(hasNul)
       ? this.#prepareForNuls(values).iterate(...values.map(toBytes))
-      : this.#statement.iterate(...values);
+      : (this.#prepared ?? this.#prepare()).iterate(...values);
   }
 
   columns(): readonly string[] {
