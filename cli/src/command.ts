@@ -10,6 +10,7 @@ import { addImport } from "./commands/import.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addDownload } from "./commands/download.ts";
 import { addLog } from "./commands/log.ts";
+import { addMove } from "./commands/move.ts";
 import { addPrices } from "./commands/prices.ts";
 import { addReplay } from "./commands/replay.ts";
 import { addServe } from "./commands/serve.ts";
@@ -53,6 +54,7 @@ export function createProgram(
   addKeys(program, env);
   addAudit(program, env);
   addBackup(program, env);
+  addMove(program, env);
   addLog(program, env);
   addPrices(program, env);
   addUpload(program, onPartialSuccess);

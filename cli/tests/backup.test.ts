@@ -55,3 +55,68 @@ test("a backup of a running server is restored into another folder, and served",
   const copy = start(["serve", "--port", "0", "--data", restored]);
   expect(await projectNames(addressOf(await firstLine(copy)))).toEqual(["kept"]);
 });
+
+test("a tenant is restored beside another one, and a backup says which kind it is", async () => {
+  const [data, other] = [await folder(), await folder()];
+  const file = join(data, "acme.backup");
+  const key = (await run("keys", "create", "--tenant", "acme", "--data", data)).output.trim();
+  await run("keys", "create", "--tenant", "first", "--data", other);
+  const backedUp = await run("backup", file, "--tenant", "acme", "--data", data);
+  expect(backedUp).toEqual({
+    code: 0,
+    output: `copied 3 rows, of them 0 runs, of the tenant acme to ${file} (3 kB)\n`,
+    errors: "",
+  });
+  expect(await run("restore", file, "--data", other)).toMatchObject({
+    code: 2,
+    errors: `error: ${file} is the backup of a tenant: say with --tenant which one it becomes\n`,
+  });
+  const keyFile = join(data, "token.key");
+  expect(
+    await run("restore", file, "--data", other, "--tenant", "acme", "--token-key", keyFile),
+  ).toEqual({
+    code: 0,
+    output: `restored 3 rows, of them 0 runs, of ${file} to the tenant acme; their numbers and hashes are those of the file\n`,
+    errors: "",
+  });
+  const server = start(["serve", "--port", "0", "--data", other]);
+  const url = addressOf(await firstLine(server));
+  const response = await fetch(`${url}/settings`, { headers: { "x-api-key": key } });
+  expect(await response.json()).toMatchObject({ tenant_handle: "acme" });
+  expect(await run("restore", file, "--data", other, "--tenant", "again")).toMatchObject({
+    code: 1,
+    errors: expect.stringContaining("is in use by another millrace server: stop it") as unknown,
+  });
+});
+
+test("a move says what it needs, and can be abandoned", async () => {
+  const data = await folder();
+  await run("keys", "create", "--data", data);
+  expect(await run("move", "--data", data)).toMatchObject({
+    code: 2,
+    errors:
+      "error: millrace move needs the PostgreSQL database: pass --store (MILLRACE_STORE_URL)\n",
+  });
+  const malformed = await run("move", "--data", data, "--store", "mysql://me:hidden@db/x");
+  expect([malformed.code, malformed.errors]).toEqual([
+    2,
+    expect.stringMatching(/^error: --store \(MILLRACE_STORE_URL\) must be a URL/) as unknown,
+  ]);
+  const store = "postgres://me:hidden@127.0.0.1:1/x";
+  const missing = await run("move", "--data", join(data, "none"), "--store", store);
+  expect([missing.code, missing.errors]).toEqual([
+    1,
+    expect.stringMatching(/^error: there is no database in .*: name the data folder/) as unknown,
+  ]);
+  const away = await run("move", "--data", data, "--store", store);
+  expect([away.code, away.errors]).toEqual([
+    1,
+    expect.stringMatching(/^error: Failed to open the store at 127\.0\.0\.1:1\/x: /) as unknown,
+  ]);
+  expect(`${malformed.errors}${away.errors}`).not.toContain("hidden");
+  expect(await run("move", "--data", data, "--abandon")).toEqual({
+    code: 0,
+    output: `${data} accepts writes; empty the PostgreSQL database before another move\n`,
+    errors: "",
+  });
+});

@@ -270,12 +270,38 @@ test("the URL of a store is checked, and no message shows its password", async (
 test("commands for data folders refuse to work on the default folder while there is a store", async () => {
   const env = { MILLRACE_STORE_URL: "postgres://me:hidden@db/x" };
   for (const args of [
-    ["keys", "list"],
     ["backup", "b.db"],
     ["restore", "b.db"],
   ]) {
     const { code, errors } = await ended(start(args, env));
     expect(code).toBe(2);
     expect(errors).toMatch(/^error: MILLRACE_STORE_URL names a PostgreSQL database/);
+    const named = await ended(start([...args, "--store", "postgres://me:hidden@db/x"]));
+    expect([named.code, named.errors]).toEqual([
+      2,
+      expect.stringMatching(
+        /^error: --store names a PostgreSQL database.* with --tenant/,
+      ) as unknown,
+    ]);
+  }
+});
+
+test("commands that work on PostgreSQL name what they could not reach, without the password", async () => {
+  const env = { MILLRACE_STORE_URL: "postgres://me:hidden@127.0.0.1:1/x" };
+  for (const args of [
+    ["keys", "list"],
+    ["backup", "b.backup", "--tenant", "acme"],
+  ]) {
+    const { code, errors } = await ended(start(args, env));
+    expect([code, errors]).toEqual([
+      1,
+      expect.stringMatching(/^error: Failed to open the store at 127\.0\.0\.1:1\/x: /) as unknown,
+    ]);
+    expect(errors).not.toContain("hidden");
+    const malformed = await ended(start([...args, "--store", "mysql://me:hidden@db/x"]));
+    expect([malformed.code, malformed.errors]).toEqual([
+      2,
+      expect.stringMatching(/^error: --store \(MILLRACE_STORE_URL\) must be a URL/) as unknown,
+    ]);
   }
 });

@@ -22,6 +22,7 @@ import { createWriters } from "./store/repositories.ts";
 import type { MissingChecks } from "./datasets/examples/schemas/schema-checks.ts";
 import type { SqliteWriters } from "./store/repositories.ts";
 import { openWriter } from "./store/schema.ts";
+import { WriteHold } from "./store/write-hold.ts";
 import { rollBack } from "./storage/sqlite/connection.ts";
 import { checkpointAndTruncate } from "./storage/sqlite/write-ahead-log.ts";
 import type { Connection } from "./storage/sqlite/connection.ts";
@@ -50,6 +51,7 @@ function start(port: MessagePort, path: string): void {
     const diskSpace = new DiskSpace(db, path, {
       onChange: (readOnlyReason) => post({ kind: "diskSpace", readOnlyReason }),
     });
+    const hold = new WriteHold(db);
     if (wasLeftOpen) {
       damageWatch.checkInBackground();
     }
@@ -76,7 +78,9 @@ function start(port: MessagePort, path: string): void {
         writers.author.author = authorOf(call);
         assertUndamaged(damageWatch);
         const refusal =
-          isUndo || canOnlyFreeSpace(call) ? undefined : diskSpace.checkSpaceFor(sliceAddedSize);
+          (isUndo || canOnlyFreeSpace(call)
+            ? undefined
+            : diskSpace.checkSpaceFor(sliceAddedSize)) ?? hold.check();
         if (refusal !== undefined) {
           throw refusal;
         }
@@ -128,8 +132,10 @@ function start(port: MessagePort, path: string): void {
       const bytes = group.reduce((sum, call) => sum + sizeOf(call), 0);
       if (
         group.length > 0 &&
-        (await writeGroup({ db, writers, damageWatch, diskSpace, longWrites, post }, group)) ===
-          "closed"
+        (await writeGroup(
+          { db, writers, damageWatch, diskSpace, longWrites, hold, post },
+          group,
+        )) === "closed"
       ) {
         post({ kind: "done", activity: [], replies: longWrites.abortAll(), buffers: [] });
         void close();
@@ -189,6 +195,11 @@ const canOnlyFreeSpace = ({ request }: WriterCall): boolean =>
     (request.resource === "retention" ||
       request.resource === "textIndex" ||
       /^(?:delete|remove|drop|sweep|clear|unshare|revoke)/.test(request.method)));
+
+/** Whether a request may change data, and not only what is computed from it. */
+const mayChange = ({ request }: WriterCall): boolean =>
+  request.kind === "ingest" ||
+  (request.kind === "write" && request.resource !== "textIndex" && request.resource !== "metrics");
 
 /** Whether a request deletes or replaces data, so that its old content must be erased from the write-ahead log. */
 const mustEraseOldContent = ({ request }: WriterCall): boolean =>
@@ -261,6 +272,7 @@ interface WriterContext {
   readonly damageWatch: DamageWatch;
   readonly diskSpace: DiskSpace;
   readonly longWrites: LongWrites;
+  readonly hold: WriteHold;
   readonly post: (message: WriterMessage, buffers?: readonly ArrayBuffer[]) => void;
 }
 
@@ -274,7 +286,7 @@ async function writeGroup(
   group: readonly WriterCall[],
   attempts = 0,
 ): Promise<"closed" | "open"> {
-  const { db, writers, damageWatch, diskSpace, post } = dependencies;
+  const { db, writers, damageWatch, diskSpace, hold, post } = dependencies;
   const addingCalls = group.filter((call) => !canOnlyFreeSpace(call));
   const addedSize = addingCalls.length > 0 ? estimateAddedSize(addingCalls) : noAddedSize;
   const replies: ThreadReply[] = [];
@@ -284,9 +296,12 @@ async function writeGroup(
     assertUndamaged(damageWatch);
     const refusal = addingCalls.length > 0 ? diskSpace.checkSpaceFor(addedSize) : undefined;
     db.exec("BEGIN IMMEDIATE");
+    const held = hold.check();
     for (const call of group) {
-      if (refusal !== undefined && !canOnlyFreeSpace(call)) {
-        replies.push(toFailure(call.sequence, refusal));
+      const refused =
+        (canOnlyFreeSpace(call) ? undefined : refusal) ?? (mayChange(call) ? held : undefined);
+      if (refused !== undefined) {
+        replies.push(toFailure(call.sequence, refused));
         continue;
       }
       const replyOrLongWrite =

@@ -1,10 +1,12 @@
 import type { Command } from "commander";
+import { addDataFlags, assertDataFolder, findStore } from "../data-folder.ts";
+import type { DataFlags } from "../data-folder.ts";
 import { addHelpExamples } from "../examples.ts";
-import { requireDataFolder } from "../data-folder.ts";
+import { UsageError } from "../usage-error.ts";
 import { defaultDataDir } from "./serve.ts";
 
-interface BackupFlags {
-  readonly data: string;
+interface BackupFlags extends DataFlags {
+  readonly tenant?: string;
   readonly tokenKey?: string;
 }
 
@@ -12,20 +14,34 @@ interface RestoreFlags extends BackupFlags {
   readonly replace?: true;
 }
 
+const advice =
+  "back up the database with pg_dump, or with the tools of your provider; or back up one tenant with --tenant";
+
 /** Adds `millrace backup` and `millrace restore`. */
 export function addBackup(program: Command, env: NodeJS.ProcessEnv): void {
-  const advice = "back up the database with pg_dump, or with the tools of your provider";
-  const backup = requireDataFolder(program.command("backup"), env, advice)
+  const backup = addDataFlags(program.command("backup"), defaultDataDir)
     .description(
-      "Copy the database of a data folder to a new file, whether or not a server is running.",
+      "Copy the database of a data folder, or everything of one tenant, to a new file, whether or not a server is running.",
     )
     .argument("<file>", "the new file")
-    .option("--data <folder>", "folder of the database", defaultDataDir)
+    .option(
+      "--tenant <name>",
+      "only what belongs to this tenant, in a file for SQLite and PostgreSQL: its handle or id, or default",
+    )
     .option(
       "--token-key <file>",
       "also copy the key that shows the addresses of links; store it in another place than the backup",
     )
-    .action(async (file: string, { data, tokenKey }: BackupFlags) => {
+    .action(async (file: string, { data, tenant, tokenKey }: BackupFlags) => {
+      if (tenant !== undefined) {
+        await backUpTenant(file, tenant, {
+          data,
+          store: await findStore(backup, env),
+          tokenKey,
+        });
+        return;
+      }
+      assertDataFolder(backup, env, advice);
       const { createBackup } = await import("@millrace/server");
       const bytes = await createBackup(data, file, { tokenKeyFile: tokenKey });
       process.stdout.write(`copied the database of ${data} to ${file} (${formatSize(bytes)})\n`);
@@ -33,36 +49,127 @@ export function addBackup(program: Command, env: NodeJS.ProcessEnv): void {
   addHelpExamples(backup, [
     "millrace backup traces-2026-11-26.db",
     "millrace backup traces.db --data ./traces --token-key ../keys/token.key",
+    "millrace backup acme.backup --tenant acme",
+    "MILLRACE_STORE_URL=postgres://app:secret@db/traces millrace backup acme.backup --tenant acme",
   ]);
-  const restore = requireDataFolder(program.command("restore"), env, advice)
-    .description("Put a backup into a data folder. No server may be running on the folder.")
+  const restore = addDataFlags(program.command("restore"), defaultDataDir)
+    .description(
+      "Put a backup into a data folder, on which no server may be running, or a tenant also into PostgreSQL.",
+    )
     .argument("<file>", "the backup; it stays where it is")
-    .option("--data <folder>", "folder of the database; created if missing", defaultDataDir)
+    .option(
+      "--tenant <name>",
+      "restore the backup of a tenant under this handle, or into the tenant with this id, or into default",
+    )
     .option(
       "--replace",
-      "rename a database that the folder contains, and put the backup in its place",
+      "rename a database that the folder contains, and put the backup in its place; with --tenant, delete what the tenant has",
     )
     .option("--token-key <file>", "also add the key that was copied with the backup")
-    .action(async (file: string, { data, replace, tokenKey }: RestoreFlags) => {
-      const { restoreBackup } = await import("@millrace/server");
-      const { replacedFile, hasTokenKey } = restoreBackup(file, data, {
-        replace: replace === true,
-        tokenKeyFile: tokenKey,
-      });
-      if (replacedFile !== undefined) {
-        process.stderr.write(`the earlier database is ${replacedFile} now\n`);
+    .action(async (file: string, { data, replace, tenant, tokenKey }: RestoreFlags) => {
+      const { isTenantFile } = await import("@millrace/server");
+      if (tenant !== undefined) {
+        await restoreTenantFile(file, tenant, {
+          data,
+          store: await findStore(restore, env),
+          replace,
+          tokenKey,
+        });
+        return;
       }
-      if (!hasTokenKey) {
-        process.stderr.write(
-          "the folder has no token.key: earlier links work, but their addresses can't be shown until --token-key adds it\n",
+      if (isTenantFile(file)) {
+        throw new UsageError(
+          `${file} is the backup of a tenant: say with --tenant which one it becomes`,
         );
       }
-      process.stdout.write(`restored ${file} to ${data}\n`);
+      assertDataFolder(restore, env, advice);
+      await restoreDatabase(file, { data, replace, tokenKey });
     });
   addHelpExamples(restore, [
     "millrace restore traces-2026-11-26.db --data ./restored",
     "millrace restore traces.db --replace --token-key ../keys/token.key",
+    "millrace restore acme.backup --tenant acme",
+    "millrace restore acme.backup --tenant acme --replace --store postgres://db/traces",
   ]);
+}
+
+interface TenantFlags {
+  readonly data: string;
+  readonly store: string | undefined;
+  readonly tokenKey: string | undefined;
+}
+
+async function backUpTenant(
+  file: string,
+  tenant: string,
+  { data, store, tokenKey }: TenantFlags,
+): Promise<void> {
+  const { createTenantBackup } = await import("@millrace/server");
+  const { bytes, tables } = await createTenantBackup(file, {
+    tenant,
+    dataDir: data,
+    store,
+    tokenKeyFile: tokenKey,
+  });
+  process.stdout.write(
+    `copied ${countRows(tables)} of the tenant ${tenant} to ${file} (${formatSize(bytes)})\n`,
+  );
+}
+
+async function restoreTenantFile(
+  file: string,
+  tenant: string,
+  { data, store, replace, tokenKey }: TenantFlags & { readonly replace: true | undefined },
+): Promise<void> {
+  const { restoreTenant } = await import("@millrace/server");
+  const { tables } = await restoreTenant(file, {
+    tenant,
+    dataDir: data,
+    store,
+    replace: replace === true,
+    tokenKeyFile: tokenKey,
+  });
+  process.stdout.write(
+    `restored ${countRows(tables)} of ${file} to the tenant ${tenant}; their numbers and hashes are those of the file\n`,
+  );
+  if (tokenKey === undefined) {
+    process.stderr.write(
+      "addresses of links and secrets of webhooks can be used only with the token.key that they were encrypted with: add it with --token-key, and restart the server\n",
+    );
+  }
+}
+
+async function restoreDatabase(
+  file: string,
+  {
+    data,
+    replace,
+    tokenKey,
+  }: Pick<RestoreFlags, "data"> & {
+    readonly replace: true | undefined;
+    readonly tokenKey: string | undefined;
+  },
+): Promise<void> {
+  const { restoreBackup } = await import("@millrace/server");
+  const { replacedFile, hasTokenKey } = restoreBackup(file, data, {
+    replace: replace === true,
+    tokenKeyFile: tokenKey,
+  });
+  if (replacedFile !== undefined) {
+    process.stderr.write(`the earlier database is ${replacedFile} now\n`);
+  }
+  if (!hasTokenKey) {
+    process.stderr.write(
+      "the folder has no token.key: earlier links work, but their addresses can't be shown until --token-key adds it\n",
+    );
+  }
+  process.stdout.write(`restored ${file} to ${data}\n`);
+}
+
+function countRows(tables: readonly { readonly name: string; readonly count: number }[]): string {
+  const count = (name: string): number => tables.find((table) => table.name === name)?.count ?? 0;
+  const total = tables.reduce((sum, table) => sum + table.count, 0);
+  return `${total.toLocaleString("en-US")} rows, of them ${count("runs").toLocaleString("en-US")} runs,`;
 }
 
 const formatSize = (bytes: number): string =>

@@ -1,15 +1,12 @@
-import type { KeyStore, ListedKey } from "@millrace/server";
+import type { KeyDraft, ListedKey } from "@millrace/server";
 import { Option } from "commander";
 import type { Command } from "commander";
 import { keyScopes } from "millrace/model";
 import type { KeyScope } from "millrace/model";
+import { addDataFlags, findStore } from "../data-folder.ts";
+import type { DataFlags } from "../data-folder.ts";
 import { addHelpExamples } from "../examples.ts";
-import { requireDataFolder } from "../data-folder.ts";
 import { defaultDataDir } from "./serve.ts";
-
-interface DataFlag {
-  readonly data: string;
-}
 
 interface CreateFlags {
   readonly name: string;
@@ -19,20 +16,18 @@ interface CreateFlags {
 
 /** Adds `millrace keys create|list|revoke`. */
 export function addKeys(program: Command, env: NodeJS.ProcessEnv): void {
-  const keys = requireDataFolder(
-    program.command("keys"),
-    env,
-    "create and revoke keys in the UI (Settings)",
-  ).description(
-    "Create, list and revoke the API keys of a data folder. A running server applies changes at once.",
-  );
+  const keys = program
+    .command("keys")
+    .description(
+      "Create, list and revoke the API keys of a data folder, or of a PostgreSQL database. Running servers apply changes at once.",
+    );
   addHelpExamples(keys, ["millrace keys create --name laptop", "millrace keys list"]);
-  const addSubcommand = (name: string): Command =>
-    keys.command(name).option("--data <folder>", "folder of the database", defaultDataDir);
+  const addSubcommand = (name: string): Command => addDataFlags(keys.command(name), defaultDataDir);
   addHelpExamples(addSubcommand("create"), [
     "millrace keys create --name laptop",
     "millrace keys create --name service --scope ingest",
     "millrace keys create --tenant acme --name ci --data ./traces",
+    "MILLRACE_STORE_URL=postgres://app:secret@db/traces millrace keys create --name service",
   ])
     .description(
       "Create a key and print it; it can't be shown again. Once a key exists, the server requires one.",
@@ -50,18 +45,22 @@ export function addKeys(program: Command, env: NodeJS.ProcessEnv): void {
         .choices(keyScopes)
         .default(["admin"], "admin"),
     )
-    .action(async ({ data, scope: scopes, ...draft }: DataFlag & CreateFlags) => {
-      const { id, key } = await withKeys(data, (store) => store.create({ ...draft, scopes }));
-      process.stdout.write(`${key}\n`);
-      process.stderr.write(`key ${id}; only its digest is stored, so it can't be shown again\n`);
-    });
+    .action(
+      async ({ data, name, tenant, scope: scopes }: DataFlags & CreateFlags, command: Command) => {
+        const draft = { name, scopes, ...(tenant !== undefined && { tenant }) };
+        const store = await findStore(command, env);
+        const { id, key } = await withKeys({ data, store }, (opened) => opened.create(draft));
+        process.stdout.write(`${key}\n`);
+        process.stderr.write(`key ${id}; only its digest is stored, so it can't be shown again\n`);
+      },
+    );
   addHelpExamples(addSubcommand("list"), ["millrace keys list", "millrace keys list --json"])
     .description("List the keys by their last characters, including revoked ones.")
     .option("--json", "print one JSON object per line")
-    .action(async ({ data, json }: DataFlag & { json?: true }) => {
-      const lines = (await withKeys(data, (store) => store.list())).map(
-        json === true ? toJson : toLine,
-      );
+    .action(async ({ data, json }: DataFlags & { json?: true }, command: Command) => {
+      const store = await findStore(command, env);
+      const listed = await withKeys({ data, store }, (opened) => opened.list());
+      const lines = listed.map(json === true ? toJson : toLine);
       process.stdout.write(lines.map((line) => `${line}\n`).join(""));
     });
   addHelpExamples(addSubcommand("revoke"), [
@@ -69,22 +68,32 @@ export function addKeys(program: Command, env: NodeJS.ProcessEnv): void {
   ])
     .description("Revoke a key; the server refuses it from the next request on.")
     .argument("<id>", "id of the key, as shown by list")
-    .action(async (id: string, { data }: DataFlag) => {
-      const { hint } = await withKeys(data, (store) => store.revoke(id));
+    .action(async (id: string, { data }: DataFlags, command: Command) => {
+      const store = await findStore(command, env);
+      const { hint } = await withKeys({ data, store }, (opened) => opened.revoke(id));
       process.stdout.write(`revoked the key that ends in ${hint}\n`);
     });
 }
 
+/** The keys of a data folder or of a PostgreSQL database. */
+interface OpenedKeys {
+  create(draft: KeyDraft): Promise<{ readonly id: string; readonly key: string }>;
+  list(): Promise<readonly ListedKey[]>;
+  revoke(id: string): Promise<{ readonly hint: string }>;
+  close(): void | Promise<void>;
+}
+
 async function withKeys<Result>(
-  dataDir: string,
-  callback: (store: KeyStore) => Promise<Result>,
+  { data, store }: { readonly data: string; readonly store: string | undefined },
+  callback: (keys: OpenedKeys) => Promise<Result>,
 ): Promise<Result> {
-  const { KeyStore } = await import("@millrace/server");
-  const store = new KeyStore(dataDir);
+  const { KeyStore, PostgresKeyStore } = await import("@millrace/server");
+  const keys: OpenedKeys =
+    store === undefined ? new KeyStore(data) : await PostgresKeyStore.open(store);
   try {
-    return await callback(store);
+    return await callback(keys);
   } finally {
-    store.close();
+    await keys.close();
   }
 }
 

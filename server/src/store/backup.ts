@@ -3,7 +3,6 @@ import {
   closeSync,
   copyFileSync,
   existsSync,
-  fsyncSync,
   linkSync,
   openSync,
   renameSync,
@@ -19,6 +18,7 @@ import { prepareFolder } from "../storage/sqlite/folder.ts";
 import { lockFolder } from "../storage/sqlite/folder-lock.ts";
 import { assertMillraceDatabase } from "../storage/sqlite/identity.ts";
 import { databaseFileName } from "../storage/sqlite/open-database.ts";
+import { ownerOnly, syncFile, syncFolder } from "../storage/sqlite/synced-files.ts";
 import { addTokenKeys, tokenKeyFileName } from "../storage/sqlite/token-keys.ts";
 import { assertKnownFormat } from "./schema.ts";
 
@@ -94,7 +94,7 @@ async function copyDatabase(source: string, target: string): Promise<void> {
   }
 }
 
-function copyTokenKey(dataDir: string, file: string): void {
+export function copyTokenKey(dataDir: string, file: string): void {
   const source = join(dataDir, tokenKeyFileName);
   if (!existsSync(source)) {
     throw new Error(
@@ -251,23 +251,5 @@ function assertFree(file: string): void {
   }
   if (!existsSync(dirname(resolve(file)))) {
     throw new ServerError("BACKUP", `the folder of ${file} does not exist: create it first`);
-  }
-}
-
-/** Permissions of files that only their owner may read. */
-const ownerOnly = 0o600;
-
-function syncFile(file: string): void {
-  const descriptor = openSync(file, "r+");
-  fsyncSync(descriptor);
-  closeSync(descriptor);
-}
-
-/** Writes the names in a folder to the disk. On Windows a folder can't be opened, and need not be synced. */
-function syncFolder(folder: string): void {
-  if (process.platform !== "win32") {
-    const descriptor = openSync(folder, "r");
-    fsyncSync(descriptor);
-    closeSync(descriptor);
   }
 }

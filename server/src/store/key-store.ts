@@ -1,40 +1,15 @@
-import { randomUUID } from "node:crypto";
-import { userInfo } from "node:os";
 import { join } from "node:path";
-import type { KeyScope } from "millrace/model";
-import { AuditRepository } from "../audit/audit-repository.ts";
-import { messageOf, RequestError, ServerError } from "../model/errors.ts";
+import { messageOf, ServerError } from "../model/errors.ts";
 import { restrictFiles, prepareFolder } from "../storage/sqlite/folder.ts";
 import { lockFolder } from "../storage/sqlite/folder-lock.ts";
 import type { FolderLock } from "../storage/sqlite/folder-lock.ts";
 import { openSecondWriter, openWriter } from "./schema.ts";
 import { databaseFileName, readDefaultTenantId } from "../storage/sqlite/open-database.ts";
-import { createIncreasingClock } from "../storage/clock.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 import { SqliteDatabase } from "../storage/sqlite/sqlite-database.ts";
-import { TenantReader } from "../tenants/tenant-reader.ts";
-import { TenantWriter } from "../tenants/tenant-writer.ts";
 import type { ApiKey, NewKey } from "../tenants/tenant.ts";
-
-const nowMicros = createIncreasingClock();
-
-/** An API key with the handle of its tenant. The secret itself is not stored. */
-export interface ListedKey extends ApiKey {
-  /** Handle of the tenant; `null` if it has none yet. */
-  readonly tenantHandle: string | null;
-}
-
-export interface KeyDraft {
-  /** Describes what the key is for. @defaultValue "" */
-  readonly name?: string;
-  /**
-   * Handle of the tenant that the key gives access to; the tenant is created if it does not exist. @defaultValue the
-   * default tenant, which serves requests without a key
-   */
-  readonly tenant?: string;
-  /** What the key permits. @defaultValue `["admin"]`, which includes the others */
-  readonly scopes?: readonly KeyScope[];
-}
+import { KeyAdmin } from "./key-admin.ts";
+import type { KeyDraft, ListedKey } from "./key-admin.ts";
 
 /**
  * Creates, lists and revokes the API keys of a data folder, whether or not a server is running on it. A running
@@ -43,14 +18,7 @@ export interface KeyDraft {
 export class KeyStore {
   readonly #db: Connection;
   readonly #lock: FolderLock | undefined;
-  readonly #reader: TenantReader;
-  readonly #writer: TenantWriter;
-  readonly #audit: AuditRepository;
-  /**
-   * Settled when the last change is complete: each change waits for the previous one, because a connection has one
-   * transaction at a time.
-   */
-  #lastChange: Promise<unknown> = Promise.resolve();
+  readonly #admin: KeyAdmin;
 
   /**
    * @param dataDir - the data folder; created if it does not exist
@@ -70,10 +38,12 @@ export class KeyStore {
       });
     }
     restrictFiles(folderPath);
-    const database = new SqliteDatabase(this.#db);
-    this.#reader = new TenantReader(database);
-    this.#writer = new TenantWriter(database);
-    this.#audit = new AuditRepository(database);
+    this.#admin = new KeyAdmin({
+      database: new SqliteDatabase(this.#db),
+      readDefaultTenantId: () => readDefaultTenantId(this.#db),
+      read: (query) => query(),
+      transact: (change) => this.#transact(change),
+    });
   }
 
   /**
@@ -82,21 +52,13 @@ export class KeyStore {
    *
    * @throws {@link ServerError} the handle is malformed, or a scope is unknown.
    */
-  create({ name = "", tenant, scopes }: KeyDraft = {}): Promise<NewKey> {
-    return this.#write(async () => {
-      const tenantId = await this.#tenantId(tenant);
-      const key = await this.#writer.createKey(tenantId, { name, scopes });
-      await this.#recordAction(tenantId, "createKey", key.id);
-      return key;
-    });
+  create(draft: KeyDraft = {}): Promise<NewKey> {
+    return this.#admin.create(draft);
   }
 
   /** Lists all keys, including revoked ones, in the order of creation. */
-  async list(): Promise<readonly ListedKey[]> {
-    const tenants = await this.#reader.list();
-    const handles = new Map(tenants.map(({ id, handle }) => [id, handle]));
-    const keys = await this.#reader.listKeys();
-    return keys.map((key) => ({ ...key, tenantHandle: handles.get(key.tenantId) ?? null }));
+  list(): Promise<readonly ListedKey[]> {
+    return this.#admin.list();
   }
 
   /**
@@ -105,52 +67,13 @@ export class KeyStore {
    * @throws {@link ServerError} there is no such key.
    */
   revoke(id: string): Promise<ApiKey> {
-    return this.#write(async () => {
-      const key = await this.#writer.revokeKey(id);
-      await this.#recordAction(key.tenantId, "revokeKey", id);
-      return key;
-    });
+    return this.#admin.revoke(id);
   }
 
   /** Closes the database and unlocks the folder. Call this method only after all promises of changes have settled. */
   close(): void {
     this.#db.close();
     this.#lock?.release();
-  }
-
-  async #tenantId(handle: string | undefined): Promise<string> {
-    if (handle === undefined) {
-      return readDefaultTenantId(this.#db);
-    }
-    const existing = await this.#reader.findByHandle(handle);
-    if (existing !== undefined) {
-      return existing.id;
-    }
-    const { id } = await this.#writer.create({ handle, displayName: handle });
-    await this.#recordAction(id, "createTenant", `${handle}, ${id}`);
-    return id;
-  }
-
-  /** Adds an entry to the audit log, in the transaction of the change. */
-  #recordAction(tenantId: string, action: string, target: string): Promise<void> {
-    return this.#audit.record(tenantId, {
-      id: randomUUID(),
-      tenantId,
-      atMicros: nowMicros(),
-      actor: { kind: "command", id: null, name: describeUser() },
-      address: null,
-      action,
-      target,
-      outcome: "succeeded",
-      status: null,
-      requestId: null,
-    });
-  }
-
-  #write<Result>(change: () => Promise<Result>): Promise<Result> {
-    const result = this.#lastChange.then(() => this.#transact(change));
-    this.#lastChange = result.catch(() => undefined);
-    return result;
   }
 
   async #transact<Result>(change: () => Promise<Result>): Promise<Result> {
@@ -161,19 +84,8 @@ export class KeyStore {
       return result;
     } catch (cause) {
       this.#db.exec("ROLLBACK");
-      throw cause instanceof RequestError
-        ? new ServerError("KEY", cause.message, { cause })
-        : cause;
+      throw cause;
     }
-  }
-}
-
-/** The user of the operating system that runs the command. */
-function describeUser(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return "unknown user"; // In a container, the user may have no entry in the list of users.
   }
 }
 

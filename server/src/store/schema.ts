@@ -79,6 +79,23 @@ export function openSecondWriter(path: string): Connection {
 const readFormat = (db: Connection): number =>
   Number(db.prepare("PRAGMA user_version").raw().all().flat()[0] ?? 0);
 
+/**
+ * @throws Error the database has another format than the one of this version, so that its rows can't be read as they
+ * are.
+ */
+export function assertCurrentFormat(db: Connection): void {
+  const format = readFormat(db);
+  if (format !== formatMigrations.length) {
+    throw new Error(
+      `the database has format ${format}, but this command reads format ${formatMigrations.length}: ${
+        format < formatMigrations.length
+          ? "start a server of this version on the folder once, which converts the database"
+          : "use a newer version of the command"
+      }`,
+    );
+  }
+}
+
 /** @throws Error the database is of a later version. */
 export function assertKnownFormat(db: Connection): void {
   const format = readFormat(db);

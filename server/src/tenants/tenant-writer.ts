@@ -76,15 +76,20 @@ export class TenantWriter implements TenantWrites {
   }
 
   async #assertAvailable(handle: string, id: string): Promise<void> {
-    if (!handlePattern.test(handle)) {
-      throw new RequestError(
-        422,
-        `a handle must have 1 to 64 lower-case letters, digits, - and _, begin with a letter and end with a letter or digit, not ${JSON.stringify(handle).slice(0, 80)}`,
-      );
-    }
+    assertHandle(handle);
     const other = await this.#db.first(tenantQueries.findByHandle, { handle });
     if (other !== undefined && other.id !== id) {
       throw new RequestError(409, `The handle ${handle} belongs to another tenant.`);
     }
+  }
+}
+
+/** @throws RequestError 422: the text can't be the handle of a tenant. */
+export function assertHandle(handle: string): void {
+  if (!handlePattern.test(handle)) {
+    throw new RequestError(
+      422,
+      `a handle must have 1 to 64 lower-case letters, digits, - and _, begin with a letter and end with a letter or digit, not ${JSON.stringify(handle).slice(0, 80)}`,
+    );
   }
 }

@@ -10,7 +10,7 @@ import { readReportedUsage } from "../usage/run-measures.ts";
 import { usageCosts } from "../usage/usage-sources.ts";
 import { parseRow, runColumnNames } from "./run-columns.ts";
 import type { RunColumnValues } from "./run-columns.ts";
-import { lastPlaceSql } from "./run-places.ts";
+import { copiedRunsPlace, lastPlaceSql } from "./run-places.ts";
 import type { RunRows } from "./run-rows.ts";
 
 /** Number of runs that one query returns: the time is checked after each query. */
@@ -66,7 +66,8 @@ export class PostgresCostRecomputer {
       `SELECT place, ${runColumnNames.join(", ")} FROM runs
        WHERE place > $1::bigint AND place <= $2::bigint AND tenant_id = $3 AND ${createModelCallSql("run_type")} AND measured = 2
        ORDER BY place LIMIT ${runsPerScan}`,
-      [position, last, tenantId],
+      // 0 is the beginning, before which are the runs that were copied from another database.
+      [position === 0 ? copiedRunsPlace : position, last, tenantId],
     );
     return rows;
   }

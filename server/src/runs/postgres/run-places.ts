@@ -14,3 +14,9 @@ export const createPlaceSql = (number: string): string =>
  * running.
  */
 export const lastPlaceSql = `(pg_snapshot_xmin(pg_current_snapshot())::text::bigint * ${placesPerTransaction} - 1)`;
+
+/**
+ * The place before the first run that was copied from another database. Copied runs come before all runs that the database
+ * stored itself, so that nothing that reads runs in the order of their arrival takes them for new ones.
+ */
+export const copiedRunsPlace = -(2 ** 50);

@@ -44,7 +44,7 @@ export async function beginTransaction(
 ): Promise<void> {
   const lockSql = locks.map(
     ({ name, isShared }) =>
-      `SELECT pg_advisory_xact_lock${isShared ? "_shared" : ""}(hashtextextended(${quote(name)}, ${lockSeed}));`,
+      `SELECT pg_advisory_xact_lock${isShared ? "_shared" : ""}(hashtextextended(${quoteText(name)}, ${lockSeed}));`,
   );
   try {
     await client.exec(
@@ -52,7 +52,7 @@ export async function beginTransaction(
        SET LOCAL statement_timeout = ${Math.max(1, Math.ceil(statementMs))};
        SET LOCAL lock_timeout = ${Math.max(1, Math.ceil(lockMs))};
        SET LOCAL idle_in_transaction_session_timeout = ${idleMs};
-       SET LOCAL ${tenantSetting} = ${quote(tenant)}; ${lockSql.join(" ")}`,
+       SET LOCAL ${tenantSetting} = ${quoteText(tenant)}; ${lockSql.join(" ")}`,
     );
   } catch (cause) {
     await rollBack(client);
@@ -68,7 +68,7 @@ const idleMs = 60_000;
 
 /** Changes the tenant of the running transaction. */
 export const setTenant = (client: PostgresClient, tenant: string): Promise<void> =>
-  client.exec(`SET LOCAL ${tenantSetting} = ${quote(tenant)}`);
+  client.exec(`SET LOCAL ${tenantSetting} = ${quoteText(tenant)}`);
 
 /**
  * Commits the transaction.
@@ -111,7 +111,7 @@ async function rollBack(client: PostgresClient): Promise<void> {
 const lockSeed = 7_239_440;
 
 /** Quotes a text for SQL. The server always runs with `standard_conforming_strings`, so a backslash is no escape. */
-function quote(text: string): string {
+export function quoteText(text: string): string {
   if (text.includes("\0")) {
     throw new Error("a text of SQL must not contain NUL");
   }

@@ -11,6 +11,8 @@ export interface Statement {
   /** Makes the statement return rows as lists of values, in the order of the columns, instead of objects. */
   raw(): Statement;
   all(values?: readonly unknown[]): readonly unknown[];
+  /** Reads one row after the other. The statement must not be used again until the last row was read. */
+  iterate(values?: readonly unknown[]): IterableIterator<unknown>;
   /** The names of the columns of its rows, in their order. */
   columns(): readonly string[];
   run(values?: readonly unknown[]): StatementResult;
@@ -87,6 +89,7 @@ interface EngineDatabase {
 
 interface EngineStatement {
   all(...values: readonly unknown[]): unknown[];
+  iterate(...values: readonly unknown[]): IterableIterator<unknown>;
   run(...values: readonly unknown[]): { changes: number; lastInsertRowid: number };
   setReturnArrays(isOn: boolean): void;
   columns(): readonly { readonly name: string }[];
@@ -228,6 +231,12 @@ class PreparedStatement implements Statement {
     return truncatesAtNul && values.some(hasNul)
       ? this.#prepareForNuls(values).all(...values.map(toBytes))
       : (this.#prepared ?? this.#prepare()).all(...values);
+  }
+
+  iterate(values: readonly unknown[] = []): IterableIterator<unknown> {
+    return truncatesAtNul && values.some(hasNul)
+      ? this.#prepareForNuls(values).iterate(...values.map(toBytes))
+      : (this.#prepared ?? this.#prepare()).iterate(...values);
   }
 
   columns(): readonly string[] {

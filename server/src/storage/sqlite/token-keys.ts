@@ -88,6 +88,18 @@ export class TokenKeys implements TokenCipher {
 
   /** Decrypts a token; `undefined` if none of the keys encrypted it for this row. */
   decrypt(encryptedToken: string, owner: string): string | undefined {
+    // The row of a restored tenant may have another key than the id for which the token was encrypted.
+    const owners = new Set([owner, owner.replace(qualifiedKeyPattern, "$1")]);
+    for (const possibleOwner of owners) {
+      const token = this.#decryptFor(encryptedToken, possibleOwner);
+      if (token !== undefined) {
+        return token;
+      }
+    }
+    return undefined;
+  }
+
+  #decryptFor(encryptedToken: string, owner: string): string | undefined {
     const bytes = Buffer.from(encryptedToken, "base64url");
     if (bytes.length < nonceBytes + tagBytes) {
       return undefined;
@@ -108,6 +120,9 @@ export class TokenKeys implements TokenCipher {
     return undefined;
   }
 }
+
+/** The key of a row whose id another tenant has, too: the id, a slash and the id of the tenant. */
+const qualifiedKeyPattern = /([\da-f-]{36})\/[\da-f-]{36}/;
 
 const derive = (key: Buffer, purpose: string): Buffer =>
   createHmac("sha256", key).update(purpose).digest();
@@ -156,6 +171,26 @@ export function addTokenKeys(folder: string, file: string): void {
   const existingText = readKeyFile(folder);
   if (!existingText.startsWith(addedText)) {
     writeKeyFile(folder, `${addedText}\n${existingText}`);
+  }
+}
+
+/**
+ * Adds the keys of another file after those that a folder has. They decrypt what was encrypted with them; new tokens are
+ * encrypted with the first key, as before.
+ *
+ * @throws Error the file can't be read or contains no key.
+ */
+export function appendTokenKeys(folder: string, file: string): void {
+  const added = parseKeys(readFileSync(file, "utf8"));
+  if (added.length === 0) {
+    throw new Error(`${file} contains no key of links`);
+  }
+  const text = readKeyFile(folder);
+  const known = new Set(parseKeys(text).map((key) => key.toString("base64url")));
+  const missing = added.map((key) => key.toString("base64url")).filter((key) => !known.has(key));
+  if (missing.length > 0) {
+    const end = text === "" || text.endsWith("\n") ? text : `${text}\n`;
+    writeKeyFile(folder, `${end}${missing.join("\n")}\n`);
   }
 }
 

@@ -121,7 +121,11 @@ export function planWrite({ resource, method, args }: ResourceCall<Writers>): Wr
   };
 }
 
-const createTenantLock = (tenantId: string, group: "datasets" | "rest"): TransactionLock => ({
+/** The lock that excludes other writes of a tenant. */
+export const createTenantLock = (
+  tenantId: string,
+  group: "datasets" | "rest",
+): TransactionLock => ({
   name: `${tenantId}/${group}`,
   isShared: false,
 });

@@ -32,6 +32,7 @@ import { connect } from "./connect.ts";
 import type { ConnectionSettings, PostgresThreadData } from "./connect.ts";
 import { findOrCreateDefaultTenant } from "./default-tenant.ts";
 import { postgresFormats } from "./formats.ts";
+import { assertNoMove } from "./move-progress.ts";
 import { postgresLimits, toPoolLimits, toPoolState } from "./postgres-limits.ts";
 import { postgresRuns } from "./postgres-runs.ts";
 import { ReadSession } from "./postgres-sessions.ts";
@@ -74,6 +75,7 @@ export async function openPostgresStore(
       await first.exec(roleSql);
     }
     await migrate(first, postgresFormats);
+    await assertNoMove(first);
     const defaultTenantId = await findOrCreateDefaultTenant(first);
     const tokenKeys = await readTokenKeys(first, dataDir);
     const reading = { target, statementMs: queryTimeoutMs, roleSql };

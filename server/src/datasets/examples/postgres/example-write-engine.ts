@@ -155,7 +155,7 @@ export async function eraseExamples(
 }
 
 /** Keys of one write. A number holds those of 8 billion writes. */
-const keysPerBlock = 1_048_576;
+export const keysPerBlock = 1_048_576;
 
 function* splitIntoParts<Item>(items: readonly Item[]): Generator<readonly Item[]> {
   for (let start = 0; start < items.length; start += serverLimits.examplesPart) {

@@ -1,0 +1,29 @@
+// While the data of a folder is moved to PostgreSQL, its database says so in a setting. The writer reads it in each
+// transaction, so that no write is committed after the move has begun to hold writes.
+
+/** The key of the setting, in both databases. */
+export const moveSetting = "move";
+
+/**
+ * How far a move is. `copying`: writes are accepted, and recorded by triggers. `switching`: writes are refused until a time,
+ * which the move prolongs while it runs. `moved`: the data is in PostgreSQL, and writes are refused for good.
+ */
+export interface MoveMark {
+  readonly id: string;
+  readonly state: "copying" | "switching" | "moved";
+  /** Milliseconds since 1970 until which writes are refused while the state is `switching`. */
+  readonly untilMs: number;
+}
+
+export const parseMoveMark = (text: unknown): MoveMark | undefined =>
+  typeof text === "string" ? (JSON.parse(text) as MoveMark) : undefined;
+
+/** Why writes are refused at the moment; `undefined` if they are accepted. */
+export function explainHold(mark: MoveMark | undefined, nowMs: number): string | undefined {
+  if (mark?.state === "moved") {
+    return "the data of this server was moved to PostgreSQL: start the server with --store, or undo the move with millrace move --abandon; clients keep what they could not send";
+  }
+  return mark?.state === "switching" && mark.untilMs > nowMs
+    ? "the data of this server is being moved to PostgreSQL; retry later"
+    : undefined;
+}

@@ -1,0 +1,51 @@
+import { ServerError } from "../../model/errors.ts";
+import type { PostgresClient } from "../../storage/postgres/postgres-client.ts";
+import { moveSetting } from "../move-mark.ts";
+
+/** How far a move to the database is. It is stored in the transactions that copy rows. */
+export interface MoveProgress {
+  readonly id: string;
+  /** The id of the default tenant of the data folder, which no other folder has. */
+  readonly source: string;
+  /** The last change of the folder that was applied. */
+  readonly applied: number;
+  /** The table that is being copied, by its place in the list of tables. */
+  readonly table: number;
+  /** The primary key of the last row of it that was copied; `null` before the first one. */
+  readonly position: readonly (string | number)[] | null;
+}
+
+/** The progress of a move that is not complete; `undefined` if there is none. */
+export async function readMoveProgress(client: PostgresClient): Promise<MoveProgress | undefined> {
+  const { rows } = await client.run({
+    text: `SELECT value FROM settings WHERE key = '${moveSetting}'`,
+    values: [],
+  });
+  const value = rows[0]?.["value"];
+  return typeof value === "string" ? (JSON.parse(value) as MoveProgress) : undefined;
+}
+
+export async function writeMoveProgress(
+  client: PostgresClient,
+  progress: MoveProgress,
+): Promise<void> {
+  await client.run({
+    text: `INSERT INTO settings (key, value) VALUES ('${moveSetting}', $1)
+      ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+    values: [JSON.stringify(progress)],
+  });
+}
+
+/** Lets servers use the database. */
+export const deleteMoveProgress = (client: PostgresClient): Promise<void> =>
+  client.exec(`DELETE FROM settings WHERE key = '${moveSetting}'`);
+
+/** @throws ServerError the data of a folder is being moved to the database. */
+export async function assertNoMove(client: PostgresClient): Promise<void> {
+  if ((await readMoveProgress(client)) !== undefined) {
+    throw new ServerError(
+      "STORE",
+      "a move of a data folder to this database is not complete: run millrace move again, which continues it, and start the server afterwards",
+    );
+  }
+}

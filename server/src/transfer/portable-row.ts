@@ -1,0 +1,105 @@
+import { createHash } from "node:crypto";
+
+/** A value that both engines store alike. */
+export type PortableValue = string | number | Uint8Array | null;
+
+/** A payload of a run. */
+export interface PortablePayload {
+  readonly digest: string;
+  readonly body: Buffer;
+}
+
+/** A row in the form that both engines have in common: the values of the columns of its table, in their order. */
+export interface PortableRow {
+  readonly values: readonly PortableValue[];
+  /** The payloads of a run, in the order in which they arrived. */
+  readonly payloads?: readonly PortablePayload[];
+}
+
+/** Returns a row as a line of JSON. Equal rows have equal lines, whichever database they are from. */
+export function encodeRow({ values, payloads }: PortableRow): string {
+  const cells: unknown[] = values.map(encodeValue);
+  if (payloads !== undefined) {
+    cells.push(payloads.map(({ digest, body }) => [digest, body.toString("utf8")]));
+  }
+  return JSON.stringify(cells);
+}
+
+const encodeValue = (value: PortableValue): unknown => {
+  if (typeof value === "number") {
+    return Number.isFinite(value) ? value : { n: String(value) };
+  }
+  return value instanceof Uint8Array ? { b: Buffer.from(value).toString("base64") } : value;
+};
+
+/** @throws Error the line is no row with this number of values. */
+export function decodeRow(line: string, columnCount: number): PortableRow {
+  const cells: unknown = JSON.parse(line);
+  if (!Array.isArray(cells) || cells.length < columnCount || cells.length > columnCount + 1) {
+    throw new Error(`a row does not have ${columnCount} values`);
+  }
+  const values = cells.slice(0, columnCount).map(decodeValue);
+  const payloads: unknown = cells[columnCount];
+  return payloads === undefined ? { values } : { values, payloads: decodePayloads(payloads) };
+}
+
+function decodeValue(cell: unknown): PortableValue {
+  if (cell === null || typeof cell === "string" || typeof cell === "number") {
+    return cell;
+  }
+  const { b: bytes, n: number } = cell as { readonly b?: unknown; readonly n?: unknown };
+  if (typeof bytes === "string") {
+    return Buffer.from(bytes, "base64");
+  }
+  if (typeof number === "string") {
+    return Number(number);
+  }
+  throw new Error("a value is neither text, number nor bytes");
+}
+
+function decodePayloads(cell: unknown): readonly PortablePayload[] {
+  if (!Array.isArray(cell)) {
+    throw new TypeError("the payloads of a run are no list");
+  }
+  return cell.map((payload: unknown) => {
+    const [digest, body] = Array.isArray(payload) ? (payload as readonly unknown[]) : [];
+    if (typeof digest !== "string" || typeof body !== "string") {
+      throw new TypeError("a payload is no pair of texts");
+    }
+    return { digest, body: Buffer.from(body) };
+  });
+}
+
+const digestBits = 256n;
+
+/**
+ * Counts rows, and sums up the SHA-256 of each. The order of the rows makes no difference, so databases that return them in
+ * different orders can be compared.
+ */
+export class RowTally {
+  #count = 0;
+  #sum = 0n;
+
+  add(line: string): void {
+    this.#count += 1;
+    this.#addToSum(BigInt(`0x${createHash("sha256").update(line).digest("hex")}`));
+  }
+
+  /** Adds the rows of another tally. */
+  merge(other: RowTally): void {
+    this.#count += other.#count;
+    this.#addToSum(other.#sum);
+  }
+
+  #addToSum(added: bigint): void {
+    this.#sum = BigInt.asUintN(Number(digestBits), this.#sum + added);
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  get digest(): string {
+    return this.#sum.toString(16).padStart(Number(digestBits) / 4, "0");
+  }
+}

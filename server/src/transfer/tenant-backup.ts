@@ -1,0 +1,232 @@
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { dirname, resolve } from "node:path";
+import { messageOf, ServerError } from "../model/errors.ts";
+import { ownerOnly, syncFile, syncFolder } from "../storage/sqlite/synced-files.ts";
+import { portableTables } from "./portable-tables.ts";
+import type { PortableTable } from "./portable-tables.ts";
+import { encodeRow, RowTally } from "./portable-row.ts";
+import type { PortableRow } from "./portable-row.ts";
+import { readWeek } from "./postgres-target.ts";
+import { isCompressed, readTenantFile, TenantFileWriter } from "./tenant-file.ts";
+import type { TableSum } from "./tenant-file.ts";
+import { noOffsets } from "./tenant-rows.ts";
+import type { NumberOffsets, RowSource, RowTarget, TenantIdentity } from "./tenant-rows.ts";
+
+/** What a backup of a tenant contains. */
+export interface TenantBackup {
+  readonly bytes: number;
+  readonly tables: readonly TableSum[];
+}
+
+/** Writes the rows of a tenant to a new file. The file gets its name when it is complete. */
+export async function writeTenantFile(
+  source: RowSource,
+  tenantName: string,
+  file: string,
+): Promise<TenantBackup> {
+  const tenant = await source.findTenant(tenantName);
+  if (tenant === undefined) {
+    throw createMissingTenantError(tenantName);
+  }
+  if (existsSync(file)) {
+    throw new ServerError("BACKUP", `${file} exists already: choose another name, or delete it`);
+  }
+  if (!existsSync(dirname(resolve(file)))) {
+    throw new ServerError("BACKUP", `the folder of ${file} does not exist: create it first`);
+  }
+  const partial = `${file}.partial`;
+  rmSync(partial, { force: true });
+  closeSync(openSync(partial, "wx", ownerOnly));
+  const writer = new TenantFileWriter(partial);
+  try {
+    await writer.writeHead(tenant);
+    for (const table of portableTables) {
+      await writer.beginTable(table);
+      for await (const row of source.read(table, tenant.id)) {
+        await writer.writeRow(row);
+      }
+      await writer.endTable();
+    }
+    await writer.close();
+    chmodSync(partial, ownerOnly);
+    syncFile(partial);
+    renameSync(partial, file);
+    syncFolder(dirname(resolve(file)));
+    return { bytes: statSync(file).size, tables: writer.sums };
+  } catch (cause) {
+    writer.destroy();
+    rmSync(partial, { force: true });
+    throw cause instanceof ServerError
+      ? cause
+      : new ServerError(
+          "BACKUP",
+          `Failed to back up the tenant ${tenantName}: ${messageOf(cause)}`,
+          {
+            cause,
+          },
+        );
+  }
+}
+
+const createMissingTenantError = (name: string): ServerError =>
+  new ServerError(
+    "BACKUP",
+    `there is no tenant ${JSON.stringify(name).slice(0, 80)}: name its handle or its id, or default for the tenant that serves requests without a key`,
+  );
+
+/** What the first reading of a file found. */
+export interface CheckedFile {
+  readonly tenant: TenantIdentity;
+  readonly tables: readonly TableSum[];
+  /** The highest numbers that the rows have. */
+  readonly lastNumbers: NumberOffsets;
+  /** The weeks of the roots of runs. */
+  readonly weeks: ReadonlySet<number>;
+}
+
+/** Whether a file is one of a tenant, and not a copy of a database. */
+export function isTenantFile(file: string): boolean {
+  if (!existsSync(file)) {
+    return false;
+  }
+  const start = Buffer.alloc(2);
+  const descriptor = openSync(file, "r");
+  readSync(descriptor, start, 0, start.length, 0);
+  closeSync(descriptor);
+  return isCompressed(start);
+}
+
+/**
+ * Reads a file to its end before anything is changed.
+ *
+ * @throws ServerError the file is damaged, or of a later version.
+ */
+export async function checkTenantFile(file: string): Promise<CheckedFile> {
+  if (!existsSync(file)) {
+    throw new ServerError("BACKUP", `there is no file ${file}`);
+  }
+  let tenant: TenantIdentity | undefined;
+  const tables: TableSum[] = [];
+  const last: { -readonly [Space in keyof NumberOffsets]: number } = { ...noOffsets };
+  const weeks = new Set<number>();
+  for await (const part of readTenantFile(file)) {
+    if (part.kind === "head") {
+      tenant = part.tenant;
+    } else if (part.kind === "sum") {
+      tables.push(part.sum);
+    } else if (part.kind === "row") {
+      const { table, row } = part;
+      for (const [column, space] of Object.entries(table.numbers ?? {})) {
+        last[space] = Math.max(last[space], Number(row.values[table.columns.indexOf(column)]));
+      }
+      if (table.name === "runs") {
+        weeks.add(readWeek(table, row));
+      }
+    }
+  }
+  if (tenant === undefined) {
+    throw new ServerError("BACKUP", `${file} contains no tenant`);
+  }
+  return { tenant, tables, lastNumbers: last, weeks };
+}
+
+/** Rows that are written at once, and about how many characters they may have. */
+const rowsPerWrite = 500;
+const charsPerWrite = 8_388_608;
+
+interface WriteOptions {
+  readonly tenantId: string;
+  readonly offsets: NumberOffsets;
+}
+
+/**
+ * Writes the rows of a file, then reads them back and compares their numbers and hashes.
+ *
+ * @returns the tables, as they were read back
+ * @throws ServerError the database returns other rows than those of the file.
+ */
+export async function writeTenantRows(
+  file: string,
+  target: RowTarget,
+  { tenantId, offsets }: WriteOptions,
+): Promise<readonly TableSum[]> {
+  const expected = new Map<string, { readonly table: PortableTable; readonly tally: RowTally }>();
+  let waiting: PortableRow[] = [];
+  let chars = 0;
+  const flush = async (table: PortableTable): Promise<void> => {
+    if (waiting.length > 0) {
+      await target.write(table, waiting);
+      waiting = [];
+      chars = 0;
+    }
+  };
+  for await (const part of readTenantFile(file)) {
+    if (part.kind === "table") {
+      const tally = new RowTally();
+      // Rows that the tenant keeps are expected to be read back, too.
+      for await (const row of target.read(part.table, tenantId, offsets)) {
+        tally.add(encodeRow(row));
+      }
+      expected.set(part.table.name, { table: part.table, tally });
+    } else if (part.kind === "row") {
+      const row = target.toStored(part.row);
+      const line = encodeRow(row);
+      expected.get(part.table.name)?.tally.add(line);
+      waiting.push(row);
+      chars += line.length;
+      if (waiting.length >= rowsPerWrite || chars >= charsPerWrite) {
+        await flush(part.table);
+      }
+    } else if (part.kind === "sum") {
+      const table = expected.get(part.sum.name)?.table;
+      if (table !== undefined) {
+        await flush(table);
+      }
+    }
+  }
+  await target.finish();
+  const sums: TableSum[] = [];
+  for (const [name, { table, tally }] of expected) {
+    const found = new RowTally();
+    for await (const row of target.read(table, tenantId, offsets)) {
+      found.add(encodeRow(row));
+    }
+    if (found.count !== tally.count || found.digest !== tally.digest) {
+      throw new ServerError(
+        "BACKUP",
+        `the rows of ${name} differ from those of the file (${found.count} of ${tally.count} rows were read back), so nothing was restored: make sure that nobody writes to the tenant, and try again`,
+      );
+    }
+    sums.push({ name, count: found.count, sha256: found.digest });
+  }
+  return sums;
+}
+
+/** The tables in which a tenant has rows. Keys do not count: a tenant that was just created may have one. */
+export async function listFilledTables(
+  source: RowSource,
+  tenantId: string,
+): Promise<readonly string[]> {
+  const filled: string[] = [];
+  for (const table of portableTables) {
+    if (!countlessTables.has(table.name)) {
+      for await (const _row of source.read(table, tenantId)) {
+        filled.push(table.name);
+        break;
+      }
+    }
+  }
+  return filled;
+}
+
+/** Tables with the traces of a tenant's creation. Their rows stay. */
+const countlessTables: ReadonlySet<string> = new Set(["api_keys", "audit_entries"]);

@@ -1,0 +1,403 @@
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { AuditRepository } from "../audit/audit-repository.ts";
+import { createCommandEntry } from "../audit/command-entry.ts";
+import { messageOf, RequestError, ServerError } from "../model/errors.ts";
+import { Partitions } from "../runs/postgres/partitions.ts";
+import { migrate } from "../storage/postgres/migrations.ts";
+import type { PostgresClient } from "../storage/postgres/postgres-client.ts";
+import { PostgresDatabase } from "../storage/postgres/postgres-database.ts";
+import { allTenants } from "../storage/postgres/tenant-policies.ts";
+import { runTransaction } from "../storage/postgres/transaction.ts";
+import { openConnection, rollBack } from "../storage/sqlite/connection.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
+import { prepareFolder, restrictFiles } from "../storage/sqlite/folder.ts";
+import { lockFolder } from "../storage/sqlite/folder-lock.ts";
+import { assertMillraceDatabase } from "../storage/sqlite/identity.ts";
+import { databaseFileName } from "../storage/sqlite/open-database.ts";
+import { SqliteDatabase } from "../storage/sqlite/sqlite-database.ts";
+import { appendTokenKeys } from "../storage/sqlite/token-keys.ts";
+import { copyTokenKey } from "../store/backup.ts";
+import { createTenantLock } from "../store/postgres/call-plan.ts";
+import { commandLimits, connectCommand, readSnapshot } from "../store/postgres/command-session.ts";
+import { findOrCreateDefaultTenant } from "../store/postgres/default-tenant.ts";
+import { postgresFormats } from "../store/postgres/formats.ts";
+import { assertCurrentFormat, openWriter } from "../store/schema.ts";
+import { assertHandle } from "../tenants/tenant-writer.ts";
+import { portableTables } from "./portable-tables.ts";
+import { PostgresRows, tenantCondition } from "./postgres-rows.ts";
+import { PostgresTarget, reserveNumbers } from "./postgres-target.ts";
+import { SqliteRows } from "./sqlite-rows.ts";
+import { readSqliteOffsets, SqliteTarget } from "./sqlite-target.ts";
+import {
+  checkTenantFile,
+  isTenantFile,
+  listFilledTables,
+  writeTenantFile,
+  writeTenantRows,
+} from "./tenant-backup.ts";
+import type { CheckedFile, TenantBackup } from "./tenant-backup.ts";
+import type { TableSum } from "./tenant-file.ts";
+import type { NumberOffsets, RowSource, RowTarget, TenantIdentity } from "./tenant-rows.ts";
+
+export { isTenantFile };
+
+/** Where the rows of a tenant are. */
+export interface TenantPlace {
+  /**
+   * The tenant: its handle or its id, or `default` for the tenant that serves requests without a key.
+   */
+  readonly tenant: string;
+  /** The data folder of the server: of its database, or with `store` of its file `token.key`. */
+  readonly dataDir: string;
+  /** The URL of a PostgreSQL database. @defaultValue the database of the data folder */
+  readonly store?: string | undefined;
+  /**
+   * File to which the keys that encrypt secrets are copied, or from which they are added. @defaultValue they are not
+   * copied
+   */
+  readonly tokenKeyFile?: string | undefined;
+}
+
+export interface TenantRestoreOptions extends TenantPlace {
+  /**
+   * Whether what the tenant has is deleted first, in the same transaction. @defaultValue false
+   */
+  readonly replace?: boolean | undefined;
+}
+
+/** What was restored. */
+export interface TenantRestoreResult {
+  readonly tenantId: string;
+  readonly tables: readonly TableSum[];
+}
+
+/**
+ * Copies everything that belongs to a tenant to a new file, which can be restored into either engine. Servers may be
+ * running: the file has the state of one moment.
+ *
+ * @throws {@link ServerError} there is no such tenant, the file exists, or it can't be written. No file is left behind.
+ */
+export async function createTenantBackup(
+  file: string,
+  { tenant, dataDir, store, tokenKeyFile }: TenantPlace,
+): Promise<TenantBackup> {
+  const backup =
+    store === undefined
+      ? await backUpFolder(file, tenant, dataDir)
+      : await backUpStore(file, tenant, store);
+  if (tokenKeyFile !== undefined) {
+    try {
+      copyTokenKey(dataDir, tokenKeyFile);
+    } catch (cause) {
+      throw new ServerError("BACKUP", `${file} was written, but ${messageOf(cause)}`, { cause });
+    }
+  }
+  return backup;
+}
+
+async function backUpFolder(file: string, tenant: string, dataDir: string): Promise<TenantBackup> {
+  const path = join(resolve(dataDir), databaseFileName);
+  if (!existsSync(path)) {
+    throw new ServerError(
+      "BACKUP",
+      `there is no database in ${resolve(dataDir)}: name the data folder of the server`,
+    );
+  }
+  return withSnapshot(path, (db) => writeTenantFile(new SqliteRows(db), tenant, file));
+}
+
+/** Reads one state of a SQLite database. Its log can't be shortened meanwhile. */
+async function withSnapshot<Result>(
+  path: string,
+  read: (db: Connection) => Promise<Result>,
+): Promise<Result> {
+  const db = openConnection(path, { busyMs: 5_000 });
+  try {
+    assertMillraceDatabase(db);
+    db.exec("PRAGMA query_only = ON; BEGIN");
+    assertCurrentFormat(db);
+    return await read(db);
+  } catch (cause) {
+    throw cause instanceof ServerError
+      ? cause
+      : new ServerError("BACKUP", `Failed to read ${path}: ${messageOf(cause)}`, { cause });
+  } finally {
+    db.close();
+  }
+}
+
+async function backUpStore(file: string, tenant: string, store: string): Promise<TenantBackup> {
+  const connection = await connectCommand(store);
+  try {
+    return await readSnapshot(connection, () =>
+      writeTenantFile(new PostgresRows(connection), tenant, file),
+    );
+  } finally {
+    await connection.close();
+  }
+}
+
+/**
+ * Restores a tenant from a file: everything, or nothing. The rows are written and read back in one transaction, which is
+ * committed when their numbers and hashes are those of the file. Nobody sees a part of the tenant before, and a restore that
+ * ends early has changed nothing.
+ *
+ * @throws {@link ServerError} the file is damaged or of a later version, the tenant has data and `replace` is not set, or a
+ * server uses the data folder.
+ */
+export async function restoreTenant(
+  file: string,
+  options: TenantRestoreOptions,
+): Promise<TenantRestoreResult> {
+  const checked = await checkTenantFile(file);
+  if (options.tokenKeyFile !== undefined && !existsSync(options.tokenKeyFile)) {
+    throw new ServerError("BACKUP", `there is no file ${options.tokenKeyFile}`);
+  }
+  try {
+    return await (options.store === undefined
+      ? restoreIntoFolder(file, checked, options)
+      : restoreIntoStore(file, checked, { ...options, store: options.store }));
+  } catch (cause) {
+    throw cause instanceof ServerError
+      ? cause
+      : new ServerError(
+          "BACKUP",
+          `Failed to restore the tenant ${options.tenant}, and nothing was changed: ${explain(cause)}`,
+          { cause },
+        );
+  }
+}
+
+/** A constraint that fails is mostly one of rows that are unique in the whole database. */
+function explain(cause: unknown): string {
+  const reason = messageOf(cause);
+  return /unique/i.test(reason)
+    ? `${reason}. Keys, links, prompts and the audit log are unique in a database: delete the tenant that has them, or restore into another database`
+    : reason;
+}
+
+async function restoreIntoFolder(
+  file: string,
+  checked: CheckedFile,
+  options: TenantRestoreOptions,
+): Promise<TenantRestoreResult> {
+  const folder = prepareFolder(options.dataDir);
+  const lock = lockFolder(folder);
+  try {
+    if (options.tokenKeyFile !== undefined) {
+      appendTokenKeys(folder, options.tokenKeyFile);
+    }
+    const db = openWriter(join(folder, databaseFileName));
+    restrictFiles(folder);
+    try {
+      db.exec("BEGIN IMMEDIATE");
+      const result = await restoreInto(file, checked, {
+        options,
+        rows: new SqliteRows(db),
+        insertTenant: async ({ id, handle, displayNameJson, createdMicros }) => {
+          db.prepare(
+            "INSERT INTO tenants (id, handle, display_name_json, created_us) VALUES (?, ?, ?, ?)",
+          ).run([id, handle, displayNameJson, createdMicros]);
+        },
+        deleteRows: async (tenantId) => deleteSqliteRows(db, tenantId),
+        openTarget: async (tenantId) => {
+          const offsets = readSqliteOffsets(db);
+          return { target: new SqliteTarget(db, tenantId, offsets), offsets };
+        },
+        audit: new AuditRepository(new SqliteDatabase(db)),
+      });
+      db.exec("COMMIT");
+      return result;
+    } finally {
+      rollBack(db);
+      db.close();
+    }
+  } finally {
+    lock.release();
+  }
+}
+
+function deleteSqliteRows(db: Connection, tenantId: string): void {
+  const runs = `FROM runs r JOIN projects p ON p.id = r.project_id WHERE p.tenant_id = ?1`;
+  db.prepare(
+    `DELETE FROM payloads WHERE rowid IN (SELECT t.rowid FROM payloads t JOIN runs r ON r.trace_id = t.trace_id AND r.id = t.id
+       JOIN projects p ON p.id = r.project_id WHERE p.tenant_id = ?1)`,
+  ).run([tenantId]);
+  db.prepare(
+    `DELETE FROM example_texts WHERE rowid IN (SELECT key FROM examples WHERE tenant_id = ?1)`,
+  ).run([tenantId]);
+  for (const { name, sqlite } of portableTables.toReversed()) {
+    if (name === "runs") {
+      db.prepare(`DELETE FROM runs WHERE id IN (SELECT r.id ${runs})`).run([tenantId]);
+    } else if (sqlite.tenant === "t.tenant_id") {
+      db.prepare(`DELETE FROM ${name} WHERE tenant_id = ?1`).run([tenantId]);
+    } else {
+      const key = deletionKeys[name] ?? "digest";
+      db.prepare(
+        `DELETE FROM ${name} WHERE ${key} IN (SELECT t.${key} FROM ${sqlite.from} WHERE ${sqlite.tenant} = ?1)`,
+      ).run([tenantId]);
+    }
+  }
+  db.prepare("DELETE FROM tenant_keys WHERE tenant_id = ?1").run([tenantId]);
+}
+
+/** The columns by which rows of tables without a tenant are deleted, unless it is their digest. */
+const deletionKeys: Readonly<Record<string, string>> = { attachments: "rowid", settings: "key" };
+
+async function restoreIntoStore(
+  file: string,
+  checked: CheckedFile,
+  options: TenantRestoreOptions & { readonly store: string },
+): Promise<TenantRestoreResult> {
+  const connection = await connectCommand(options.store);
+  try {
+    await migrate(connection, postgresFormats);
+    await findOrCreateDefaultTenant(connection);
+    const result = await restoreIntoPostgres(file, checked, { options, client: connection });
+    if (options.tokenKeyFile !== undefined) {
+      appendTokenKeys(prepareFolder(options.dataDir), options.tokenKeyFile);
+    }
+    return result;
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Restores a tenant into a database with the tables of this version and a default tenant. */
+export async function restoreIntoPostgres(
+  file: string,
+  checked: CheckedFile,
+  {
+    options,
+    client,
+  }: {
+    readonly options: Pick<TenantRestoreOptions, "tenant" | "replace">;
+    readonly client: PostgresClient;
+  },
+): Promise<TenantRestoreResult> {
+  await createPartitions(client, checked.weeks);
+  const rows = new PostgresRows(client);
+  const known = await rows.findTenant(options.tenant);
+  const locks =
+    known === undefined
+      ? []
+      : [createTenantLock(known.id, "datasets"), createTenantLock(known.id, "rest")];
+  return runTransaction(
+    client,
+    {
+      tenant: allTenants,
+      isReadOnly: false,
+      ...commandLimits,
+      locks: [{ name: "all/tenants", isShared: true }, ...locks],
+    },
+    () =>
+      restoreInto(file, checked, {
+        options,
+        rows,
+        insertTenant: async ({ id, handle, displayNameJson, createdMicros }) => {
+          await client.run({
+            text: "INSERT INTO tenants (id, handle, display_name_json, created_us) VALUES ($1, $2, $3, $4)",
+            values: [id, handle, displayNameJson, createdMicros],
+          });
+        },
+        deleteRows: (tenantId) => deletePostgresRows(client, tenantId),
+        openTarget: async (tenantId) => {
+          const offsets = await reserveNumbers(client, checked.lastNumbers);
+          return { target: new PostgresTarget(client, tenantId, { offsets }), offsets };
+        },
+        audit: new AuditRepository(new PostgresDatabase(client)),
+      }),
+  );
+}
+
+/**
+ * Creates the partitions that runs need. Each is created in a short transaction of its own, because creating one waits for
+ * all others, and others wait for it.
+ */
+export async function createPartitions(
+  client: PostgresClient,
+  weeks: Iterable<number>,
+): Promise<void> {
+  const partitions = new Partitions(new PostgresDatabase(client));
+  for (const week of weeks) {
+    await runTransaction(
+      client,
+      { tenant: allTenants, isReadOnly: false, ...commandLimits, locks: [] },
+      () => partitions.ensure([week]),
+    );
+  }
+}
+
+async function deletePostgresRows(client: PostgresClient, tenantId: string): Promise<void> {
+  const derived = ["example_texts", "threads", "run_facets", "payloads", "run_keys"];
+  for (const table of [...derived, ...portableTables.map(({ name }) => name).toReversed()]) {
+    await client.exec(`DELETE FROM ${table} WHERE ${tenantCondition(table, tenantId)}`);
+  }
+}
+
+/** What a restore needs of an engine, within its transaction. */
+interface RestoreEngine {
+  readonly options: Pick<TenantRestoreOptions, "tenant" | "replace">;
+  readonly rows: RowSource;
+  readonly insertTenant: (tenant: TenantIdentity) => Promise<void>;
+  readonly deleteRows: (tenantId: string) => Promise<void>;
+  readonly openTarget: (
+    tenantId: string,
+  ) => Promise<{ readonly target: RowTarget; readonly offsets: NumberOffsets }>;
+  readonly audit: AuditRepository;
+}
+
+async function restoreInto(
+  file: string,
+  { tenant }: CheckedFile,
+  { options, rows, insertTenant, deleteRows, openTarget, audit }: RestoreEngine,
+): Promise<TenantRestoreResult> {
+  const existing = await rows.findTenant(options.tenant);
+  const tenantId = existing?.id ?? (await chooseId(rows, tenant.id));
+  if (existing === undefined) {
+    assertTenantName(options.tenant);
+    await insertTenant({ ...tenant, id: tenantId, handle: options.tenant });
+  } else if (options.replace === true) {
+    await deleteRows(tenantId);
+  } else {
+    await assertEmpty(rows, options.tenant, tenantId);
+  }
+  const { target, offsets } = await openTarget(tenantId);
+  const tables = await writeTenantRows(file, target, { tenantId, offsets });
+  const rowCount = tables.reduce((sum, { count }) => sum + count, 0);
+  await audit.record(
+    tenantId,
+    createCommandEntry(tenantId, "restoreTenant", `${options.tenant}, ${rowCount} rows`),
+  );
+  return { tenantId, tables };
+}
+
+/** The tenant keeps its id, unless another one of the database has it. */
+const chooseId = async (rows: RowSource, id: string): Promise<string> =>
+  (await rows.findTenant(id)) === undefined ? id : randomUUID();
+
+function assertTenantName(name: string): void {
+  try {
+    assertHandle(name);
+  } catch (cause) {
+    throw cause instanceof RequestError
+      ? new ServerError(
+          "BACKUP",
+          `there is no tenant ${JSON.stringify(name).slice(0, 80)}, and none can be created: ${cause.message}`,
+          { cause },
+        )
+      : cause;
+  }
+}
+
+async function assertEmpty(rows: RowSource, name: string, tenantId: string): Promise<void> {
+  const filled = await listFilledTables(rows, tenantId);
+  if (filled.length > 0) {
+    throw new ServerError(
+      "BACKUP",
+      `the tenant ${name} has data already (${filled.join(", ")}): choose another name, or pass --replace, which deletes what the tenant has`,
+    );
+  }
+}
