@@ -2,7 +2,10 @@ import process from "node:process";
 import { fastify } from "fastify";
 import type { FastifyInstance } from "fastify";
 import { OptionError } from "millrace/model";
+import { unusedCompilers } from "./app/unused-compilers.ts";
 import { addDrain } from "./http/drain.ts";
+import { addSerializers } from "./http/serializer-compiler.ts";
+import { addValidators } from "./http/validator-compiler.ts";
 import { IngestLog } from "./ingest-log/ingest-log.ts";
 import { JobRunner } from "./jobs/job-runner.ts";
 import { messageOf, RequestError, ServerError } from "./model/errors.ts";
@@ -108,7 +111,12 @@ async function listen(
   { store, log }: { readonly store: Store; readonly log: IngestLog | undefined },
   { port, host }: { readonly port: number; readonly host: string },
 ): Promise<FastifyInstance> {
-  const app = fastify({ forceCloseConnections: true });
+  const app = fastify({
+    forceCloseConnections: true,
+    schemaController: { compilersFactory: unusedCompilers },
+  });
+  addSerializers(app);
+  addValidators(app);
   app.setErrorHandler((cause: Error, _request, reply) =>
     reply
       .code(cause instanceof RequestError ? cause.status : 500)
