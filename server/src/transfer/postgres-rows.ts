@@ -1,3 +1,4 @@
+import { createPayloadTextSql } from "../runs/shared-texts/postgres-shared-texts.ts";
 import { decodeText, encodeText } from "../storage/postgres/text-encoding.ts";
 import { textOrNull } from "../storage/sqlite/rows.ts";
 import type { PostgresClient } from "../storage/postgres/postgres-client.ts";
@@ -112,7 +113,7 @@ export class PostgresRows implements RowSource {
     runs: readonly Readonly<Record<string, unknown>>[],
   ): Promise<ReadonlyMap<string, readonly PortablePayload[]>> {
     const { rows } = await this.#client.run({
-      text: `SELECT p.id, p.digest, p.body
+      text: `SELECT p.id, p.digest, ${createPayloadTextSql("p")} AS body
         FROM unnest($2::bigint[], $3::text[], $4::text[]) i (root_us, trace_id, id)
         JOIN payloads p ON p.tenant_id = $1 AND p.root_us = i.root_us AND p.trace_id = i.trace_id AND p.id = i.id
         ORDER BY p.seq`,
