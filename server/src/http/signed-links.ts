@@ -1,5 +1,4 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import type { FastifyRequest } from "fastify";
 import { RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 
@@ -55,12 +54,12 @@ export class SignedLinks {
   }
 
   /** Creates the URL of a file, on the host to which the request was sent. */
-  createUrl(request: Pick<FastifyRequest, "baseUrl">, target: FileTarget): string {
+  createUrl(request: Pick<LinkSigner, "baseUrl">, target: FileTarget): string {
     return createLink(this.createSigner(request), target, this.#now());
   }
 
   /** Returns the data that another thread needs to create URLs on the host to which the request was sent. */
-  createSigner({ baseUrl }: Pick<FastifyRequest, "baseUrl">): LinkSigner {
+  createSigner({ baseUrl }: Pick<LinkSigner, "baseUrl">): LinkSigner {
     return { secret: this.#secret, baseUrl };
   }
 
