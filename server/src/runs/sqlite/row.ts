@@ -1,3 +1,4 @@
+import { throwDamaged } from "../../storage/sqlite/checksum.ts";
 import { measureNames } from "../usage/measures.ts";
 import type { CostBasis, PricedUsage, StoredCost } from "../usage/run-cost.ts";
 import type { RunMeasures } from "../usage/measures.ts";
@@ -133,11 +134,18 @@ export function toStoredCost(values: readonly unknown[]): StoredCost | undefined
 const toNumberOrNull = (value: unknown): number | null =>
   typeof value === "number" ? value : null;
 
-/** Parses a database row with the columns of {@link parsedColumns}. */
+/**
+ * Parses a database row with the columns of {@link parsedColumns}.
+ *
+ * @throws RequestError 500: the id is no text, as in a row that is damaged on disk.
+ */
 export function parseRow(values: readonly unknown[]): RunRow {
+  if (typeof values[1] !== "string") {
+    throwDamaged("the row of a run");
+  }
   return {
     traceId: String(values[0]),
-    id: String(values[1]),
+    id: values[1],
     projectId: String(values[2]),
     name: textOf(values[3]),
     runType: textOf(values[4]),
