@@ -29,6 +29,8 @@ export type MethodTable<Resources> = {
 /** Queries of the server itself, and those that find out the tenant of a request. */
 const readsOfAll: MethodTable<Readers> = {
   alerts: ["listActive"],
+  // The request has a signed link that names the blob, and no tenant.
+  examples: ["findBlob"],
   jobs: ["hasActive"],
   rules: ["listActive", "scanRoots", "listDue", "listWaitingJudges"],
   storage: ["countRuns", "measureRuns"],

@@ -20,6 +20,8 @@ describe("a query runs", () => {
   test("for all tenants, if it is one of the server itself", () => {
     expect(read("webhooks", "listDue", 1)).toEqual({ kind: "all" });
     expect(read("tenants", "findByKey", "key")).toEqual({ kind: "all" });
+    // Its link is signed.
+    expect(read("examples", "findBlob", 7)).toEqual({ kind: "all" });
   });
 
   test("of the audit log for the tenant whose entries are listed, or for all tenants", () => {
