@@ -209,11 +209,26 @@ export const derivedTables: Readonly<Record<"sqlite" | "postgres", readonly stri
     "metrics",
     "run_counts",
     "run_facets",
+    "shared_texts",
     "tenant_keys",
     "text_changes",
     "text_claim",
   ],
-  postgres: ["example_texts", "formats", "run_facets", "run_keys", "threads"],
+  postgres: [
+    "example_texts",
+    "formats",
+    "metric_marks",
+    "metrics",
+    "run_facets",
+    "run_keys",
+    "run_texts",
+    "shared_text_candidates",
+    "shared_text_uses",
+    "shared_texts",
+    "text_cursor",
+    "text_removals",
+    "threads",
+  ],
 };
 
 /** The table with this name. */

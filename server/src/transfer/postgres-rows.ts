@@ -1,3 +1,4 @@
+import { createPayloadTextSql } from "../runs/shared-texts/postgres-shared-texts.ts";
 import { decodeText, encodeText } from "../storage/postgres/text-encoding.ts";
 import { textOrNull } from "../storage/sqlite/rows.ts";
 import type { PostgresClient } from "../storage/postgres/postgres-client.ts";
@@ -17,7 +18,7 @@ const encodedColumns: Readonly<Record<string, readonly string[]>> = {
   attachments: ["name", "content_type"],
 };
 
-export const isEncoded = (table: string, column: string): boolean =>
+const isEncoded = (table: string, column: string): boolean =>
   encodedColumns[table]?.includes(column) === true;
 
 /** Returns the value of a column as PostgreSQL stores it. */
@@ -112,7 +113,7 @@ export class PostgresRows implements RowSource {
     runs: readonly Readonly<Record<string, unknown>>[],
   ): Promise<ReadonlyMap<string, readonly PortablePayload[]>> {
     const { rows } = await this.#client.run({
-      text: `SELECT p.id, p.digest, p.body
+      text: `SELECT p.id, p.digest, ${createPayloadTextSql("p")} AS body
         FROM unnest($2::bigint[], $3::text[], $4::text[]) i (root_us, trace_id, id)
         JOIN payloads p ON p.tenant_id = $1 AND p.root_us = i.root_us AND p.trace_id = i.trace_id AND p.id = i.id
         ORDER BY p.seq`,
@@ -134,7 +135,7 @@ export class PostgresRows implements RowSource {
 }
 
 /** SQL for the columns of a table, and for those that are needed to read the payloads of runs. */
-export const selectColumns = ({ name, columns }: PortableTable): string =>
+const selectColumns = ({ name, columns }: PortableTable): string =>
   [...columns, ...(name === "runs" ? ["root_us"] : [])].join(", ");
 
 /** Runs are read in the order in which they were stored. */

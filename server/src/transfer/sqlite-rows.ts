@@ -1,4 +1,5 @@
 import { ServerError } from "../model/errors.ts";
+import { payloadTextSql } from "../runs/shared-texts/sqlite-shared-texts.ts";
 import { isIntact } from "../storage/sqlite/checksum.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 import { readDefaultTenantId } from "../storage/sqlite/open-database.ts";
@@ -20,7 +21,7 @@ export class SqliteRows implements RowSource {
     this.#db = db;
     this.#payloads = db
       .prepare(
-        "SELECT digest, CAST(body AS BLOB), checksum FROM payloads WHERE trace_id = ? AND id = ? ORDER BY rowid",
+        `SELECT digest, CAST(${payloadTextSql} AS BLOB), checksum FROM payloads p WHERE trace_id = ? AND id = ? ORDER BY rowid`,
       )
       .raw();
   }

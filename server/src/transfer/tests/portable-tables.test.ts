@@ -33,11 +33,12 @@ const ownColumns: Readonly<
   Record<"sqlite" | "postgres", Readonly<Record<string, readonly string[]>>>
 > = {
   sqlite: {
-    payloads: ["trace_id", "id", "checksum"],
+    // The parts of a payload that others share are put together again.
+    payloads: ["trace_id", "id", "checksum", "parts"],
     attachments: ["checksum"],
   },
   postgres: {
-    payloads: ["root_us", "trace_id", "id", "seq", "document"],
+    payloads: ["root_us", "trace_id", "id", "seq", "document", "parts"],
     runs: ["root_us", "facets", "place", "changed"],
     attachments: ["root_us"],
   },
