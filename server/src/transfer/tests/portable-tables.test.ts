@@ -33,6 +33,7 @@ const ownColumns: Readonly<
   Record<"sqlite" | "postgres", Readonly<Record<string, readonly string[]>>>
 > = {
   sqlite: {
+    // The parts of a payload that others share are put together again.
     payloads: ["trace_id", "id", "checksum", "parts"],
     attachments: ["checksum"],
   },
