@@ -1,12 +1,11 @@
 // How many complete runs per second do servers store on SQLite, on PostgreSQL, and on PostgreSQL behind a log on NATS
 // JetStream, and what CPU time does each part take for a run? The programs of `npm run cluster-test` must be installed.
-import { execFileSync } from "node:child_process";
 import { chmodSync, mkdtempSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { NatsCluster } from "../server/tests/support/nats-cluster.ts";
 import { findFreePort, Processes, waitFor } from "../tests/cluster/processes.ts";
-import type { StartedProcess } from "../tests/cluster/processes.ts";
+import { startPostgres } from "../tests/cluster/single-postgres.ts";
 import type { ClusterReply, ClusterRequest } from "./cluster-child.ts";
 import { readCpuMicros } from "./process-figures.ts";
 import { withChild } from "./processes.ts";
@@ -37,14 +36,11 @@ const command = join(import.meta.dirname, "../cli/bin/millrace.mjs");
 const warmupShare = 0.3;
 /** Bytes that may wait in the log: the NATS servers of tests have space for twice as many, and for dead letters. */
 const logBytes = 134_217_728;
-/** Where Debian's package has the programs of PostgreSQL 15. */
-const postgresFolder = "/usr/lib/postgresql/15/bin";
 /** What differs from PostgreSQL's defaults. Commits wait for the disk, as they do by default. */
 const postgresSettings = {
   shared_buffers: "1GB",
   max_wal_size: "4GB",
   max_connections: "200",
-  unix_socket_directories: "",
 };
 
 interface Measurement {
@@ -119,7 +115,6 @@ publish({
   )}\n\nMedian (lowest–highest) of ${rounds} rounds in which the engines took turns, each with ${formatNumber(runCount)} runs of size M, new processes and an empty database. Each server has a client of its own (the SDK with its defaults, in its own process). All processes share the machine, so more servers store more only where cores are left. A run is acknowledged when SQLite or PostgreSQL has committed it, or when two of three NATS servers have it; it is stored when a server counts it. CPU is that of all threads of the processes of a kind. PostgreSQL 15 with ${Object.entries(
     postgresSettings,
   )
-    .filter(([, value]) => value !== "")
     .map(([name, value]) => `\`${name}=${value}\``)
     .join(", ")}, without a standby.`,
 });
@@ -135,7 +130,8 @@ async function measure(engine: EngineName, servers: number): Promise<Measurement
   const log = engine === "log" ? await NatsCluster.start(3) : undefined;
   try {
     await using processes = new Processes(folder);
-    const database = engine === "sqlite" ? undefined : await startPostgres(processes);
+    const database =
+      engine === "sqlite" ? undefined : await startPostgres(processes, postgresSettings);
     const started = await startServers(processes, servers, {
       ...(database && { MILLRACE_STORE_URL: database.url }),
       ...(log && { MILLRACE_LOG: log.url, MILLRACE_LOG_MAX_BYTES: String(logBytes) }),
@@ -150,40 +146,6 @@ async function measure(engine: EngineName, servers: number): Promise<Measurement
     await log?.close();
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/** Starts PostgreSQL with an empty database. */
-async function startPostgres(
-  processes: Processes,
-): Promise<{ readonly url: string; readonly pid: number }> {
-  const folder = join(processes.createDatabaseFolder("postgres"), "data");
-  const port = await findFreePort();
-  const initdb = processes.start({
-    name: "initdb",
-    command: join(postgresFolder, "initdb"),
-    args: ["-D", folder, "-A", "trust", "-U", "postgres", "--locale=C.UTF-8", "-E", "UTF8"],
-    isDatabase: true,
-  });
-  await waitFor("initdb", 60_000, () => Promise.resolve(initdb.hasExited() ? true : undefined));
-  const settings = Object.entries(postgresSettings).flatMap(([name, value]) => [
-    "-c",
-    `${name}=${value}`,
-  ]);
-  const server: StartedProcess = processes.start({
-    name: "postgres",
-    command: join(postgresFolder, "postgres"),
-    args: ["-D", folder, "-h", "127.0.0.1", "-p", String(port), ...settings],
-    isDatabase: true,
-  });
-  await waitFor("PostgreSQL", 30_000, () => {
-    try {
-      execFileSync(join(postgresFolder, "pg_isready"), ["-h", "127.0.0.1", "-p", String(port)]);
-      return Promise.resolve(true);
-    } catch {
-      return Promise.resolve(undefined);
-    }
-  });
-  return { url: `postgres://postgres@127.0.0.1:${port}/postgres`, pid: server.pid };
 }
 
 /** Starts servers one after the other: the first one creates the tables, the log and the key of the others. */
