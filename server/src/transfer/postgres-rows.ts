@@ -18,7 +18,7 @@ const encodedColumns: Readonly<Record<string, readonly string[]>> = {
   attachments: ["name", "content_type"],
 };
 
-export const isEncoded = (table: string, column: string): boolean =>
+const isEncoded = (table: string, column: string): boolean =>
   encodedColumns[table]?.includes(column) === true;
 
 /** Returns the value of a column as PostgreSQL stores it. */
@@ -135,7 +135,7 @@ export class PostgresRows implements RowSource {
 }
 
 /** SQL for the columns of a table, and for those that are needed to read the payloads of runs. */
-export const selectColumns = ({ name, columns }: PortableTable): string =>
+const selectColumns = ({ name, columns }: PortableTable): string =>
   [...columns, ...(name === "runs" ? ["root_us"] : [])].join(", ");
 
 /** Runs are read in the order in which they were stored. */

@@ -250,7 +250,7 @@ export class PostgresTarget extends PostgresRows implements RowTarget {
 }
 
 /** The start of the root of a run, by which its partition is chosen. */
-export function readRootTime(table: PortableTable, { values }: PortableRow): number {
+function readRootTime(table: PortableTable, { values }: PortableRow): number {
   const valueOf = (column: string) => values[table.columns.indexOf(column)];
   return readRootMicros(String(valueOf("dotted_order"))) ?? Number(valueOf("start_us"));
 }

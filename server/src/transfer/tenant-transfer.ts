@@ -316,10 +316,7 @@ export async function restoreIntoPostgres(
  * Creates the partitions that runs need. Each is created in a short transaction of its own, because creating one waits for
  * all others, and others wait for it.
  */
-export async function createPartitions(
-  client: PostgresClient,
-  weeks: Iterable<number>,
-): Promise<void> {
+async function createPartitions(client: PostgresClient, weeks: Iterable<number>): Promise<void> {
   const partitions = new Partitions(new PostgresDatabase(client));
   for (const week of weeks) {
     await runTransaction(

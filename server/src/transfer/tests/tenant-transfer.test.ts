@@ -5,6 +5,8 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { createTenantBackup, KeyStore, restoreTenant } from "@millrace/server";
 import type { RunningServer } from "@millrace/server";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openSqliteStore } from "../../../dist/store/sqlite-store.js";
+import { ChunkedSender } from "../../../tests/support/chunked-runs.ts";
 import { PgliteClient } from "../../../tests/support/repository-engines.ts";
 import { readAll } from "../../../tests/support/read-tenant.ts";
 import { call, runServer, temporaryFolder } from "../../../tests/support/running-server.ts";
@@ -62,6 +64,42 @@ const errorOf = async (attempt: () => Promise<unknown>): Promise<string> => {
   }
   return "";
 };
+
+test("a payload whose texts others share is copied as a whole", async () => {
+  const dataDir = await temporaryFolder();
+  await createKey(dataDir, "acme");
+  const store = await openSqliteStore(dataDir);
+  const tenant = (await store.read.tenants.findByHandle("acme"))?.id ?? "";
+  const sender = new ChunkedSender(tenant);
+  const text = Array.from({ length: 400 }, (_, index) => `word ${index * 7_919}`).join(" ");
+  const root = wireRun({ session_name: "p", inputs: { text } });
+  const child = wireRun({ session_name: "p", parent: root, inputs: { text, more: "\u0000" } });
+  for (const run of [root, child]) {
+    await store.ingest(tenant, sender.createBatch([{ run }]));
+  }
+  const before = (await store.read.runs.find(tenant, child.id))?.bodies.map((body) =>
+    Buffer.from(body).toString(),
+  );
+  await store.close();
+  const db = openDatabase(join(dataDir, "millrace.db"));
+  const divided = db.prepare("SELECT count(*) FROM payloads WHERE parts IS NOT NULL").raw().all();
+  db.close();
+  expect(divided).toEqual([[expect.any(Number)]]);
+  expect(Number((divided[0] as readonly unknown[])[0])).toBeGreaterThan(0);
+
+  const file = join(dataDir, "acme.backup");
+  const { tables } = await createTenantBackup(file, { dataDir, tenant: "acme" });
+  const other = await temporaryFolder();
+  const restored = await restoreTenant(file, { dataDir: other, tenant: "acme" });
+  expect(restored.tables).toEqual(tables);
+  const copy = await openSqliteStore(other);
+  expect(
+    (await copy.read.runs.find(tenant, child.id))?.bodies.map((body) =>
+      Buffer.from(body).toString(),
+    ),
+  ).toEqual(before);
+  await copy.close();
+}, 120_000);
 
 test("a tenant that is restored beside another one with the same ids reads what it read before", async () => {
   const names = createNames();
