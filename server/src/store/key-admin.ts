@@ -1,4 +1,3 @@
-import type { KeyScope } from "millrace/model";
 import { AuditRepository } from "../audit/audit-repository.ts";
 import { createCommandEntry } from "../audit/command-entry.ts";
 import { RequestError, ServerError } from "../model/errors.ts";
@@ -6,24 +5,7 @@ import type { Database } from "../storage/query.ts";
 import { TenantReader } from "../tenants/tenant-reader.ts";
 import { TenantWriter } from "../tenants/tenant-writer.ts";
 import type { ApiKey, NewKey } from "../tenants/tenant.ts";
-
-/** An API key with the handle of its tenant. The secret itself is not stored. */
-export interface ListedKey extends ApiKey {
-  /** Handle of the tenant; `null` if it has none yet. */
-  readonly tenantHandle: string | null;
-}
-
-export interface KeyDraft {
-  /** Describes what the key is for. @defaultValue "" */
-  readonly name?: string;
-  /**
-   * Handle of the tenant that the key gives access to; the tenant is created if it does not exist. @defaultValue the
-   * default tenant, which serves requests without a key
-   */
-  readonly tenant?: string;
-  /** What the key permits. @defaultValue `["admin"]`, which includes the others */
-  readonly scopes?: readonly KeyScope[];
-}
+import type { KeyDraft, ListedKey } from "./key-draft.ts";
 
 interface KeyDatabase {
   readonly database: Database;

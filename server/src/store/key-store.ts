@@ -9,7 +9,7 @@ import type { Connection } from "../storage/sqlite/connection.ts";
 import { SqliteDatabase } from "../storage/sqlite/sqlite-database.ts";
 import type { ApiKey, NewKey } from "../tenants/tenant.ts";
 import { KeyAdmin } from "./key-admin.ts";
-import type { KeyDraft, ListedKey } from "./key-admin.ts";
+import type { KeyDraft, ListedKey } from "./key-draft.ts";
 
 /**
  * Creates, lists and revokes the API keys of a data folder, whether or not a server is running on it. A running

@@ -1,13 +1,4 @@
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  openSync,
-  readSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { messageOf, ServerError } from "../model/errors.ts";
 import { ownerOnly, syncFile, syncFolder } from "../storage/sqlite/synced-files.ts";
@@ -16,16 +7,10 @@ import type { PortableTable } from "./portable-tables.ts";
 import { encodeRow, RowTally } from "./portable-row.ts";
 import type { PortableRow } from "./portable-row.ts";
 import { readWeek } from "./postgres-target.ts";
-import { isCompressed, readTenantFile, TenantFileWriter } from "./tenant-file.ts";
-import type { TableSum } from "./tenant-file.ts";
+import { readTenantFile, TenantFileWriter } from "./tenant-file.ts";
+import type { TableSum, TenantBackup } from "./table-sums.ts";
 import { noOffsets } from "./tenant-rows.ts";
 import type { NumberOffsets, RowSource, RowTarget, TenantIdentity } from "./tenant-rows.ts";
-
-/** What a backup of a tenant contains. */
-export interface TenantBackup {
-  readonly bytes: number;
-  readonly tables: readonly TableSum[];
-}
 
 /** Writes the rows of a tenant to a new file. The file gets its name when it is complete. */
 export async function writeTenantFile(
@@ -91,18 +76,6 @@ export interface CheckedFile {
   readonly lastNumbers: NumberOffsets;
   /** The weeks of the roots of runs. */
   readonly weeks: ReadonlySet<number>;
-}
-
-/** Whether a file is one of a tenant, and not a copy of a database. */
-export function isTenantFile(file: string): boolean {
-  if (!existsSync(file)) {
-    return false;
-  }
-  const start = Buffer.alloc(2);
-  const descriptor = openSync(file, "r");
-  readSync(descriptor, start, 0, start.length, 0);
-  closeSync(descriptor);
-  return isCompressed(start);
 }
 
 /**

@@ -10,6 +10,7 @@ import { findTable } from "./portable-tables.ts";
 import type { PortableTable } from "./portable-tables.ts";
 import { decodeRow, encodeRow, RowTally } from "./portable-row.ts";
 import type { PortableRow } from "./portable-row.ts";
+import type { TableSum } from "./table-sums.ts";
 import type { TenantIdentity } from "./tenant-rows.ts";
 
 // The file of a tenant: lines of JSON, compressed by gzip. The first line names the format, the version and the tenant. Each
@@ -27,13 +28,6 @@ const maxLineBytes = 402_653_184;
 
 /** Bytes of lines that wait for the compression before the writer waits. */
 const pendingBytes = 4_194_304;
-
-/** What was counted of a table. */
-export interface TableSum {
-  readonly name: string;
-  readonly count: number;
-  readonly sha256: string;
-}
 
 /** Writes the file of a tenant. */
 export class TenantFileWriter {

@@ -32,16 +32,13 @@ import { SqliteRows } from "./sqlite-rows.ts";
 import { readSqliteOffsets, SqliteTarget } from "./sqlite-target.ts";
 import {
   checkTenantFile,
-  isTenantFile,
   listFilledTables,
   writeTenantFile,
   writeTenantRows,
 } from "./tenant-backup.ts";
-import type { CheckedFile, TenantBackup } from "./tenant-backup.ts";
-import type { TableSum } from "./tenant-file.ts";
+import type { CheckedFile } from "./tenant-backup.ts";
+import type { TableSum, TenantBackup } from "./table-sums.ts";
 import type { NumberOffsets, RowSource, RowTarget, TenantIdentity } from "./tenant-rows.ts";
-
-export { isTenantFile };
 
 /** Where the rows of a tenant are. */
 export interface TenantPlace {
@@ -265,7 +262,11 @@ async function restoreIntoStore(
   }
 }
 
-/** Restores a tenant into a database with the tables of this version and a default tenant. */
+/**
+ * Restores a tenant into a database with the tables of this version and a default tenant.
+ *
+ * @internal
+ */
 export async function restoreIntoPostgres(
   file: string,
   checked: CheckedFile,

@@ -1,13 +1,10 @@
 import type { PostgresConnection } from "../../storage/postgres/postgres-connection.ts";
-import type { PostgresClient } from "../../storage/postgres/postgres-client.ts";
-import { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
-import { allTenants } from "../../storage/postgres/tenant-policies.ts";
-import { runTransaction } from "../../storage/postgres/transaction.ts";
 import type { ApiKey, NewKey } from "../../tenants/tenant.ts";
-import { KeyAdmin } from "../key-admin.ts";
-import type { KeyDraft, ListedKey } from "../key-admin.ts";
-import { assertStoreFormat, commandLimits, connectCommand } from "./command-session.ts";
+import type { KeyAdmin } from "../key-admin.ts";
+import type { KeyDraft, ListedKey } from "../key-draft.ts";
+import { assertStoreFormat, connectCommand } from "./command-session.ts";
 import { findOrCreateDefaultTenant } from "./default-tenant.ts";
+import { createPostgresKeyAdmin } from "./postgres-key-admin.ts";
 
 /** Like `KeyStore`, for the keys in a PostgreSQL database. All servers of the database apply each change at once. */
 export class PostgresKeyStore {
@@ -64,26 +61,4 @@ export class PostgresKeyStore {
   close(): Promise<void> {
     return this.#connection.close();
   }
-}
-
-/** Creates, lists and revokes keys over a connection. */
-export function createPostgresKeyAdmin(client: PostgresClient): KeyAdmin {
-  const options = { tenant: allTenants, ...commandLimits };
-  return new KeyAdmin({
-    database: new PostgresDatabase(client),
-    readDefaultTenantId: async () => {
-      const { rows } = await client.run({
-        text: "SELECT value FROM settings WHERE key = 'tenant_id'",
-        values: [],
-      });
-      return String(rows[0]?.["value"]);
-    },
-    read: (query) => runTransaction(client, { ...options, isReadOnly: true, locks: [] }, query),
-    transact: (change) =>
-      runTransaction(
-        client,
-        { ...options, isReadOnly: false, locks: [{ name: "all/tenants", isShared: false }] },
-        change,
-      ),
-  });
 }

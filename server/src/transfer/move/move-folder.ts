@@ -26,7 +26,7 @@ import { openSecondWriter } from "../../store/schema.ts";
 import { portableTables } from "../portable-tables.ts";
 import { encodeRow, RowTally } from "../portable-row.ts";
 import { PostgresRows } from "../postgres-rows.ts";
-import type { TableSum } from "../tenant-file.ts";
+import type { TableSum } from "../table-sums.ts";
 import type { TenantIdentity } from "../tenant-rows.ts";
 import { ChangeLog } from "./change-log.ts";
 import type { ChangedRow } from "./change-log.ts";
@@ -128,7 +128,11 @@ interface MoveParts {
   readonly onProgress: (line: string) => void;
 }
 
-/** Moves a database over open connections. */
+/**
+ * Moves a database over open connections.
+ *
+ * @internal
+ */
 export async function moveDatabase(parts: MoveParts): Promise<MoveResult> {
   const { db, client, dataDir, onProgress } = parts;
   await migrate(client, postgresFormats);

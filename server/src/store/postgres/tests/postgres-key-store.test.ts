@@ -6,7 +6,8 @@ import { PostgresDatabase } from "../../../storage/postgres/postgres-database.ts
 import { TenantReader } from "../../../tenants/tenant-reader.ts";
 import { findOrCreateDefaultTenant } from "../default-tenant.ts";
 import { postgresFormats } from "../formats.ts";
-import { createPostgresKeyAdmin, PostgresKeyStore } from "../postgres-key-store.ts";
+import { createPostgresKeyAdmin } from "../postgres-key-admin.ts";
+import { PostgresKeyStore } from "../postgres-key-store.ts";
 
 describe("keys in PostgreSQL", () => {
   let client: PgliteClient;
