@@ -37,7 +37,7 @@ export interface RequestDraft {
 }
 
 /** The values of the variables of the messages. A variable without a value is left out. */
-export function readVariables(state: PlaygroundState): Readonly<Record<string, unknown>> {
+function readVariables(state: PlaygroundState): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     listVariables(state).flatMap(({ name, isStructured }) => {
       const text = state.variables[name] ?? "";
