@@ -230,7 +230,7 @@ describe("models and their prices", () => {
     await call(other, "POST /runs/batch", { body: { post: [call1("others", now)] } });
     const json = await readModels(server);
     expect(json).toMatchObject({ days: 30, is_complete: true, other_calls: 0 });
-    const groups = json["models"] as unknown as readonly Record<string, unknown>[];
+    const groups = json["models"] as readonly Record<string, unknown>[];
     expect(
       groups.map(({ price: source, model, calls, cost }) => [source, model, calls, cost]),
     ).toEqual(
