@@ -1,11 +1,9 @@
+import { createPayloadBytesSql } from "../../storage/payload-bytes.ts";
 import { always, sql } from "../../filter/sql.ts";
 import type { Sql } from "../../filter/sql.ts";
 import { mergePayloads } from "../../runs/payload.ts";
 import { parameter, toNumbered } from "../../runs/postgres/run-conditions.ts";
-import {
-  createPayloadBytesSql,
-  createPayloadTextSql,
-} from "../../runs/shared-texts/postgres-shared-texts.ts";
+import { createPayloadTextSql } from "../../runs/shared-texts/postgres-shared-texts.ts";
 import { createModelCallSql } from "../../runs/usage/run-cost.ts";
 import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
 import { decodeText } from "../../storage/postgres/text-encoding.ts";

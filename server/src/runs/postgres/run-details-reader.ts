@@ -1,7 +1,5 @@
-import {
-  createPayloadBytesSql,
-  createPayloadTextSql,
-} from "../shared-texts/postgres-shared-texts.ts";
+import { createPayloadBytesSql } from "../../storage/payload-bytes.ts";
+import { createPayloadTextSql } from "../shared-texts/postgres-shared-texts.ts";
 import { toMimeType } from "../../bodies/part-head.ts";
 import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
 import { decodeText } from "../../storage/postgres/text-encoding.ts";

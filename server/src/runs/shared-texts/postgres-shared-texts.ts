@@ -93,10 +93,6 @@ export const sharedTextTables = `
 export const createPayloadTextSql = (alias: string): string =>
   `(CASE WHEN ${alias}.parts IS NULL THEN ${alias}.body ELSE join_payload(${alias}.tenant_id, ${alias}.body, ${alias}.parts) END)`;
 
-/** SQL for the size of a payload in bytes. */
-export const createPayloadBytesSql = (alias: string): string =>
-  `(CASE WHEN ${alias}.parts IS NULL THEN octet_length(${alias}.body) ELSE (${alias}.parts::jsonb ->> 0)::int END)`;
-
 /** Maximum number of texts that one call examines, which may have become unused. */
 const candidatesPerStep = 500;
 

@@ -41,10 +41,6 @@ export const payloadTextSql = `CASE WHEN p.parts IS NULL THEN p.body ELSE (
     UNION ALL SELECT place, 1, depth, body FROM chain
     ORDER BY 1, 2, 3 DESC) s) END`;
 
-/** SQL for the size of the payload `p` in bytes. */
-export const payloadBytesSql =
-  "CASE WHEN p.parts IS NULL THEN octet_length(p.body) ELSE p.parts ->> 0 END";
-
 /** Maximum number of texts that one call deletes, and of their bytes. */
 const textsPerStep = 500;
 const bytesPerStep = 8 * 1_048_576;

@@ -1,7 +1,8 @@
+import { payloadBytesSql } from "../../storage/payload-bytes.ts";
 import { patchUnit } from "../merge.ts";
 import { isIntact, reportDamage } from "../../storage/sqlite/checksum.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
-import { payloadBytesSql, payloadTextSql } from "../shared-texts/sqlite-shared-texts.ts";
+import { payloadTextSql } from "../shared-texts/sqlite-shared-texts.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
 /** The primary key of a run. */

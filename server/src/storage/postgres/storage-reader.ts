@@ -1,3 +1,4 @@
+import { createPayloadBytesSql } from "../payload-bytes.ts";
 import type { Promised } from "../promised.ts";
 import type {
   MeasuredRuns,
@@ -77,7 +78,7 @@ export class PostgresStorageReader implements PromisedStorageReads {
       `SELECT k.tenant_id, sum(p.bytes + a.bytes)::bigint AS bytes, max(k.id) AS last, count(*) AS runs
        FROM (SELECT tenant_id, id, trace_id, root_us FROM run_keys WHERE (tenant_id, id) > ($1, $2)
            ORDER BY tenant_id, id LIMIT $3::int) k,
-         LATERAL (SELECT coalesce(sum(octet_length(body)), 0) AS bytes FROM payloads
+         LATERAL (SELECT coalesce(sum(${createPayloadBytesSql("s")}), 0) AS bytes FROM payloads s
            WHERE tenant_id = k.tenant_id AND root_us = k.root_us AND trace_id = k.trace_id AND id = k.id) p,
          LATERAL (SELECT coalesce(sum(octet_length(bytes)), 0) AS bytes FROM attachments
            WHERE tenant_id = k.tenant_id AND root_us = k.root_us AND trace_id = k.trace_id AND id = k.id) a

@@ -1,3 +1,4 @@
+import { payloadBytesSql } from "../payload-bytes.ts";
 import type {
   MeasuredRuns,
   ProjectUse,
@@ -102,7 +103,7 @@ function prepareStatements(db: Connection) {
       .prepare(
         `SELECT p.tenant_id, total(s.bytes), max(s.row), count(*) FROM (
            SELECT r.rowid AS row, r.project_id,
-             (SELECT total(octet_length(y.body)) FROM payloads y WHERE y.trace_id = r.trace_id AND y.id = r.id)
+             (SELECT total(${payloadBytesSql}) FROM payloads p WHERE p.trace_id = r.trace_id AND p.id = r.id)
              + (SELECT total(length(a.bytes)) FROM attachments a WHERE a.trace_id = r.trace_id AND a.id = r.id) AS bytes
            FROM runs r WHERE r.rowid > ?1 AND ${withinDeadlineSql("r.rowid")} ORDER BY r.rowid LIMIT ?2) s
          LEFT JOIN projects p ON p.id = s.project_id GROUP BY 1`,

@@ -1,3 +1,4 @@
+import { ChunkedSender } from "../../../tests/support/chunked-runs.ts";
 import { randomUUID } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
 import type { MeasuredRuns } from "../../storage/storage-use.ts";
@@ -156,6 +157,15 @@ export function describeQueries(open: () => Promise<StoreFixture<RunTestStore>>)
     expect(bytes).toBeLessThan(3 * 4_000);
     expect(await measure(2)).toBe(bytes);
     expect(await measure(1)).toBe(bytes);
+
+    // A payload counts as a whole, also where it shares a text with others.
+    const sender = new ChunkedSender(fixture.tenantId);
+    const inputs = { text: "repeated ".repeat(4_000) };
+    const root = wireRun({ inputs });
+    for (const run of [root, wireRun({ parent: root, inputs })]) {
+      await fixture.store.ingest(fixture.tenantId, sender.createBatch([{ run }]));
+    }
+    expect(await measure(100_000)).toBeGreaterThanOrEqual(bytes + 2 * 36_000);
   });
 
   test("projects are listed by name and in pages", async () => {

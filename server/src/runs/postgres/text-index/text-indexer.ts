@@ -1,10 +1,8 @@
+import { createPayloadBytesSql } from "../../../storage/payload-bytes.ts";
 import type { PostgresDatabase } from "../../../storage/postgres/postgres-database.ts";
 import { decodeText } from "../../../storage/postgres/text-encoding.ts";
 import { toIndexedText } from "../../indexed-text.ts";
-import {
-  createPayloadBytesSql,
-  createPayloadTextSql,
-} from "../../shared-texts/postgres-shared-texts.ts";
+import { createPayloadTextSql } from "../../shared-texts/postgres-shared-texts.ts";
 import { runsPerBlock } from "./text-blocks.ts";
 import type { TextCursor } from "./text-blocks.ts";
 import { GramSet } from "./text-grams.ts";
