@@ -1,6 +1,14 @@
 // How many complete runs per second do servers store on SQLite, on PostgreSQL, and on PostgreSQL behind a log on NATS
 // JetStream, and what CPU time does each part take for a run? The programs of `npm run cluster-test` must be installed.
-import { chmodSync, mkdtempSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import {
+  chmodSync,
+  mkdtempSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { NatsCluster } from "../server/tests/support/nats-cluster.ts";
@@ -52,12 +60,16 @@ interface Measurement {
   readonly serverMicros: number;
   readonly databaseMicros: number;
   readonly logMicros: number;
+  /** Bytes per run that the store has on disk after the measurement, the warm-up's runs included. */
+  readonly diskBytes: number;
 }
 
 /** What a measurement runs against. */
 interface Deployment {
   readonly urls: readonly string[];
   readonly serverPids: readonly number[];
+  /** Where the store keeps its data. */
+  readonly storeFolder: string;
   /** The main process of PostgreSQL; 0 without it. */
   readonly databasePid: number;
   readonly logPids: readonly number[];
@@ -97,6 +109,7 @@ publish({
       "servers: CPU µs/run",
       "PostgreSQL: CPU µs/run",
       "NATS: CPU µs/run",
+      "kB/run on disk",
     ],
     configurations.map(({ engine, servers, measurements }) => {
       const format = (read: (measurement: Measurement) => number): string =>
@@ -110,9 +123,10 @@ publish({
         format(({ serverMicros }) => serverMicros),
         format(({ databaseMicros }) => databaseMicros),
         format(({ logMicros }) => logMicros),
+        formatNumber(median(measurements.map(({ diskBytes }) => diskBytes)) / 1_000),
       ];
     }),
-  )}\n\nMedian (lowest–highest) of ${rounds} rounds in which the engines took turns, each with ${formatNumber(runCount)} runs of size M, new processes and an empty database. Each server has a client of its own (the SDK with its defaults, in its own process). All processes share the machine, so more servers store more only where cores are left. A run is acknowledged when SQLite or PostgreSQL has committed it, or when two of three NATS servers have it; it is stored when a server counts it. CPU is that of all threads of the processes of a kind. PostgreSQL 15 with ${Object.entries(
+  )}\n\nMedian (lowest–highest) of ${rounds} rounds in which the engines took turns, each with ${formatNumber(runCount)} runs of size M, new processes and an empty database. Each server has a client of its own (the SDK with its defaults, in its own process). All processes share the machine, so more servers store more only where cores are left. A run is acknowledged when SQLite or PostgreSQL has committed it, or when two of three NATS servers have it; it is stored when a server counts it. CPU is that of all threads of the processes of a kind. On disk are the files of SQLite with its write-ahead log, and those of PostgreSQL without it. PostgreSQL 15 with ${Object.entries(
     postgresSettings,
   )
     .map(([name, value]) => `\`${name}=${value}\``)
@@ -139,6 +153,7 @@ async function measure(engine: EngineName, servers: number): Promise<Measurement
     return await record({
       urls: started.map(({ url }) => url),
       serverPids: started.map(({ pid }) => pid),
+      storeFolder: join(folder, database === undefined ? "data" : "postgres/data/base"),
       databasePid: database?.pid ?? 0,
       logPids: log?.pids ?? [],
     });
@@ -182,6 +197,7 @@ function record(deployment: Deployment): Promise<Measurement> {
   const [firstUrl = ""] = urls;
   const runsOfClient = Math.ceil(runCount / urls.length / 10) * 10;
   const warmupRuns = Math.ceil((runsOfClient * warmupShare) / 10) * 10;
+  const emptyBytes = readFolderBytes(deployment.storeFolder);
   return withClients(urls.length, async (clients) => {
     const recordAll = async (runs: number): Promise<void> => {
       const replies = await Promise.all(
@@ -217,6 +233,9 @@ function record(deployment: Deployment): Promise<Measurement> {
       serverMicros: (after.servers - before.servers) / runs,
       databaseMicros: (after.database - before.database) / runs,
       logMicros: (after.log - before.log) / runs,
+      diskBytes:
+        (readFolderBytes(deployment.storeFolder) - emptyBytes) /
+        ((warmupRuns + runsOfClient) * urls.length),
     };
   });
 }
@@ -253,6 +272,18 @@ async function countRuns(url: string): Promise<number> {
   const body = JSON.stringify({ session: sessions.map(({ id }) => id) });
   const response = await fetch(`${url}/runs/stats`, { method: "POST", body });
   return ((await response.json()) as { readonly run_count: number }).run_count;
+}
+
+/** Bytes of all files in a folder and below it. */
+function readFolderBytes(folder: string): number {
+  return readdirSync(folder, { recursive: true, withFileTypes: true }).reduce(
+    (bytes, entry) =>
+      entry.isFile()
+        ? bytes +
+          (statSync(join(entry.parentPath, entry.name), { throwIfNoEntry: false })?.size ?? 0)
+        : bytes,
+    0,
+  );
 }
 
 /** CPU time that each kind of process has used, microseconds. */
