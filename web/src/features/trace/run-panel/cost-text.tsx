@@ -17,8 +17,6 @@ export const CostText = ({
   readonly prefix?: string;
 }) => {
   const { total, unknownReason, unpricedModel } = cost;
-  // A shared run has no tenant, and is no place to set prices.
-  const { tenantId } = useParams({ strict: false });
   if (total !== undefined) {
     return <span title={toVisibleText(describeCost(cost))}>{formatDollars(total)}</span>;
   }
@@ -28,18 +26,23 @@ export const CostText = ({
   return (
     <span className="absent" title={toVisibleText(unknownReason)}>
       {prefix === "" ? "Unknown" : `${prefix} unknown`}
-      {unpricedModel !== undefined && tenantId !== undefined && (
-        <>
-          {" · "}
-          <Link
-            to="/o/$tenantId/settings/prices"
-            params={{ tenantId }}
-            search={{ add: unpricedModel }}
-          >
-            Set price
-          </Link>
-        </>
-      )}
+      {unpricedModel !== undefined && <PriceLink model={unpricedModel} />}
     </span>
+  );
+};
+
+const PriceLink = ({ model }: { readonly model: string }) => {
+  // A shared run has no tenant, and is no place to set prices.
+  const { tenantId } = useParams({ strict: false });
+  if (tenantId === undefined) {
+    return null;
+  }
+  return (
+    <>
+      {" · "}
+      <Link to="/o/$tenantId/settings/prices" params={{ tenantId }} search={{ add: model }}>
+        Set price
+      </Link>
+    </>
   );
 };
