@@ -126,14 +126,15 @@ const publicServices = /https:\/\/(?:api\.smith\.langchain|cloud\.langfuse)\.com
 
 /**
  * Servers of NATS and of PostgreSQL. `server/tests/chaos/ingest-log.test.ts` runs `millrace log` against one, and the cluster
- * test `millrace serve` and `millrace work` against both.
+ * test `millrace serve` and `millrace work` against both; the tests of `server/src/transfer` and of keys do what
+ * `millrace move`, `backup`, `restore` and `keys` do there.
  */
 const otherServers = /(?:nats|postgres):\/\//;
 
 /** Describes what is wrong with a command; an empty text if nothing is. */
 async function faultOf(command: DocumentedCommand): Promise<string> {
-  const { kind, text } = command;
-  if (publicServices.test(text) || otherServers.test(text)) {
+  const { kind, text, exports } = command;
+  if (publicServices.test(text) || otherServers.test(text) || otherServers.test(exports)) {
     return faultOfHelp(text);
   }
   const runnable =
