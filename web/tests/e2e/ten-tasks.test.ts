@@ -99,6 +99,8 @@ describe.skipIf(browser === undefined)("ten tasks of a day's work, in Chromium",
     const cost = await measure("Find the model that got dearer this week", async () => {
       await openProject();
       await hand.click(link("Dashboard"));
+      // The list of runs, which is shown until the dashboard is loaded, has a time range, too.
+      await page.getByLabel("Group by").waitFor(patience);
       await hand.choose(page.getByLabel("Time range", { exact: true }), "7d");
       await hand.choose(page.getByRole("combobox", { name: "Runs", exact: true }), "models");
       await hand.choose(page.getByLabel("Group by"), "model");
