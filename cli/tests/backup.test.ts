@@ -64,7 +64,7 @@ test("a tenant is restored beside another one, and a backup says which kind it i
   const backedUp = await run("backup", file, "--tenant", "acme", "--data", data);
   expect(backedUp).toEqual({
     code: 0,
-    output: `copied 3 rows, of them 0 runs, of the tenant acme to ${file} (3 kB)\n`,
+    output: `copied 3 rows (runs: 0) of the tenant acme to ${file} (3 kB)\n`,
     errors: "",
   });
   expect(await run("restore", file, "--data", other)).toMatchObject({
@@ -76,7 +76,7 @@ test("a tenant is restored beside another one, and a backup says which kind it i
     await run("restore", file, "--data", other, "--tenant", "acme", "--token-key", keyFile),
   ).toEqual({
     code: 0,
-    output: `restored 3 rows, of them 0 runs, of ${file} to the tenant acme; their numbers and hashes are those of the file\n`,
+    output: `restored 3 rows (runs: 0) of ${file} to the tenant acme; their numbers and hashes are those of the file\n`,
     errors: "",
   });
   const server = start(["serve", "--port", "0", "--data", other]);

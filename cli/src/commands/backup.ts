@@ -169,7 +169,7 @@ async function restoreDatabase(
 function countRows(tables: readonly { readonly name: string; readonly count: number }[]): string {
   const count = (name: string): number => tables.find((table) => table.name === name)?.count ?? 0;
   const total = tables.reduce((sum, table) => sum + table.count, 0);
-  return `${total.toLocaleString("en-US")} rows, of them ${count("runs").toLocaleString("en-US")} runs,`;
+  return `${total.toLocaleString("en-US")} rows (runs: ${count("runs").toLocaleString("en-US")})`;
 }
 
 const formatSize = (bytes: number): string =>

@@ -59,7 +59,7 @@ async function move(data: string, store: string | undefined): Promise<void> {
     (tables.find((table) => table.name === name)?.count ?? 0).toLocaleString("en-US");
   const rows = tables.reduce((sum, table) => sum + table.count, 0).toLocaleString("en-US");
   process.stdout.write(
-    `moved ${rows} rows of ${tenants} tenants, of them ${count("runs")} runs, to PostgreSQL at ${place}; numbers and hashes are equal. Writes were refused for ${(heldMs / 1_000).toFixed(1)} s before\n`,
+    `moved ${rows} rows (tenants: ${tenants}, runs: ${count("runs")}) to PostgreSQL at ${place}; numbers and hashes are equal. Writes were refused for ${(heldMs / 1_000).toFixed(1)} s before\n`,
   );
   process.stderr.write(
     `the server on ${data} refuses writes now: stop it, and start servers with --store and a copy of ${data}/token.key in their data folders\n`,
