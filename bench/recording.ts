@@ -33,6 +33,7 @@ export class RecordingOnly implements TracingClient {
       aggregationDelayMs: 50,
       maxDelayMs: 1_000,
       maxTapesInFlight: 16,
+      maxBytesInFlight: 32 * tapeBytes,
       filters: new PayloadFilters(noFilters, () => undefined),
       attachments: { attachmentBytes: 32 * tapeBytes, dangerouslyAllowFilesystem: false },
       ledger: new Ledger(() => undefined),

@@ -322,8 +322,11 @@ export class Delivery {
       ledger.spooled += recordCount;
       return true;
     }
-    const isOnDisk =
-      tape.journal?.keepSpooled(recordCount) === true || this.#appendToSpool(tape, recordCount);
+    // A journal that lacks the last records of the tape is not kept, even if it has as many records as are pending: some
+    // of its records may have been delivered instead.
+    const isInJournal =
+      tape.journaledBytes === tape.usedBytes && tape.journal?.keepSpooled(recordCount) === true;
+    const isOnDisk = isInJournal || this.#appendToSpool(tape, recordCount);
     if (isOnDisk) {
       onSpooled?.();
       reporter.reportSpooled(recordCount);

@@ -397,19 +397,22 @@ export class Recording implements Recorder, EndListener {
 
 /**
  * Computes the size of the tapes (the buffers of recorded runs) and how many may be sent at the same time, so that
- * tapes in flight take at most half of the queue's memory. A small queue has small tapes, so that it also has capacity
+ * tapes in flight take at most half of the queue's memory. Their bytes are limited as well, because a record that is
+ * larger than a tape has a larger one of its own. A small queue has small tapes, so that it also has capacity
  * for tapes that wait to be sent.
  */
 function computeTapeLimits({ tapeBytes, maxQueueBytes, requestsInFlight }: ResolvedOptions): {
   readonly tapeBytes: number;
   readonly maxTapesInFlight: number;
+  readonly maxBytesInFlight: number;
 } {
-  const inFlightBytes = Math.floor(maxQueueBytes / 2);
-  const share = Math.max(minTapeBytes, Math.floor(inFlightBytes / requestsInFlight));
+  const maxBytesInFlight = Math.floor(maxQueueBytes / 2);
+  const share = Math.max(minTapeBytes, Math.floor(maxBytesInFlight / requestsInFlight));
   const size = Math.min(tapeBytes, share);
   return {
     tapeBytes: size,
-    maxTapesInFlight: Math.min(requestsInFlight, Math.floor(inFlightBytes / size)),
+    maxTapesInFlight: Math.min(requestsInFlight, Math.floor(maxBytesInFlight / size)),
+    maxBytesInFlight,
   };
 }
 

@@ -87,6 +87,24 @@ test("records that are on disk and delivered from memory are not sent again, and
   expect(ended.toSorted()).toEqual(ids.toSorted());
 });
 
+test("large records that wait for a server leave capacity for others: none is dropped", async () => {
+  await using hung = await runCounter(hanging);
+  const created = createSpoolClient(hung.url, {
+    overflow: "spool",
+    maxQueueBytes: 1_048_576,
+    requestsInFlight: 8,
+  });
+  for (let i = 0; i < 20; i++) {
+    created.startRun({ name: `run ${i}`, inputs: { text: "x".repeat(70_000) } });
+    // Sends the record at once, so that each is on a tape of its own.
+    await created.flush({ timeoutMs: 0 });
+  }
+  const { accepted, pending, spooled, dropped } = created.stats();
+  expect({ accepted, dropped }).toEqual({ accepted: 20, dropped: 0 });
+  expect(pending).toBeGreaterThan(1);
+  expect(spooled).toBe(20 - pending);
+});
+
 test("a partly delivered tape leaves only its undelivered records on disk", async () => {
   // Status 500 applies to the whole batch, so it is retried and not halved.
   let requests = 0;

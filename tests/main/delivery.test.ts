@@ -6,11 +6,15 @@ import { Reporter } from "../../src/delivery/reporter.ts";
 import type { ShipReport, ShipTask } from "../../src/model/records/shipping.ts";
 import { parseServerInfo } from "../../src/model/resources/server-info.ts";
 import { Ledger } from "../../src/tracing/queue/ledger.ts";
+import { copyPendingRecords } from "../../src/tracing/tape/tally.ts";
 import type { Tape } from "../../src/tracing/tape/tape.ts";
 import type { DeadLetters, DeadLetterReason } from "../../src/workers/spool/dead-letters.ts";
 import type { Spool } from "../../src/workers/spool/spool.ts";
 import { createTestBatcher } from "../support/batching.ts";
 import { settleTape } from "../support/settle-tape.ts";
+import { openSpool, takeAll, useSpoolFolders } from "../support/spooling.ts";
+
+useSpoolFolders();
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
@@ -210,6 +214,22 @@ test("with a spool, only pending records of an undeliverable tape are spooled", 
   expect(written).toEqual([tape.usedBytes / 2]);
   expect(ledger).toMatchObject({ spooled: 1, delivered: 1 });
   expect(ledger.totalLost).toBe(0);
+});
+
+test("a file with as many records as are pending, but with others, is replaced", async () => {
+  const { spool } = openSpool();
+  const { delivery, ledger } = delivering([], spool);
+  const tape = tapeOf(3);
+  // The first two records were stored before the third was recorded. Then the first was delivered.
+  const storedBytes = (2 * tape.usedBytes) / 3;
+  tape.journal = spool.createJournal();
+  tape.journal.appendAll({ body: tape.bytes.subarray(0, storedBytes), count: 2, isCopy: true });
+  tape.journaledBytes = storedBytes;
+  settleTape(tape, ["delivered", "pending", "pending"]);
+  const pending = copyPendingRecords(tape);
+  expect(delivery.settleNow(tape, "closed")).toEqual({ delivered: 1, lost: 2 });
+  expect(ledger).toMatchObject({ spooled: 2, delivered: 1 });
+  await expect(takeAll(spool)).resolves.toEqual([pending.toString("latin1")]);
 });
 
 test("an undeliverable tape from a spool stays there, and is counted as spooled", () => {

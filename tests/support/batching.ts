@@ -37,6 +37,7 @@ const limits = {
   aggregationDelayMs: 50,
   maxDelayMs: 1_000,
   maxTapesInFlight: 2,
+  maxBytesInFlight: 65_536,
   overflow: "drop-newest",
 } as const;
 

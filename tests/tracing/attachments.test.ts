@@ -35,6 +35,7 @@ test("attachments of a start and an end arrive joined, on tapes of any size; tho
           tapeBytes,
           maxQueueBytes: 10_000_000,
           maxTapesInFlight: 100,
+          maxBytesInFlight: 10_000_000,
           attachments: { attachmentBytes: 1_000_000, dangerouslyAllowFilesystem: false },
         });
         for (const [operation, run] of [

@@ -117,6 +117,52 @@ describe("spool", () => {
     expect(bench.ledger).toMatchObject({ spooled: spilled, lost: { queueFull: 0 } });
     expect(await deliverAll(bench)).toEqual([...ids.slice(0, 6), ...ids.slice(6 + spilled)]);
   });
+
+  test("large records that are sent leave capacity for others, so nothing is dropped", async () => {
+    const bench = createTestBatcher({
+      overflow: "spool",
+      maxTapesInFlight: 8,
+      maxBytesInFlight: 32_768,
+    });
+    const ids = Array.from({ length: 20 }, () => {
+      const id = bench.record(6_000);
+      vi.advanceTimersByTime(1_000);
+      return id;
+    });
+    const inFlightBytes = bench.inFlight.reduce((sum, { capacity }) => sum + capacity, 0);
+    expect(inFlightBytes).toBeGreaterThan(16_384);
+    expect(inFlightBytes).toBeLessThanOrEqual(32_768);
+    const spilled = bench.spilled.reduce((sum, count) => sum + count, 0);
+    expect(spilled).toBeGreaterThan(0);
+    expect(bench.ledger).toMatchObject({ spooled: spilled, lost: { queueFull: 0 } });
+    expect(await deliverAll(bench)).toHaveLength(ids.length - spilled);
+  });
+});
+
+describe("the bytes in flight", () => {
+  test("a tape that is larger than the limit is sent alone, and later tapes wait for it", async () => {
+    const bench = createTestBatcher({ maxTapesInFlight: 8, maxBytesInFlight: 16_384 });
+    const ids = [bench.record(), bench.record(20_000), bench.record(20_000)];
+    await bench.send();
+    expect(bench.inFlight.flatMap(idsOf)).toEqual(ids.slice(0, 1));
+    await bench.deliver();
+    expect(bench.inFlight.flatMap(idsOf)).toEqual(ids.slice(1, 2));
+    await bench.deliver();
+    expect(bench.inFlight.flatMap(idsOf)).toEqual(ids.slice(2));
+  });
+
+  test("while no bytes are left, the open tape continues to fill", async () => {
+    const bench = createTestBatcher({ maxTapesInFlight: 8, maxBytesInFlight: 4_096 });
+    bench.record();
+    vi.advanceTimersByTime(250);
+    for (let i = 0; i < 5; i++) {
+      bench.record();
+      vi.advanceTimersByTime(100);
+    }
+    expect(bench.inFlight.map(({ records }) => records)).toEqual([1]);
+    await bench.deliver();
+    expect(bench.inFlight.map(({ records }) => records)).toEqual([5]);
+  });
 });
 
 describe("block", () => {

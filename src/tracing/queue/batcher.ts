@@ -25,8 +25,8 @@ const localUncountedLosses = uncountedLosses;
 
 /**
  * The queue of records. Records are appended to one open tape, a shared buffer. A tape that is cut gets no more
- * records: it waits until it can be sent. At most `maxTapesInFlight` tapes are in flight, which means sent but without
- * a known outcome.
+ * records: it waits until it can be sent. At most `maxTapesInFlight` tapes with at most `maxBytesInFlight` are in flight,
+ * which means sent but without a known outcome.
  *
  * A tape is cut when it is full, or when its first record has waited long enough. If no tape is in flight and none was
  * cut recently, the first record waits `firstDelayMs`, or until the next turn of the event loop in which the tape holds
@@ -526,13 +526,19 @@ export class Batcher {
   }
 
   /**
-   * Sends waiting tapes while fewer than `maxTapesInFlight` are in flight, and then the open tape if its delay has
-   * elapsed. A call that records a run must not call this: if an exhausted stack interrupted it, a tape would be
+   * Sends waiting tapes while the limits of tapes in flight allow it, and then the open tape if its delay has elapsed. A
+   * call that records a run must not call this: if an exhausted stack interrupted it, a tape would be
    * neither sent nor counted.
    */
   #sendDueTapes(): void {
     this.#queue.sendWaiting();
-    if (this.#queue.canSendTape && this.#cutTimer.isDue && this.#cutOpenTape()) {
+    const tape = this.#openTape;
+    if (
+      tape !== undefined &&
+      this.#cutTimer.isDue &&
+      this.#queue.canSendNow(tape) &&
+      this.#cutOpenTape()
+    ) {
       this.#queue.sendWaiting();
     }
   }
@@ -562,6 +568,8 @@ export interface BatcherOptions {
   readonly maxDelayMs: number;
   /** Maximum number of tapes (buffers of records) in flight: sent, but without a known outcome. */
   readonly maxTapesInFlight: number;
+  /** Maximum bytes of these tapes, each counted with its whole buffer. A larger tape is sent alone. */
+  readonly maxBytesInFlight: number;
   readonly filters: PayloadFilters;
   readonly attachments: AttachmentRules;
   readonly exchanges?: ExchangeRules;

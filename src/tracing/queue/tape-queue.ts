@@ -6,6 +6,8 @@ import type { Tape } from "../tape/tape.ts";
 export interface TapeQueueOptions {
   /** Maximum number of tapes (buffers of records) in flight: sent, but without a known outcome. */
   readonly maxTapesInFlight: number;
+  /** Maximum bytes of the tapes in flight, each counted with its whole buffer. A larger tape is sent alone. */
+  readonly maxBytesInFlight: number;
   /** Sends a tape. The promise resolves when the outcome of each of its records is known, and never rejects. */
   readonly sendTape: (tape: Tape) => Promise<TapeResult>;
   /** Called for each tape that left the queue because all its records have an outcome. Its memory can be reused. */
@@ -52,8 +54,22 @@ export class TapeQueue {
     return this.#inFlight.size === 0;
   }
 
-  get canSendTape(): boolean {
-    return this.#inFlight.size < this.#options.maxTapesInFlight;
+  /** Whether a tape would be sent at once if it were added now. */
+  canSendNow(tape: Tape): boolean {
+    return this.#waiting.length === 0 && this.#hasFreeSlot(tape);
+  }
+
+  /**
+   * Whether one more tape may be in flight. The number of tapes alone is no limit of their memory: a record that is larger
+   * than a usual tape has a large tape of its own. Tapes in flight can't be evicted, so with too many large ones the
+   * queue would stay full whatever is evicted, and new records would be lost.
+   */
+  #hasFreeSlot({ capacity }: Tape): boolean {
+    const { maxTapesInFlight, maxBytesInFlight } = this.#options;
+    return (
+      this.isIdle ||
+      (this.#inFlight.size < maxTapesInFlight && this.#inFlightBytes + capacity <= maxBytesInFlight)
+    );
   }
 
   /** Returns the waiting tapes and those in flight; with `recorded`, without tapes that were read from the spool. */
@@ -76,15 +92,16 @@ export class TapeQueue {
   }
 
   /**
-   * Sends waiting tapes while fewer than the maximum are in flight. A call that records a run must not call this,
+   * Sends waiting tapes, the oldest first, while the limits of tapes in flight allow it. A call that records a run must not call this,
    * because its stack may be exhausted.
    */
   sendWaiting(): void {
-    while (this.canSendTape && this.#waiting.length > 0) {
-      const nextShipment = this.#waiting.shift();
-      if (nextShipment === undefined) {
+    for (;;) {
+      const [nextShipment] = this.#waiting;
+      if (nextShipment === undefined || !this.#hasFreeSlot(nextShipment.tape)) {
         return;
       }
+      this.#waiting.shift();
       this.#waitingBytes -= nextShipment.tape.capacity;
       this.#inFlightBytes += nextShipment.tape.capacity;
       this.#inFlight.add(nextShipment);

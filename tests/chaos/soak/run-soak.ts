@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { setTimeout as wait } from "node:timers/promises";
-import type { ClientOptions } from "millrace";
+import type { ClientOptions, ClientStats } from "millrace";
 import { inspectSpool, replaySpool } from "millrace/spool";
 import { overloadQueues } from "./overloaded-producers.ts";
 import { readLines } from "./journal.ts";
@@ -129,6 +129,8 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
   let flushed = startFlushedProducer();
   let kills = 0;
   let killedWhilePending = 0;
+  /** The producers that were killed. They report no counters at their end, but their samples have what they counted. */
+  const endedByKill: ProducerProcess[] = [];
   const overloadEnd = new AbortController();
   const overload = overloadQueues({
     seed,
@@ -158,10 +160,12 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
         kills += 1;
         if (kills % 2 === 1) {
           await flushed.kill();
+          endedByKill.push(flushed);
           killedWhilePending += flushed.pendingAtFlush > 0 ? 1 : 0;
           flushed = startFlushedProducer();
         } else {
           await killed.kill();
+          endedByKill.push(killed);
           killed = startKilledProducer();
         }
         break;
@@ -197,13 +201,16 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
     oracle.received(line);
   }
   const verdict = oracle.judge({ lost: 0 });
-  const samples = [...steady.samples, ...killed.samples, ...flushed.samples];
+  const samples = [steady, killed, flushed, ...endedByKill].flatMap((producer) => producer.samples);
   const { cpuMs, wallMs } = longestBlocks(ends);
   faults.push(
     ...verdict.faults,
     ...samples.flatMap(({ stats }) => counterFaults(stats)).slice(0, 5),
     ...ends.flatMap((end, index) =>
       endFaults(end, oracle).map((fault) => `${producerNames[index]}: ${fault}`),
+    ),
+    ...endedByKill.flatMap((producer) =>
+      producer.samples.slice(-1).flatMap(({ stats }) => dropFaults(stats)),
     ),
     ...memoryFaults(steady.samples, {
       bufferBytes: queueBytes + (requestsInFlight + 2) * tapeBytes + garbageBytes,
@@ -255,19 +262,21 @@ function endFaults(
   { stats, freshId, flushed, loopBlocks }: Finished,
   oracle: Oracle,
 ): readonly string[] {
-  const faults = [...counterFaults(stats)];
+  const faults = [...counterFaults(stats), ...dropFaults(stats)];
   if (flushed.pending > 0 || !oracle.has(freshId, "start") || !oracle.has(freshId, "end")) {
     faults.push(`the last run was not delivered: ${JSON.stringify({ flushed, stats })}`);
-  }
-  // Quarantined records are dead letters, which the replay has sent.
-  if (stats.dropped > stats.lost.quarantined) {
-    faults.push(`records were dropped despite the spool: ${JSON.stringify(stats.lost)}`);
   }
   if (loopBlocks.cpuMs > loopBlockLimitMs) {
     faults.push(`the event loop was blocked for ${loopBlocks.cpuMs.toFixed(1)} ms`);
   }
   return faults;
 }
+
+/** Quarantined records are dead letters, which the replay has sent. A spool keeps all others. */
+const dropFaults = ({ dropped, lost }: ClientStats): readonly string[] =>
+  dropped > lost.quarantined
+    ? [`records were dropped despite the spool: ${JSON.stringify(lost)}`]
+    : [];
 
 const longestBlocks = (ends: readonly Finished[]): { cpuMs: number; wallMs: number } => ({
   cpuMs: Math.max(...ends.map(({ loopBlocks }) => loopBlocks.cpuMs)),
