@@ -92,8 +92,8 @@ export class TapeQueue {
   }
 
   /**
-   * Sends waiting tapes, the oldest first, while the limits of tapes in flight allow it. A call that records a run must not call this,
-   * because its stack may be exhausted.
+   * Sends waiting tapes, the oldest first, while the limits of tapes in flight allow it. A call that records a run must
+   * not call this, because its stack may be exhausted.
    */
   sendWaiting(): void {
     for (;;) {

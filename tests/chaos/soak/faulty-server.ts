@@ -24,6 +24,8 @@ type WireRun = Record<string, unknown>;
 
 const [, , journalPath = "", seed = "1", port = "0", basePath = ""] = process.argv;
 const journal = openSync(journalPath, "a");
+// The server before this one may have been killed within a line.
+writeSync(journal, "\n");
 const random = new Random(Number(seed));
 const healthy: Fault = {
   respond: ({ store, response }) => (store(), void response.writeHead(202).end("{}")),
