@@ -5,8 +5,9 @@ import { logLimits } from "./log-limits.ts";
 export interface HedgeLimits {
   /** Milliseconds after which a call that has not ended is also made with the other link. */
   readonly lateMs: number;
-  /** Calls that are made twice at once, and the milliseconds after which a further one looks again. */
+  /** Maximum number of calls that are made with both links at the same time. */
   readonly calls: number;
+  /** How often a call that may not be made with both links yet checks again, in milliseconds. */
   readonly waitMs: number;
 }
 

@@ -15,18 +15,15 @@ export const logLimits = {
   publishMs: 8_000,
   publishAttemptMs: 2_000,
   publishRetryMs: 200,
-  /**
-   * Milliseconds after which a message that was not acknowledged is also sent by the other connection, messages that are
-   * sent by both at once, and the pause in which a further one waits for that.
-   */
+  /** Milliseconds after which a message without an acknowledgement is also sent on the other connection. */
   hedgeMs: 300,
+  /** Maximum number of messages that are on both connections at the same time. */
   hedges: 8,
+  /** How often a message that may not be sent twice yet checks again, in milliseconds. */
   hedgeWaitMs: 50,
-  /**
-   * Milliseconds between two looks at whether both connections lead to the same NATS server. The pause doubles while
-   * there is no other one.
-   */
+  /** How often to check whether both connections lead to the same NATS server, in milliseconds. */
   apartMs: 5_000,
+  /** Maximum of that time, which doubles while no other NATS server answers. */
   apartMaxMs: 300_000,
   /** Milliseconds within which a NATS server must accept a connection, between two pings, and pings without an answer. */
   connectMs: 2_000,

@@ -25,13 +25,13 @@ export const OwnPrices = ({
   return (
     <FormSection
       title="Own prices"
-      description="In US dollars per million tokens. They precede public prices; * in a model's name stands for any text."
+      description="In US dollars per million tokens. They are used in place of public prices. In a model's name, * stands for any text."
     >
       {prices === undefined && error === null && <Loading resourceName="the prices" />}
       {prices === undefined && error !== null && (
         <Failure resourceName="the prices" error={error} onRetry={refetch} />
       )}
-      {prices?.length === 0 && <p className="form-about">No own prices.</p>}
+      {prices?.length === 0 && <p className="form-about">You have not set any prices.</p>}
       {prices !== undefined && prices.length > 0 && (
         <ScrollX label="Own prices">
           <table className="projects" aria-label="Own prices">

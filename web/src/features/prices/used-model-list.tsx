@@ -24,7 +24,7 @@ export const UsedModelList = ({ onAdd }: { readonly onAdd: (model: string) => vo
       {used === undefined && error !== null && (
         <Failure resourceName="the models" error={error} onRetry={refetch} />
       )}
-      {used?.models.length === 0 && <p className="form-about">No model calls.</p>}
+      {used?.models.length === 0 && <p className="form-about">No model was called.</p>}
       {used !== undefined && used.models.length > 0 && (
         <ScrollX label="Models in use">
           <table className="projects" aria-label="Models in use">
