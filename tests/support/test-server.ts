@@ -1,10 +1,10 @@
-import { createServer, request } from "node:http";
+import { request } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startServer } from "@millrace/server";
 import type { RunningServer } from "@millrace/server";
+import { startProxy } from "../../server/tests/support/tenant-proxy.ts";
 
 /**
  * Starts a server that holds nothing. Where `MILLRACE_TEST_SERVERS` has addresses, separated by commas, of servers that
@@ -20,25 +20,9 @@ export function startTestServer(): Promise<RunningServer> {
 
 async function startTenant(urls: readonly string[]): Promise<RunningServer> {
   const tenantId = await createTenant(urls);
-  const server = createServer((incoming, outgoing) => {
+  return startProxy((incoming, outgoing) => {
     forward(incoming, outgoing, { urls, tenantId }).catch(() => outgoing.destroy());
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", resolve);
-  });
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    port,
-    modelToken: undefined,
-    log: undefined,
-    publicUrl: undefined,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
 }
 
 /** Creates a tenant at the first server that answers. */

@@ -15,9 +15,16 @@ export interface TenantProxy {
 /** Forwards every request to the server at `url` with `apiKey`: a test sees a server that has its tenant alone. */
 export async function startTenantProxy(url: string, apiKey: string): Promise<TenantProxy> {
   const { port: targetPort } = new URL(url);
-  const proxy = createServer((incoming, outgoing) => {
+  return startProxy((incoming, outgoing) => {
     forward(incoming, outgoing, { port: Number(targetPort), apiKey });
   });
+}
+
+/** Starts a server on loopback that passes each request to a function, and looks like one that was started by itself. */
+export async function startProxy(
+  forwardRequest: (incoming: IncomingMessage, outgoing: ServerResponse) => void,
+): Promise<TenantProxy> {
+  const proxy = createServer(forwardRequest);
   await new Promise<void>((resolve) => {
     proxy.listen(0, "127.0.0.1", resolve);
   });
