@@ -92,7 +92,7 @@ describe.skipIf(browser === undefined)("prices, in Chromium", () => {
     await dialog().getByRole("textbox", { name: "Output", exact: true }).fill("3.5");
     await dialog().getByRole("button", { name: "Add price" }).click();
     await page.getByText("Saved the price of our-model-1.").waitFor();
-    expect(new URL(page.url()).search).toBe("");
+    await expect.poll(() => new URL(page.url()).search).toBe("");
     expect((await cells("Own prices", "our-model-1")).slice(0, 6)).toEqual([
       "our-model-1",
       "Any",
