@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { toDistFileUrl } from "../storage/dist-files.ts";
-import { RequestError, ServerError } from "../model/errors.ts";
+import { ServerError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 import { threadOptions, waitForFirstMessage, waitForExit } from "../storage/threads.ts";
 import type { ActivityListener } from "../runs/activity.ts";
@@ -8,8 +8,8 @@ import { batchMemory } from "../runs/batch-memory.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
 import { packPosts } from "../runs/sqlite/post-rows.ts";
 import type { SchemaCheckResult } from "../datasets/examples/schemas/schema-checks.ts";
-import { toError } from "../storage/thread-reply.ts";
-import type { ResourceCall, ThreadReply } from "../storage/thread-reply.ts";
+import type { ResourceCall } from "../storage/thread-reply.ts";
+import { PendingWrites } from "./pending-writes.ts";
 import type { WriteContext } from "./writer-origin.ts";
 import type {
   WriterCall,
@@ -21,23 +21,16 @@ import type {
 /** Sent to a thread whose start takes too long: it ends itself once it has opened the database. */
 const closeCall: WriterCall = { sequence: 0, request: { kind: "close" } };
 
-interface PendingCall {
-  readonly bytes: number;
-  readonly resolve: (value: unknown) => void;
-  readonly reject: (cause: Error) => void;
-}
-
 /** The main thread's handle of the writer thread. Counts the bytes of requests that are not committed yet. */
 export class WriterThread {
   readonly #worker: Worker;
-  readonly #pending = new Map<number, PendingCall>();
+  readonly #pending = new PendingWrites(
+    "data arrives faster than the disk can write it; retry later",
+  );
   readonly #ended: Promise<void>;
   /** Called after each commit with the counts of the runs that it stored. */
   readonly #activityListeners: ActivityListener[] = [];
   #readOnlyReason: string | undefined;
-  #sequence = 0;
-  #pendingBytes = 0;
-  #isOpen = true;
 
   private constructor(worker: Worker, readOnlyReason: string | undefined) {
     this.#worker = worker;
@@ -47,7 +40,7 @@ export class WriterThread {
     worker.on("error", () => undefined);
     this.#ended = new Promise((resolve) => {
       worker.once("exit", () => {
-        this.#onExit();
+        this.#pending.rejectAll();
         resolve();
       });
     });
@@ -105,27 +98,17 @@ export class WriterThread {
     });
   }
 
-  async #call(request: WriterRequest, bodies?: Uint8Array<ArrayBuffer>): Promise<unknown> {
-    const bytes = bodies?.byteLength ?? 0;
-    if (!this.#isOpen) {
-      throw new RequestError(503, "the server is closing");
-    }
-    if (bytes > 0 && this.#pendingBytes + bytes > serverLimits.pendingBytes) {
-      throw new RequestError(429, "data arrives faster than the disk can write it; retry later", 1);
-    }
-    const sequence = (this.#sequence += 1);
-    this.#pendingBytes += bytes;
-    return new Promise<unknown>((resolve, reject) => {
-      this.#pending.set(sequence, { bytes, resolve, reject });
-      this.#worker.postMessage({ sequence, request }, bodies === undefined ? [] : [bodies.buffer]);
-    });
+  #call(request: WriterRequest, bodies?: Uint8Array<ArrayBuffer>): Promise<unknown> {
+    return this.#pending.add(bodies?.byteLength ?? 0, (sequence) =>
+      this.#worker.postMessage({ sequence, request }, bodies === undefined ? [] : [bodies.buffer]),
+    );
   }
 
   /** Completes pending writes, then ends the thread. */
   async close(): Promise<void> {
-    if (this.#isOpen) {
+    if (this.#pending.isOpen) {
       const closeReply = this.#call({ kind: "close" });
-      this.#isOpen = false;
+      this.#pending.close();
       // An error means that the thread has ended by itself; the callers of pending writes received the same error.
       await closeReply.catch(() => undefined);
     }
@@ -148,25 +131,6 @@ export class WriterThread {
         listener(message.activity, "own");
       }
     }
-    message.replies.forEach((reply) => this.#settle(reply));
-  }
-
-  #settle(reply: ThreadReply): void {
-    const pending = this.#pending.get(reply.sequence);
-    this.#pending.delete(reply.sequence);
-    this.#pendingBytes -= pending?.bytes ?? 0;
-    if (reply.kind === "result") {
-      pending?.resolve(reply.value);
-    } else {
-      pending?.reject(toError(reply));
-    }
-  }
-
-  #onExit(): void {
-    this.#isOpen = false;
-    for (const { reject } of this.#pending.values()) {
-      reject(new RequestError(503, "the writer thread ended unexpectedly; restart the server"));
-    }
-    this.#pending.clear();
+    message.replies.forEach((reply) => this.#pending.settle(reply));
   }
 }

@@ -62,6 +62,8 @@ describe.skipIf(browser === undefined)("facets beside the run list, in Chromium"
     await page.goto(address);
     await page.getByRole("button", { name: "Facets" }).click();
     await facets().getByText("40 matching").waitFor();
+    // Until the list has its rows, what is above the facets may still grow and move them.
+    await page.locator("tbody tr").first().waitFor();
     await value("plan 10").click();
     await expect.poll(shownFilter).toBe('eq(name, "plan")');
     await facets().getByText("10 matching", { exact: true }).waitFor();

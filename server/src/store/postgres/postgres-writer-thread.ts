@@ -1,12 +1,10 @@
 import { Worker } from "node:worker_threads";
-import { RequestError, ServerError } from "../../model/errors.ts";
-import { serverLimits } from "../../model/options.ts";
+import { ServerError } from "../../model/errors.ts";
 import type { Activity, ActivitySource } from "../../runs/activity.ts";
 import { batchMemory } from "../../runs/batch-memory.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../../runs/run-record.ts";
 import { toDistFileUrl } from "../../storage/dist-files.ts";
 import type { PoolState } from "../../storage/pool-state.ts";
-import { toError } from "../../storage/thread-reply.ts";
 import type { ThreadReply } from "../../storage/thread-reply.ts";
 import {
   endThread,
@@ -14,6 +12,7 @@ import {
   waitForExit,
   waitForFirstMessage,
 } from "../../storage/threads.ts";
+import { PendingWrites } from "../pending-writes.ts";
 import type { PostgresThreadData } from "./connect.ts";
 import type { PostgresWrite, WriterListeners } from "./postgres-writer.ts";
 
@@ -54,22 +53,15 @@ export type PostgresWriterMessage =
       readonly buffers: readonly ArrayBuffer[];
     };
 
-interface PendingCall {
-  readonly bytes: number;
-  readonly resolve: (value: unknown) => void;
-  readonly reject: (cause: Error) => void;
-}
-
 /** The main thread's handle of the writer thread. Counts the bytes of batches that are not committed yet. */
 export class PostgresWriterThread {
   readonly #worker: Worker;
   readonly #listeners: WriterListeners;
-  readonly #pending = new Map<number, PendingCall>();
+  readonly #pending = new PendingWrites(
+    "data arrives faster than the database can write it; retry later",
+  );
   #isLeader = false;
   #pools: Readonly<Record<string, PoolState>> = {};
-  #sequence = 0;
-  #pendingBytes = 0;
-  #isOpen = true;
 
   private constructor(worker: Worker, listeners: WriterListeners) {
     this.#worker = worker;
@@ -121,26 +113,12 @@ export class PostgresWriterThread {
 
   /** Completes pending writes, then ends the thread. */
   async close(): Promise<void> {
-    this.#isOpen = false;
+    this.#pending.close();
     await endThread(this.#worker, "close");
   }
 
-  async #call(request: PostgresWriterRequest, bodies?: Uint8Array<ArrayBuffer>): Promise<unknown> {
-    const bytes = bodies?.byteLength ?? 0;
-    if (!this.#isOpen) {
-      throw new RequestError(503, "the server is closing");
-    }
-    if (bytes > 0 && this.#pendingBytes + bytes > serverLimits.pendingBytes) {
-      throw new RequestError(
-        429,
-        "data arrives faster than the database can write it; retry later",
-        1,
-      );
-    }
-    const sequence = (this.#sequence += 1);
-    this.#pendingBytes += bytes;
-    return new Promise<unknown>((resolve, reject) => {
-      this.#pending.set(sequence, { bytes, resolve, reject });
+  #call(request: PostgresWriterRequest, bodies?: Uint8Array<ArrayBuffer>): Promise<unknown> {
+    return this.#pending.add(bodies?.byteLength ?? 0, (sequence) => {
       const call: PostgresWriterCall = { sequence, request };
       this.#worker.postMessage(call, bodies === undefined ? [] : [bodies.buffer]);
     });
@@ -160,7 +138,7 @@ export class PostgresWriterThread {
         break;
       case "done":
         message.buffers.forEach((buffer) => batchMemory.release(buffer));
-        this.#settle(message.reply);
+        this.#pending.settle(message.reply);
         break;
       case "ready":
       case "failedToStart":
@@ -168,23 +146,8 @@ export class PostgresWriterThread {
     }
   }
 
-  #settle(reply: ThreadReply): void {
-    const pending = this.#pending.get(reply.sequence);
-    this.#pending.delete(reply.sequence);
-    this.#pendingBytes -= pending?.bytes ?? 0;
-    if (reply.kind === "result") {
-      pending?.resolve(reply.value);
-    } else {
-      pending?.reject(toError(reply));
-    }
-  }
-
   #onExit(): void {
-    this.#isOpen = false;
     this.#isLeader = false;
-    for (const { reject } of this.#pending.values()) {
-      reject(new RequestError(503, "the writer thread ended unexpectedly; restart the server"));
-    }
-    this.#pending.clear();
+    this.#pending.rejectAll();
   }
 }
