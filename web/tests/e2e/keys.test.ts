@@ -130,6 +130,7 @@ describe.skipIf(browser === undefined)("the keyboard shortcuts, in Chromium", ()
     { timeout: 120_000 },
     async (name) => {
       await open(name);
+      await showScreen(page, `screen-${name}`);
       const shortcuts = await readShortcuts();
       await showScreen(page, `keys-${name}`);
       expect(new Set(shortcuts.map(([keys]) => keys)).size, "distinct keys").toBe(shortcuts.length);
