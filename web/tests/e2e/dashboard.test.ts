@@ -101,6 +101,60 @@ describe.skipIf(browser === undefined)("the dashboard of a project, in Chromium"
     expect(opened.faults).toEqual([]);
   });
 
+  /** Counts the drawn pixels of a chart: those of a color, or all, in its first columns or everywhere. */
+  const countPixels = async (
+    name: string,
+    { color, columns }: { readonly color?: string; readonly columns?: number },
+  ): Promise<number> =>
+    chart(name)
+      .locator("canvas")
+      .evaluate(
+        (canvas: HTMLCanvasElement, wanted) => {
+          const context = canvas.getContext("2d")!;
+          // The browser turns the color into numbers.
+          const probe = document.createElement("canvas").getContext("2d")!;
+          probe.fillStyle =
+            wanted.color === undefined
+              ? "transparent"
+              : getComputedStyle(canvas).getPropertyValue(wanted.color);
+          probe.fillRect(0, 0, 1, 1);
+          const [red, green, blue] = probe.getImageData(0, 0, 1, 1).data;
+          const { data } = context.getImageData(
+            0,
+            0,
+            wanted.columns ?? canvas.width,
+            canvas.height,
+          );
+          let count = 0;
+          for (let index = 0; index < data.length; index += 4) {
+            const isDrawn = data[index + 3]! > 0;
+            const isColor =
+              data[index] === red && data[index + 1] === green && data[index + 2] === blue;
+            count += isDrawn && (wanted.color === undefined || isColor) ? 1 : 0;
+          }
+          return count;
+        },
+        { color, columns },
+      );
+
+  test("charts have room for long labels, and follow a change of the color scheme", async () => {
+    await page.goto(`${address}/dashboard`);
+    await expect.poll(async () => tile("Runs").textContent(), patience).toBe("24+2,300 %");
+    // "27 h 46 m" begins to the right of the edge.
+    await expect.poll(() => countPixels("Latency", { columns: 60 }), patience).toBeGreaterThan(50);
+    expect(await countPixels("Latency", { columns: 1 })).toBe(0);
+    const color = await page
+      .locator("figure", { has: chart("Runs") })
+      .locator(".chart-legend li")
+      .last()
+      .evaluate((item) => item.style.borderColor.replace(/^var\((.*)\)$/, "$1"));
+    await expect.poll(() => countPixels("Runs", { color }), patience).toBeGreaterThan(500);
+    await page.emulateMedia({ colorScheme: "dark" });
+    await expect.poll(() => countPixels("Runs", { color }), patience).toBeGreaterThan(500);
+    await page.emulateMedia({ colorScheme: "light" });
+    await expect.poll(() => countPixels("Runs", { color }), patience).toBeGreaterThan(500);
+  });
+
   test("model calls have a cost per run, and no column for what was not measured", async () => {
     await page.goto(`${address}/dashboard?scope=models&group=model`);
     const heads = page.getByRole("region", { name: "Groups" }).locator("th");

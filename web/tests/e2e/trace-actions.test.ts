@@ -195,6 +195,13 @@ describe.skipIf(browser === undefined)("a trace of a list, in Chromium", () => {
     await page.getByRole("searchbox", { name: "Search this trace" }).fill("vigilant");
     await page.locator(".tree .tag", { hasText: "in content" }).first().waitFor();
     expect(await page.locator(".tree .tag", { hasText: "in content" }).count()).toBe(3);
+    // The marks stay on one line where the rows are narrow, too.
+    await page.setViewportSize({ width: 390, height: 900 });
+    const heights = await page
+      .locator(".tree .tag", { hasText: "in content" })
+      .evaluateAll((tags) => tags.map((tag) => tag.getBoundingClientRect().height));
+    expect(Math.max(...heights)).toBeLessThan(24);
+    await page.setViewportSize({ width: 1440, height: 900 });
     await page.keyboard.press("Enter");
     await heading("find-order");
     const marks = (): Promise<readonly string[]> =>

@@ -33,6 +33,9 @@ export interface ChartPlot {
 }
 
 const axisFont = '11px "Inter Variable", system-ui, sans-serif';
+/** Width of the vertical axis with short labels, and the space beside its labels; in pixels. */
+const minAxisWidth = 52;
+const axisGap = 12;
 /** A drag of fewer pixels counts as a click. */
 const minDragPixels = 4;
 
@@ -51,7 +54,8 @@ export function drawChart(container: HTMLElement, options: PlotOptions): ChartPl
     plot.setSize({ width: container.clientWidth, height: options.height }),
   );
   resizeObserver.observe(container);
-  const themeObserver = new MutationObserver(() => plot.redraw(false));
+  // The color of bars is part of their paths, so the paths are computed again.
+  const themeObserver = new MutationObserver(() => plot.redraw());
   themeObserver.observe(document.documentElement, {
     attributeFilter: ["data-mantine-color-scheme"],
   });
@@ -103,7 +107,7 @@ function toOptions(
     },
     axes: [
       { ...axis, space: 70, size: 28, ...(scale === "time" ? { values: formatTimeLabels } : {}) },
-      { ...axis, space: 30, size: 52, values: (_, ticks) => ticks.map(format) },
+      { ...axis, space: 30, size: computeAxisWidth, values: (_, ticks) => ticks.map(format) },
     ],
     series: [{}, ...seriesOptions.map((seriesOption) => toSeries(seriesOption, readColor))],
     hooks: {
@@ -134,6 +138,14 @@ function toOptions(
       ],
     },
   };
+}
+
+/** The width of the vertical axis, which depends on its longest label. */
+function computeAxisWidth(plot: uPlot, labels: readonly string[] | null): number {
+  plot.ctx.font = axisFont;
+  // At this size of the font, each label is as wide as on the screen, whatever the pixel ratio of the canvas.
+  const widths = (labels ?? []).map((label) => plot.ctx.measureText(label).width);
+  return Math.max(minAxisWidth, Math.ceil(Math.max(0, ...widths)) + axisGap);
 }
 
 function toSeries(
