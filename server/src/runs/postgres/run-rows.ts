@@ -657,8 +657,8 @@ const updateRunsSql = `UPDATE runs r SET (${runColumnNames.join(", ")}, facets, 
     i (${runColumnNames.join(", ")}, facets, old_root_us, old_trace_id, old_id)
   WHERE r.tenant_id = $1 AND r.root_us = i.old_root_us AND r.trace_id = i.old_trace_id AND r.id = i.old_id`;
 
+// The rows of a function come in their order, which `seq` records. With ORDER BY, the texts would be sorted with them.
 const insertPayloadsSql = `INSERT INTO payloads (tenant_id, root_us, trace_id, id, digest, document, body, parts)
   SELECT $1, i.root_us, i.trace_id, i.id, i.digest, i.document, convert_from(substr($9::bytea, i.start, i.length), 'UTF8'), i.parts
   FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::int[], $8::int[], $10::text[])
-    WITH ORDINALITY i (root_us, trace_id, id, digest, document, start, length, parts, place)
-  ORDER BY i.place`;
+    i (root_us, trace_id, id, digest, document, start, length, parts)`;
