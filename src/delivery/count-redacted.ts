@@ -2,7 +2,7 @@ import type { RedactionCounts } from "../model/records/shipping.ts";
 import type { Ledger } from "../tracing/queue/ledger.ts";
 import type { Reporter } from "./reporter.ts";
 
-/** Counts the matches that redaction rules masked, and a warning for each record on which a rule failed. */
+/** Counts the matches that redaction rules masked, and counts a warning for each record on which a rule failed. */
 export function countRedacted(
   { maskedMatches, failedRecords }: RedactionCounts,
   ledger: Ledger,

@@ -28,7 +28,9 @@ export interface CrashIsolationOptions {
   readonly shipper: TapeShipper;
   /** Identifies the tape in a worker's notice of a failed attempt. */
   readonly tapeId: number;
-  /** Tapes that are being sent. One of them may explain the crash of a worker. */
+  /**
+   * Tapes that are being sent. If a worker crashed while it wrote a run of one of them, that run explains the crash.
+   */
   readonly inFlight: ReadonlySet<Tape>;
   /** Called before the tape is sent again. Resolves after a pause. */
   readonly pause: () => Promise<void>;
@@ -45,18 +47,15 @@ interface ByteRange {
 /**
  * Sends one tape, a buffer of recorded runs, and isolates the runs that crash workers. A worker marks on the tape which
  * run it is writing, so that the run is known after a crash. That run is sent once more, alone and last, and is
- * quarantined when a second worker crashes with it. After two crashes at which no tape has such a mark, this tape is
- * sent in two halves: reading all of it may need more memory than a worker has. Delivered records are never sent again.
+ * quarantined when a second worker crashes with it. After two crashes that left such a mark on no tape, this tape is
+ * sent in two halves, because reading all of it may need more memory than a worker has. Delivered records are never
+ * sent again.
  */
 export class CrashIsolation {
   readonly #tape: Tape;
   readonly #options: CrashIsolationOptions;
   readonly #crashesByRecord = new Map<number, number>();
   #unexplainedCrashes = 0;
-  /**
-   * Whether a worker crashed while it sent the tape. The report of a later worker then does not cover the whole tape.
-   */
-  hasSeenCrash = false;
 
   constructor(tape: Tape, options: CrashIsolationOptions) {
     this.#tape = tape;

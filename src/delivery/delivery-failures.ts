@@ -65,8 +65,8 @@ export class DeliveryFailures {
   }
 
   /**
-   * Warns once if the server's `/info` has no version. The server may still accept runs. But the address may be that of
-   * a different service, and then the user must be told.
+   * Warns once if the server's `/info` has no version. The server may still accept runs, but the address may also be
+   * that of a different service.
    */
   reportUnknownServer(ledger: Ledger, reporter: Reporter): void {
     if (this.#traffic.isServerVersionless && !this.#hasReportedUnknownServer) {
@@ -86,7 +86,7 @@ export class DeliveryFailures {
     const { requests, responses, failures, connections } = this.#traffic;
     if (requests > 0 && responses === 0 && failures === 0) {
       const problem = connections === 0 ? "no connection was made" : "no response came";
-      const cause = `Failed to send runs: ${problem} until the process ended`;
+      const cause = `Failed to send runs: ${problem} before the process ended`;
       this.#traffic.recordFailure({ at: Date.now(), cause, isFinal: false });
     }
   }
@@ -118,7 +118,7 @@ function chooseAdvice({ cause, code, status }: RequestFailure, context: FailureC
   const setting = nameEndpointSetting(context);
   const url = new URL(context.endpoint);
   if (status === 404 && context.otlp !== undefined) {
-    return `Check the path of ${setting}: nothing is appended to it, and that of a collector is /v1/traces`;
+    return `Check the path of ${setting}: it is used as it is, and a collector expects /v1/traces`;
   }
   const isConnectionRefused = /ECONNREFUSED|no connection/.test(cause);
   if (

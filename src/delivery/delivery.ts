@@ -77,7 +77,7 @@ const maxLatencyMicros = 3_600_000_000;
 
 /**
  * Milliseconds between two rounds of attempts while the server is unavailable. The pause doubles after each round, from
- * the first to the longest.
+ * `firstPauseMs` up to `maxPauseMs`.
  */
 const firstPauseMs = 1_000;
 const maxPauseMs = 30_000;
@@ -190,7 +190,7 @@ export class Delivery {
    * lost.
    */
   settleNow(tape: Tape, reason: LossReason): TapeResult {
-    // The reasons for refusals are known only to the call of ship() that has not ended.
+    // Only the unfinished call of `ship` has the reasons for refusals.
     return this.#settleUndelivered(tape, reason, { refused: [] });
   }
 
@@ -226,7 +226,7 @@ export class Delivery {
     const { warning } = report;
     if (warning !== undefined) {
       ledger.countWarning("backendWarning");
-      reporter.log("backendWarning", () => `The backend accepted spans with a remark: ${warning}`);
+      reporter.log("backendWarning", () => `The backend accepted spans with a warning: ${warning}`);
     }
     if (report.server !== undefined) {
       this.#server = report.server;

@@ -1,22 +1,25 @@
 import type { ReadExchanges } from "../model/records/exchange.ts";
 import type { ExchangeRules } from "../tracing/tape/exchange-record.ts";
 
-/** Whether a client's options require that the main thread reads exchanges, and what to do if that fails. */
+/**
+ * Whether a client's options require that the main thread reads exchanges (the recorded bytes of model calls), and what
+ * to do if that fails.
+ */
 interface ExchangeRulesInit {
   /**
-   * A function of the caller must see the payloads, or what is recorded is written to disk by this thread and must be
-   * masked before.
+   * Whether this thread needs the payloads of exchanges: a function of the caller filters them, or this thread writes
+   * them to disk and must mask them first.
    */
   readonly mustRead: boolean;
-  /** Options hide inputs or outputs as a whole, which this thread must find in a call that is recorded as a whole. */
+  /** Whether an option hides all inputs or all outputs. This thread must then find them in the bytes of the call. */
   readonly hidesPayloads: boolean;
   /** Called if the code that reads exchanges can't be loaded. */
   readonly onFailure: () => void;
 }
 
 /**
- * Creates the rules by which a client records exchanges. The code that reads them is loaded only if this thread needs it.
- * Until it is loaded, markers take the place of payloads.
+ * Creates the rules by which a client records exchanges. The code that reads exchanges is loaded only if this thread
+ * needs it. Until then, markers are recorded in place of payloads.
  */
 export function createExchangeRules({
   mustRead,

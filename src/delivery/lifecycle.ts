@@ -43,9 +43,9 @@ export function watchEnd(endListener: EndListener): () => void {
 }
 
 /**
- * Handles signals in the main thread only, because only it receives them; a worker thread of the
- * program is ended by its parent. Our listener runs first, so that it can count the listeners of the
- * program: one that was added with `once` is removed from the list when it is called.
+ * Handles signals in the main thread only, because only it receives them; a worker thread of the program is ended by
+ * its parent. Our listener must run first: it counts the program's listeners, and Node removes a listener that was
+ * added with `once` from the list when it calls that listener.
  */
 function addSignalListeners(): void {
   if (isMainThread) {
@@ -98,8 +98,9 @@ function onSignal(signal: NodeJS.Signals): void {
 
 /**
  * Counts the listeners of the package signal-exit, which many libraries use. They are not handlers of the program: like
- * ours, they let a signal end the process unless there is another listener. Our package and signal-exit must not
- * mistake each other's listeners for such a listener. Versions 3 and 4 store their emitters at these two locations.
+ * ours, they let a signal end the process unless the program handles it. If our listener counted them as handlers, both
+ * packages would leave the signal to each other and the process would not end. Versions 3 and 4 store their emitters at
+ * these two locations.
  */
 function countExitHooks(): number {
   const emitters: unknown[] = [

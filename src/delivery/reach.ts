@@ -7,9 +7,9 @@ const unreachedLimitMs = 1_000;
 const checkIntervalMs = 25;
 
 /**
- * Whether the server was never reached: this process could not connect, or all responses came from
- * something else, such as a web page. A server that responds slowly to the first request, or closes
- * the connection, counts as reached. So does one that a busy worker has not tried to reach yet.
+ * Whether the server was never reached: this process could not connect, or every response came from something that is
+ * not the server, such as a web page. A server that responds slowly to the first request, or closes the connection,
+ * counts as reached. A server that a busy worker has not tried to reach yet counts as reached, too.
  */
 export const isUnreached = (traffic: SharedTraffic): boolean =>
   traffic.requests > 0 &&

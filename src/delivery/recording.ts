@@ -149,9 +149,9 @@ export class Recording implements Recorder, EndListener {
       filters,
       exchanges: createExchangeRules({
         mustRead:
-          filters.haveFunction ||
+          filters.hasFunction ||
           (this.#storage !== undefined && createRedactionPlan(options) !== undefined),
-        hidesPayloads: filters.hideAllInputs || filters.hideAllOutputs,
+        hidesPayloads: filters.hidesAllInputs || filters.hidesAllOutputs,
         onFailure: () =>
           this.warn("hiddenFailure", "The code that reads exchanges could not be loaded."),
       }),
@@ -397,9 +397,9 @@ export class Recording implements Recorder, EndListener {
 
 /**
  * Computes the size of the tapes (the buffers of recorded runs) and how many may be sent at the same time, so that
- * tapes in flight take at most half of the queue's memory. Their bytes are limited as well, because a record that is
- * larger than a tape has a larger one of its own. A small queue has small tapes, so that it also has capacity
- * for tapes that wait to be sent.
+ * tapes in flight take at most half of the queue's memory. Their bytes are limited as well, because a record that does
+ * not fit on a tape gets a larger tape of its own. A small queue has small tapes, so that it also has capacity for
+ * tapes that wait to be sent.
  */
 function computeTapeLimits({ tapeBytes, maxQueueBytes, requestsInFlight }: ResolvedOptions): {
   readonly tapeBytes: number;

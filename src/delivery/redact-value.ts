@@ -7,9 +7,9 @@ import { ValueWriter } from "../tracing/tape/value-writer.ts";
 const tapeBytes = 65_536;
 
 /**
- * Masks the matches of redaction rules in a value, and returns it as JSON holds it. It records the value on a tape and
- * reads it again, so that the rules have the same effect as on a run. The workers' code that applies them is loaded only
- * when it is needed.
+ * Returns a copy of a value in which the matches of redaction rules are masked; the copy was converted to JSON and
+ * back. The value is written to a tape and read again, so that the rules have the same effect as on a run. The code of
+ * the workers that applies the rules is loaded only when it is needed.
  */
 export async function redactValue(value: unknown, plan: RedactionPlan): Promise<unknown> {
   const [{ Redactor }, { TapeReader }, { JsonWriter }] = await Promise.all([

@@ -28,11 +28,14 @@ const claimIntervalMs = 30_000;
 /** Milliseconds between two checks whether the queue has capacity. */
 const capacityCheckMs = 100;
 /**
- * After this many failed rounds of attempts, the records of a tape become a dead letter, which is not sent again by
- * itself, so that later tapes do not wait any longer.
+ * After this many failed rounds of attempts, the records of a tape become a dead letter, which is not sent again
+ * automatically. Later tapes then wait no longer.
  */
 const maxRounds = 5;
-/** Milliseconds to wait after a failed round. The pause doubles after each round, from the first to the longest. */
+/**
+ * Milliseconds to wait after a failed round. The pause doubles after each round, from `firstPauseMs` up to
+ * `maxPauseMs`.
+ */
 const firstPauseMs = 30_000;
 const maxPauseMs = 600_000;
 
@@ -148,7 +151,7 @@ export class Replay {
 
   #writeDeadLetter({ records }: Tape, body: Uint8Array): void {
     const { ledger, deadLetters } = this.#options;
-    const reason = `the server failed on them in ${maxRounds} rounds`;
+    const reason = `the server accepted them in none of ${maxRounds} rounds of attempts`;
     deadLetters.write(body, records, { at: Date.now(), refused: [], reason });
     ledger.subtractSpooled(records);
     ledger.countLost("expired", records);

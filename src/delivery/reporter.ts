@@ -55,7 +55,7 @@ export class Reporter {
   readonly #describeLastFailure: () => string | undefined;
   readonly #nextLogTimes = new Map<string, number>();
   readonly #unloggedLosses = new Map<LossReason, number>();
-  /** Numbers of lost records that the next turn of the event loop publishes and logs. */
+  /** Numbers of lost records that will be published and logged in the next turn of the event loop. */
   readonly #unpublishedLosses = new Map<LossReason, number>();
   #unreportedSpooled = 0;
   readonly #postponedMessages = new Map<string, string>();

@@ -60,9 +60,9 @@ export function selectConnection(
   headers: Readonly<Record<string, string>>,
   requestsInFlight: number,
 ): Connection {
-  const refusal = findSendingProblem(options);
+  const sendingProblem = findSendingProblem(options);
   return {
-    ...(refusal === undefined ? {} : { sendingProblem: refusal }),
+    ...(sendingProblem === undefined ? {} : { sendingProblem }),
     endpoint: options.endpoint,
     headers,
     timeoutMs: options.timeoutMs,

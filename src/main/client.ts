@@ -150,8 +150,9 @@ export class Client implements TracingClient {
   }
 
   /**
-   * Records a call of a remote API as a run: the bytes of its request now, those of its response with the returned object.
-   * A worker finds out what they mean (docs/fetch.md). Never throws.
+   * Records a call of a remote API as a run. The bytes of the request are recorded at once; add the bytes of the
+   * response with the returned object. A worker thread reads inputs and outputs from these bytes (docs/fetch.md). Never
+   * throws.
    */
   recordExchange(options: ExchangeOptions): ExchangeRun {
     try {
@@ -189,8 +190,9 @@ export class Client implements TracingClient {
   }
 
   /**
-   * Returns a value as the option `redact` would leave it in a run: with its matches masked. Use it for what a program
-   * stores elsewhere, such as a log. Without rules the value itself is returned, otherwise a copy, as JSON holds it.
+   * Returns a value as the option `redact` would leave it in a run: with its matches masked. Use it for values that a
+   * program stores elsewhere, for example in a log. Without rules the value itself is returned, otherwise a copy that
+   * was converted to JSON and back.
    */
   async redact(value: unknown): Promise<unknown> {
     const plan = createRedactionPlan(this.#options);
@@ -267,7 +269,7 @@ export class Client implements TracingClient {
 
 /**
  * Flushes every open client of this process, as {@link (Client:class).flush} does for one, and sums the results. Use it
- * where no client is at hand, for example in a serverless function before it returns.
+ * where no client is available, for example in a serverless function before it returns.
  */
 export const flush = ({ timeoutMs }: TimeLimit = {}): Promise<FlushResult> => flushAll(timeoutMs);
 

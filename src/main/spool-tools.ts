@@ -42,8 +42,8 @@ export type { DeadLetterReason } from "../workers/spool/dead-letters.ts";
 export type { RefusedRun } from "../model/records/shipping.ts";
 
 /**
- * A part of a spool file that can't be read, and at which byte it begins. It is `damaged`, was not written completely
- * (`torn`), or was written by a newer version.
+ * A part of a spool file that can't be read. It begins at the byte `at`. It is `damaged`, was not written completely
+ * (`torn`), or was written by a newer version of Millrace (`newer`).
  */
 export interface SpoolFault {
   readonly is: "damaged" | "torn" | "newer";
@@ -98,7 +98,7 @@ async function listSegments(folder: string): Promise<readonly string[]> {
 const readIfPresent = (path: string): Promise<Buffer | undefined> =>
   readFile(path).catch(() => undefined);
 
-/** What a spool file contains. */
+/** The content of a spool file, and the parts of the file that can't be read. */
 type Content = Pick<SpoolFile, "records" | "faults" | "notes">;
 
 function readContent(bytes: Buffer, salt: number): Content {

@@ -10,7 +10,7 @@ import type { Scope, Template } from "./template.ts";
 /**
  * Replaces the variables of a parsed prompt with values.
  *
- * @throws `ValidationError` if variables are missing or unused, which the message names; or if a value can't be a text
+ * @throws `ValidationError` if variables are missing or unused (the message names them), or if a value can't be a text
  * or a list of messages.
  */
 export function compileTemplate(
@@ -18,14 +18,16 @@ export function compileTemplate(
   variables: KeyValues,
   unused: "error" | "ignore",
 ): CompiledPrompt {
-  // Defined instead of assigned, so that `__proto__` is an ordinary name.
-  const given = Object.entries(variables).filter(([, value]) => value !== undefined);
-  const values = Object.fromEntries([...Object.entries(partials), ...given]);
+  // `Object.fromEntries` defines members instead of assigning them, so that `__proto__` is an ordinary name.
+  const givenVariables = Object.entries(variables).filter(([, value]) => value !== undefined);
+  const values = Object.fromEntries([...Object.entries(partials), ...givenVariables]);
   const scope: Scope = { values, missing: new Set() };
   const compiled = messages.flatMap((message) => compileMessage(message, scope));
   const names = readNames({ messages });
   const superfluous =
-    unused === "ignore" ? [] : given.map(([name]) => name).filter((name) => !names.has(name));
+    unused === "ignore"
+      ? []
+      : givenVariables.map(([name]) => name).filter((name) => !names.has(name));
   if (scope.missing.size > 0 || superfluous.length > 0) {
     throw new ValidationError(describeMismatch({ names, superfluous, missing: scope.missing }));
   }
@@ -38,7 +40,7 @@ interface Mismatch {
   readonly missing: ReadonlySet<string>;
 }
 
-/** Largest number of names in a message. */
+/** Maximum number of variable names that an error message lists. */
 const maxNames = 20;
 
 function describeMismatch({ names, superfluous, missing }: Mismatch): string {

@@ -31,7 +31,7 @@ export interface PromptToolCall {
   readonly arguments: KeyValues;
 }
 
-/** A message without variables, in no provider's form. */
+/** A message in which the variables were replaced, in a form that does not depend on the provider. */
 export interface PromptMessage {
   readonly role: PromptRole;
   readonly content: string | readonly PromptPart[];
@@ -52,7 +52,7 @@ export interface PromptSchema {
   readonly strict?: boolean | undefined;
 }
 
-/** Which prompt something was compiled from. */
+/** Identifies the prompt that a {@link CompiledPrompt} was compiled from. */
 export interface PromptIdentity {
   readonly owner: string;
   readonly repo: string;

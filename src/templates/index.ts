@@ -1,4 +1,4 @@
-// What the local server and the UI take of this folder: the server fills in prompts for the experiments that it runs.
+// The exports that the local server and the UI use: the server fills in prompts for the experiments that it runs.
 export { compileTemplate, readNames } from "./compile-template.ts";
 export type {
   CompiledPrompt,

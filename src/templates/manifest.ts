@@ -6,10 +6,10 @@ import { describe, parseMessage, parseRole } from "./message-values.ts";
 import { parseTemplate, templateFormats } from "./template.ts";
 import type { Template, TemplateFormat } from "./template.ts";
 
-/** Largest depth of a manifest. A cyclic one is deeper. */
+/** Maximum nesting depth of a manifest. A manifest that contains itself exceeds it. */
 const maxDepth = 64;
 
-/** A value of JSON whose texts are templates. */
+/** A JSON value in which each text is a template. */
 export type JsonTemplate =
   | { readonly kind: "text"; readonly template: Template }
   | { readonly kind: "list"; readonly items: readonly JsonTemplate[] }
@@ -28,7 +28,7 @@ export type MessageTemplate =
   | {
       readonly kind: "template";
       readonly role: PromptRole;
-      /** One template is a text, a list of them are parts. */
+      /** A single template is the message's text. A list contains the parts of the message. */
       readonly content: Template | readonly PartTemplate[];
     }
   | {
@@ -60,10 +60,10 @@ interface SerializedNode {
 }
 
 /**
- * Parses a manifest in LangChain's serialization format, as langsmith's clients write it. It is only data: no class is
- * created, and no address or secret in it is used.
+ * Parses a manifest in LangChain's serialization format, as langsmith's clients write it. The manifest is treated only
+ * as data: no class is created, and no address or secret in it is used.
  *
- * @throws `ValidationError` if it is of another kind, or malformed; the message says what was found.
+ * @throws `ValidationError` if the manifest is not a prompt, or is malformed; the message states what was found.
  */
 export function parseManifest(manifest: unknown, depth = 0): PromptTemplate {
   assertDepth(depth);
@@ -104,7 +104,7 @@ function parseChat(kwargs: KeyValues, depth: number): PromptTemplate {
     throw new ValidationError("The manifest's chat prompt has no list of messages");
   }
   const partials = { ...readPartials(kwargs) };
-  const parsed = (messages as readonly unknown[]).flatMap((message, index) => {
+  const parsedMessages = (messages as readonly unknown[]).flatMap((message, index) => {
     const node = readNode(message);
     if (node?.className === "ChatPromptTemplate" || node?.className === "StructuredPrompt") {
       const nested = parseManifest(message, depth + 1);
@@ -119,7 +119,7 @@ function parseChat(kwargs: KeyValues, depth: number): PromptTemplate {
         : cause;
     }
   });
-  return { messages: parsed, partials, schema: undefined, model: undefined };
+  return { messages: parsedMessages, partials, schema: undefined, model: undefined };
 }
 
 function parseChatMessage(message: unknown, node: SerializedNode | undefined): MessageTemplate {
@@ -149,11 +149,11 @@ function parseChatMessage(message: unknown, node: SerializedNode | undefined): M
   if (Array.isArray(prompt)) {
     return { kind: "template", role, content: (prompt as readonly unknown[]).map(parsePart) };
   }
-  const text = readNode(prompt);
-  if (text?.className !== "PromptTemplate") {
+  const promptNode = readNode(prompt);
+  if (promptNode?.className !== "PromptTemplate") {
     throw new ValidationError(`expected a PromptTemplate, not ${describeNode(prompt)}`);
   }
-  return { kind: "template", role, content: parseText(text.kwargs) };
+  return { kind: "template", role, content: parseText(promptNode.kwargs) };
 }
 
 function parsePart(value: unknown): PartTemplate {
@@ -227,16 +227,19 @@ function parseText(kwargs: KeyValues): Template {
 
 function readFormat(kwargs: KeyValues): TemplateFormat {
   const format = kwargs["template_format"] ?? kwargs["templateFormat"] ?? "f-string";
-  const known = templateFormats.find((candidate) => candidate === format);
-  if (known === undefined) {
+  const knownFormat = templateFormats.find((candidate) => candidate === format);
+  if (knownFormat === undefined) {
     throw new ValidationError(
       `the template format ${describe(format)} is not supported. Use ${templateFormats.join(" or ")}`,
     );
   }
-  return known;
+  return knownFormat;
 }
 
-/** Values that could not be serialized, such as functions, are left out. The caller has to pass them. */
+/**
+ * Returns the values that the manifest has for variables. Leaves out those that LangChain could not serialize, such as
+ * functions: the caller has to pass them.
+ */
 function readPartials(kwargs: KeyValues): KeyValues {
   const partials = kwargs["partial_variables"] ?? kwargs["partialVariables"];
   return isObject(partials)
@@ -256,12 +259,12 @@ function parseSchema(kwargs: KeyValues): PromptSchema | undefined {
   const { title, name, description, strict } = schema;
   const settings = kwargs["structured_output_kwargs"];
   const isStrict = strict ?? (isObject(settings) ? settings["strict"] : undefined);
-  // OpenAI and Anthropic allow only these characters, and 64 of them.
+  // OpenAI and Anthropic allow only these characters, and at most 64 of them.
   const [givenName = "response"] = [name, title].filter(
     (text): text is string => typeof text === "string" && text !== "",
   );
   const schemaName = givenName.replace(/[^A-Za-z0-9_-]/g, "_");
-  // LangChain also accepts OpenAI's form of a function.
+  // LangChain also accepts a function in OpenAI's form, which contains the schema as `parameters`.
   const parameters = isObject(schema["parameters"]) ? schema["parameters"] : schema;
   const { strict: _strict, ...jsonSchema } = parameters;
   return omitUndefined({
@@ -272,7 +275,7 @@ function parseSchema(kwargs: KeyValues): PromptSchema | undefined {
   });
 }
 
-/** Returns the parameters of the model: of the last node that is no output parser. Secrets are left out. */
+/** Returns the parameters of the model, which is the first serialized node after the prompt. Secrets are left out. */
 function parseModel(nodes: readonly unknown[]): KeyValues | undefined {
   for (const value of nodes) {
     let node = readNode(value);

@@ -19,16 +19,16 @@ const roleAliases: Readonly<Record<string, PromptRole>> = {
 
 /** @throws `ValidationError` if there is no such role. */
 export function parseRole(role: unknown): PromptRole {
-  const known = promptRoles.find((candidate) => candidate === role);
+  const knownRole = promptRoles.find((candidate) => candidate === role);
   const alias =
     typeof role === "string" && Object.hasOwn(roleAliases, role) ? roleAliases[role] : undefined;
-  const found = known ?? alias;
-  if (found === undefined) {
+  const foundRole = knownRole ?? alias;
+  if (foundRole === undefined) {
     throw new ValidationError(
       `A message has the role ${describe(role)}. Use one of ${promptRoles.join(", ")}, human and ai`,
     );
   }
-  return found;
+  return foundRole;
 }
 
 /**
@@ -97,7 +97,7 @@ function readSerialized({
   return { role: prefix === "Chat" ? fields["role"] : (prefix ?? name), fields };
 }
 
-/** Reads the role of a message, which messages of LangChain return from a method. */
+/** Reads the role of a message. LangChain's message objects return it from a method. */
 function readRole(message: KeyValues): unknown {
   const { role, getType, _getType } = message;
   if (role !== undefined) {
@@ -120,7 +120,10 @@ function toMessage(role: unknown, fields: KeyValues): PromptMessage {
   });
 }
 
-/** Messages that LangChain received from Anthropic contain each tool call twice: the parts are the second form. */
+/**
+ * Removes the parts that are tool calls: messages that LangChain received from Anthropic contain each call in
+ * `tool_calls` as well.
+ */
 function omitToolUse(
   content: PromptMessage["content"],
   toolCalls: readonly PromptToolCall[],
@@ -184,8 +187,8 @@ function readToolCalls(fields: KeyValues): readonly PromptToolCall[] {
 }
 
 function parseToolCall(call: unknown): PromptToolCall {
-  const { id, name, args, arguments: parsed, function: called } = isObject(call) ? call : {};
-  const callee = isObject(called) ? called : { name, arguments: parsed ?? args };
+  const { id, name, args, arguments: parsed, function: functionCall } = isObject(call) ? call : {};
+  const callee = isObject(functionCall) ? functionCall : { name, arguments: parsed ?? args };
   const toolName = callee["name"];
   const toolArguments = parseArguments(callee["arguments"]);
   if (typeof toolName !== "string" || toolArguments === undefined) {
@@ -209,7 +212,7 @@ function parseArguments(value: unknown): KeyValues | undefined {
   }
 }
 
-/** Describes a value for an error message, which contains no more than its kind and the beginning of a text. */
+/** Describes a value for an error message: a text by its first 64 characters, any other value by its type. */
 export function describe(value: unknown): string {
   if (typeof value === "string") {
     return JSON.stringify(value.slice(0, 64));

@@ -6,9 +6,9 @@ export type MustacheNode =
   | {
       readonly kind: "variable";
       readonly name: string;
-      /** The part of the name that the caller passes a value for. */
+      /** The first segment of the name, for which the caller passes a value: `a` in `a.b`. */
       readonly root: string;
-      /** The variable as it is written, with its braces. */
+      /** The variable as it appears in the template, with its braces. */
       readonly source: string;
     }
   | {
@@ -20,7 +20,7 @@ export type MustacheNode =
       readonly nodes: readonly MustacheNode[];
     };
 
-/** What is not text in a template, and where it is written: from one index of the text up to another. */
+/** A variable or tag in a template's text. It begins at the index `from` and ends before the index `to`. */
 export interface TemplateMark {
   readonly from: number;
   readonly to: number;
@@ -28,13 +28,13 @@ export interface TemplateMark {
   readonly name: string;
 }
 
-/** A template that was parsed: what it consists of, and where that is written. */
+/** A parsed template: its nodes, and the positions of its variables and tags. */
 export interface ParsedText {
   readonly nodes: readonly MustacheNode[];
   readonly marks: readonly TemplateMark[];
 }
 
-/** Largest number of sections inside each other. */
+/** Maximum number of sections that are nested in each other. */
 const maxDepth = 100;
 
 /** An open section. */
@@ -58,7 +58,7 @@ class MustacheParser {
   readonly #template: string;
   #position = 0;
   #delimiters: readonly [open: string, close: string] = ["{{", "}}"];
-  /** The template itself, and the sections that are open. */
+  /** The template itself and the open sections; the innermost is the last. */
   readonly #sections: OpenSection[] = [{ name: "", isInverted: false, nodes: [] }];
   /** The whitespace of the current line: the list that contains it, and its index there. */
   #lineSpaces: { readonly nodes: MustacheNode[]; readonly index: number }[] = [];

@@ -14,12 +14,12 @@ export type TemplateFormat = (typeof templateFormats)[number];
 export interface Template {
   readonly format: TemplateFormat;
   readonly nodes: readonly MustacheNode[];
-  /** Where its variables and tags are written, in the order of the text. */
+  /** The positions of the variables and tags, in the order of the text. */
   readonly marks: readonly TemplateMark[];
   readonly names: ReadonlySet<string>;
 }
 
-/** @throws `ValidationError` if the template is malformed; the message says where. */
+/** @throws `ValidationError` if the template is malformed; the message states the position. */
 export function parseTemplate(text: string, format: TemplateFormat): Template {
   const { nodes, marks } = format === "mustache" ? parseMustache(text) : parseFString(text);
   const names = new Set<string>();
@@ -27,11 +27,11 @@ export function parseTemplate(text: string, format: TemplateFormat): Template {
   return { format, nodes, marks, names };
 }
 
-/** The values of variables, and the names of those that a template needs but that have none. */
+/** The values of variables, and the names of the variables that a template needs and that have no value. */
 export interface Scope {
   readonly values: KeyValues;
   readonly missing: Set<string>;
-  /** Whether a variable without a value stays as it is written, for a preview. @defaultValue false */
+  /** Whether a variable without a value is kept as it appears in the template, for a preview. @defaultValue false */
   readonly keepsMissing?: boolean;
   /** Called for each variable, with the range of its value in the result. */
   readonly onVariable?: (name: string, from: number, to: number) => void;
@@ -39,11 +39,14 @@ export interface Scope {
 
 /** Largest text that a template may produce, in UTF-16 code units. */
 const maxLength = 67_108_864;
-/** Largest number of items of sections. Nested sections multiply it. */
+/**
+ * Maximum number of section items that are rendered for one template. An item of a nested section counts once for each
+ * item around it.
+ */
 const maxItems = 1_000_000;
 
 /**
- * Replaces the variables of a template. Missing ones are added to the scope.
+ * Replaces the variables of a template. Adds the names of those without a value to `scope.missing`.
  *
  * @throws `ValidationError` if a value can't be a text, or the result is too long.
  */
@@ -123,7 +126,8 @@ class Rendering {
   ): string {
     const value = this.#lookUp(name, contexts);
     if (value === undefined) {
-      // As in Mustache, an item of a list may lack a member. Everything else is probably a mistake.
+      // Inside a section a missing member is normal, as in Mustache: an item of a list may lack it. Outside of sections
+      // it is probably a mistake.
       if (contexts.length === 1) {
         this.#scope.missing.add(name);
         return this.#scope.keepsMissing === true ? source : "";
@@ -175,7 +179,8 @@ function toText(name: string, value: unknown, format: TemplateFormat): string {
   }
   let text: string | undefined;
   try {
-    // `JSON.stringify` returns `undefined` for a value whose `toJSON` does, although its declared type says otherwise.
+    // `JSON.stringify` returns `undefined` for a value whose `toJSON` returns `undefined`, although its declared type
+    // is `string`.
     text = JSON.stringify(value) as string | undefined;
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message.split("\n")[0] : String(cause);

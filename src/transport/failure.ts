@@ -72,7 +72,7 @@ export function toError(
   return new NetworkError(text, options);
 }
 
-/** What the errors of a failed request say: their names, their codes and the first message. */
+/** The names and codes of the errors of a failed request, and their first message. */
 interface FailureFacts {
   readonly names: readonly string[];
   readonly codes: readonly string[];

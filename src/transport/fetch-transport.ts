@@ -13,7 +13,9 @@ interface BunRequestInit extends RequestInit {
   readonly [ownRequestKey]?: true;
 }
 
-/** Marks the requests of this package, so that what a program records or replaces at `fetch` can leave them out. */
+/**
+ * Marks the requests of this package, so that code that records the calls of `fetch` or replaces it can ignore them.
+ */
 const ownRequestKey = Symbol.for("millrace.ownRequest");
 
 /** A response whose body exceeds one of these limits is an error. */
@@ -37,7 +39,7 @@ export function createFetchTransport(
   const limits = { maxResponseBytes, timeoutMs: connection.timeoutMs };
   return {
     async request(request) {
-      // `fetch` does not tell when a connection is established, so each request counts as connected from its start.
+      // `fetch` does not report when a connection is established, so each request counts as connected from its start.
       onConnected();
       return toTransportResponse(await send(request, fetchOptions, closing.signal), limits);
     },

@@ -6,8 +6,8 @@ import type { Transport, TransportRequest } from "./transport.ts";
 
 /**
  * Sends requests with Node's own HTTP client, without a proxy. It is for a short program that sends a few runs before
- * it ends: Node has this client ready, while loading undici and compiling its parser takes longer than such a program
- * runs. For each further request undici takes less time.
+ * it ends. Node has this client ready, but loading undici and compiling its parser takes longer than such a program
+ * runs. In a longer program undici is faster.
  */
 export function createNodeTransport(
   connection: Connection,
@@ -16,8 +16,8 @@ export function createNodeTransport(
 ): Transport {
   const { ca, cert, key, socketPath, requestsInFlight } = connection;
   const isSecure = connection.endpoint.startsWith("https:");
-  // Not an import: in Node 24 importing `node:http` takes 30 ms, because it also loads what that module only offers on
-  // demand.
+  // This is not an import: in Node 24 importing `node:http` takes 30 ms, because an import also loads the parts of the
+  // module that are otherwise loaded on demand.
   const http = process.getBuiltinModule(isSecure ? "node:https" : "node:http");
   // One connection more than requests with runs can use, so that a hanging `/info` request does not delay them.
   const agent = new http.Agent({ keepAlive: true, maxSockets: requestsInFlight + 1 });

@@ -55,8 +55,8 @@ function connectToProxy(options: TunnelOptions, target: buildConnector.Options):
   };
   return new Promise((resolve, reject) => {
     const isSecure = proxy.origin.startsWith("https:");
-    // Not imports: in Node 24 importing `node:http` takes 30 ms, because it also loads what that module only offers on
-    // demand.
+    // These are not imports: in Node 24 importing `node:http` takes 30 ms, because an import also loads the parts of
+    // the module that are otherwise loaded on demand.
     const request = isSecure
       ? process
           .getBuiltinModule("node:https")

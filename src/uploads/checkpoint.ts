@@ -17,7 +17,7 @@ const blockBytes = 4_096;
 /** Bytes reserved in a slot for all members of its record other than `target` and `source`. */
 const variableBytes = 512;
 
-/** How far an upload has got, and digests of the first and the last row, which identify its source. */
+/** How far an upload has progressed, and digests of the first and the last row, which identify its source. */
 export interface CheckpointPosition {
   /** Number of completed rows from the beginning of the source. */
   readonly rows: number;

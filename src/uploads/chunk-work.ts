@@ -28,10 +28,7 @@ export interface ChunkWorkInit {
   readonly shipRuns: (task: ShipTask) => Promise<ShipReport>;
 }
 
-/**
- * Maximum number of requests in flight while one task uploads feedback with one request for each entry, because the
- * server can't tell what became of several in one request.
- */
+/** Maximum number of requests in flight while one task uploads feedback with one request for each entry. */
 const feedbackInFlight = 16;
 
 /**
@@ -197,7 +194,7 @@ export class ChunkWork implements ChunkShipper {
       return { created: reader.count, skipped: 0, rejected: [], bytes: 0 };
     }
     const report = await this.#init.shipRuns({ memory, usedBytes });
-    // The row numbers are not on the tape. `Uploads.runs` finds them by the run ids.
+    // The row numbers are not on the tape. `Uploads.uploadRuns` finds them by the run ids.
     const rejected = report.refused.map(({ runId, message }) => ({
       row: 0,
       id: runId,

@@ -50,9 +50,9 @@ export class ExampleChunks {
       return;
     }
     try {
-      const existing = await this.#create(rows, datasetId);
+      const existingCount = await this.#create(rows, datasetId);
       const bytes = rows.reduce((sum, row) => sum + measureRow(row), 0);
-      outcomes.onDone(rows, { created: rows.length - existing, bytes });
+      outcomes.onDone(rows, { created: rows.length - existingCount, bytes });
     } catch (error) {
       if (error instanceof ConflictError) {
         await this.#resolveConflict(rows, datasetId, { outcomes, error });
@@ -167,15 +167,15 @@ export class ExampleChunks {
     datasetId: string,
   ): Promise<ReadonlyMap<string, Example>> {
     const ids = [...new Set(rows.map(({ id }) => id))];
-    const found = new Map<string, Example>();
+    const existingExamples = new Map<string, Example>();
     for (const chunk of splitIntoChunks(ids)) {
       const query = { dataset: datasetId, id: chunk, limit: chunk.length };
       const page = await this.#call("listExamples", { query });
       for (const example of parseList(page, "examples", parseExample)) {
-        found.set(example.id, example);
+        existingExamples.set(example.id, example);
       }
     }
-    return found;
+    return existingExamples;
   }
 }
 

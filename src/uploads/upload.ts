@@ -30,7 +30,7 @@ export interface ChunkReport {
   readonly skipped: number;
   readonly rejected: readonly RejectedRow[];
   readonly bytes: number;
-  /** The error because of which some rows have no outcome yet. */
+  /** The error that left some rows without an outcome. */
   readonly failure?: Error;
 }
 
@@ -320,8 +320,8 @@ export class BulkUpload {
     const cause = this.#failure?.error;
     const { message } = cause instanceof Error ? cause : { message: String(cause) };
     const result = this.#createResult();
-    const done = `${result.created} created, ${result.skipped} skipped, ${result.rejected} rejected`;
-    return new UploadError(`Failed to upload ${this.#kind.target} (${done}): ${message}`, {
+    const outcomeText = `${result.created} created, ${result.skipped} skipped, ${result.rejected} rejected`;
+    return new UploadError(`Failed to upload ${this.#kind.target} (${outcomeText}): ${message}`, {
       cause,
       result,
     });

@@ -134,6 +134,6 @@ test("if no connection is established at all, the log message at the end says so
   });
   expect(endMs).toBeLessThan(6_000);
   expect(stderr).toMatch(
-    /Lost 2 records \(closed\).*no connection was made until the process ended/,
+    /Lost 2 records \(closed\).*no connection was made before the process ended/,
   );
 });

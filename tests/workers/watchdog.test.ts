@@ -77,7 +77,7 @@ test("a heartbeat beats while tasks run, and only then", async () => {
   expect([heartbeats.readBeats(7), heartbeats.isIdle(7)]).toEqual([1, true]);
   const first = new Deferred<string>();
   const second = new Deferred<string>();
-  const results = [first, second].map(({ promise }) => heartbeat.during(() => promise));
+  const results = [first, second].map(({ promise }) => heartbeat.runWithHeartbeat(() => promise));
   vi.advanceTimersByTime(1_000);
   expect([heartbeats.readBeats(7), heartbeats.isIdle(7)]).toEqual([4, false]);
   first.resolve("first");

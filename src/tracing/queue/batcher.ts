@@ -25,15 +25,15 @@ const localUncountedLosses = uncountedLosses;
 
 /**
  * The queue of records. Records are appended to one open tape, a shared buffer. A tape that is cut gets no more
- * records: it waits until it can be sent. At most `maxTapesInFlight` tapes with at most `maxBytesInFlight` are in flight,
- * which means sent but without a known outcome.
+ * records: it waits until it can be sent. At most `maxTapesInFlight` tapes with at most `maxBytesInFlight` are in
+ * flight, which means sent but without a known outcome.
  *
  * A tape is cut when it is full, or when its first record has waited long enough. If no tape is in flight and none was
  * cut recently, the first record waits `firstDelayMs`, or until the next turn of the event loop in which the tape holds
- * `batchLimit` records. In continuous traffic it waits `aggregationDelayMs` on the first tape, and twice as long on each
- * next one, up to `maxDelayMs`: sending a tape takes more than a millisecond of CPU time, which at a low rate is more
- * than its records take. Later records do not extend the time. While as many tapes as allowed are in flight, the open
- * tape continues to fill, so that the tapes that wait are full.
+ * `batchLimit` records. In continuous traffic it waits `aggregationDelayMs` on the first tape, and twice as long on
+ * each next one, up to `maxDelayMs`. Few large tapes are cheaper: sending one takes more than a millisecond of CPU
+ * time, which at a low rate is more than recording its records takes. Later records do not extend the time. While as
+ * many tapes as allowed are in flight, the open tape continues to fill, so that the tapes that wait are full.
  *
  * A program may record when its call stack is exhausted, and then any function call in here can throw a RangeError. So
  * a step that changes the state first makes its calls and creates its objects, which can fail, and then only assigns
@@ -106,8 +106,8 @@ export class Batcher {
   }
 
   /**
-   * As {@link queuedBytes}, plus the size of the tapes in flight and of the runs that have not ended. The option
-   * `maxQueueBytes` bounds this sum.
+   * The sum of {@link queuedBytes}, the size of the tapes in flight and that of the runs that have not ended. The
+   * option `maxQueueBytes` limits this sum.
    */
   get heldBytes(): number {
     const openRunBytes = this.#options.openRuns?.sizeBytes ?? 0;
@@ -187,9 +187,12 @@ export class Batcher {
    * record is being written, the open tape.
    */
   get waitingTapes(): readonly Tape[] {
-    const open = this.#openTape;
-    const shouldIncludeOpenTape = open !== undefined && open.records > 0 && !this.#isEncoding;
-    return shouldIncludeOpenTape ? [...this.#queue.waitingTapes, open] : this.#queue.waitingTapes;
+    const openTape = this.#openTape;
+    const shouldIncludeOpenTape =
+      openTape !== undefined && openTape.records > 0 && !this.#isEncoding;
+    return shouldIncludeOpenTape
+      ? [...this.#queue.waitingTapes, openTape]
+      : this.#queue.waitingTapes;
   }
 
   /** Counts the outcomes of the records of a tape that {@link takeAll} removed from the queue. */
@@ -416,18 +419,18 @@ export class Batcher {
    * is full in the middle of a record.
    */
   #replaceFullTape(...sizeArguments: Parameters<ProvideTape>): Tape {
-    const next = this.#allocateTape(...sizeArguments);
+    const nextTape = this.#allocateTape(...sizeArguments);
     const fullTape = this.#openTape;
     if (fullTape !== undefined && fullTape.records > 0) {
       this.#cutTimer.requestTurn();
-      this.#cut(fullTape, next);
-      return next;
+      this.#cut(fullTape, nextTape);
+      return nextTape;
     }
-    this.#openTape = next;
+    this.#openTape = nextTape;
     if (fullTape !== undefined) {
       this.#tapePool.recycle(fullTape);
     }
-    return next;
+    return nextTape;
   }
 
   /**
@@ -460,8 +463,9 @@ export class Batcher {
   }
 
   /**
-   * Whether the open tape, with `addedRecords` more, is sent before its delay is over. Also in traffic it is, if the
-   * queue is half full, so that callers do not wait for capacity longer than necessary.
+   * Whether the open tape, with `addedRecords` more records, is sent before its delay is over. This applies to a full
+   * batch on the first tape after a quiet period. If the queue is half full, it applies to every tape, so that callers
+   * do not wait for capacity longer than necessary.
    */
   #shouldSendEarly(addedRecords: number): boolean {
     const { batchLimit, maxQueueRecords } = this.#options;

@@ -3,7 +3,7 @@ import { NextTurn } from "../../model/next-turn.ts";
 /**
  * Schedules when the open tape (the buffer to which records are appended) is cut: it then gets no more records and is
  * sent. A recording call only requests a turn of the event loop, and that turn sets the timer. The timer is unref'd: an
- * idle program may end, and `delivery/lifecycle.ts` then flushes what is pending.
+ * idle program may end, and `delivery/lifecycle.ts` then flushes the pending records.
  */
 export class CutTimer {
   readonly #turn: NextTurn;

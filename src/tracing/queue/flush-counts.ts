@@ -4,8 +4,8 @@ import { countDeliveredStarts } from "../tape/tally.ts";
 import type { Tape } from "../tape/tape.ts";
 
 /**
- * Adds to the counts of a tape's records how many of the runs that start on it were delivered and lost. Call this only
- * when each record has an outcome.
+ * Returns the counts of a tape's records, and of the runs that start on it. Call this only when each record has an
+ * outcome.
  */
 export function toTapeCount(tape: Tape, { delivered, lost }: TapeResult): TapeCount {
   // Most tapes are delivered completely, and then their records need not be iterated.

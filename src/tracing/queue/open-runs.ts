@@ -1,4 +1,4 @@
-/** The records of a run that has not ended, as they are encoded. */
+/** The encoded records of a run that has not ended. */
 export interface OpenRun {
   readonly id: string;
   /** The records in the order in which they were recorded: usually only the start. */
@@ -8,7 +8,7 @@ export interface OpenRun {
   readonly sizeBytes: number;
   /** How many of the records are starts. */
   readonly starts: number;
-  /** Whether the records were moved to a tape together with the run's end, so that they count no longer. */
+  /** Whether the records were moved to a tape together with the run's end. They are then not counted here any more. */
   isTaken: boolean;
 }
 
@@ -16,7 +16,7 @@ export interface OpenRun {
 export interface OpenRecord {
   readonly runId: string;
   readonly isRunStart: boolean;
-  /** The encoded record, in memory of its own. */
+  /** The encoded record, in its own memory. */
   readonly bytes: DataView;
 }
 
@@ -84,25 +84,25 @@ export class OpenRuns {
     return run?.isTaken === true ? undefined : run;
   }
 
-  /** Adds a record to its run, or a run with this record. */
+  /** Adds a record to its run. The first record of a run adds the run as well. */
   add({ runId, isRunStart, bytes }: OpenRecord): void {
-    const known = this.find(runId);
+    const existingRun = this.find(runId);
     const { byteLength } = bytes;
     const starts = isRunStart ? 1 : 0;
     const run: OpenRun = {
       id: runId,
-      records: known === undefined ? [bytes] : [...known.records, bytes],
-      count: 1 + (known?.count ?? 0),
-      sizeBytes: byteLength + (known?.sizeBytes ?? 0),
-      starts: starts + (known?.starts ?? 0),
+      records: existingRun === undefined ? [bytes] : [...existingRun.records, bytes],
+      count: 1 + (existingRun?.count ?? 0),
+      sizeBytes: byteLength + (existingRun?.sizeBytes ?? 0),
+      starts: starts + (existingRun?.starts ?? 0),
       isTaken: false,
     };
     // The map keeps the position of a run that it already has, so the run that started first stays the oldest.
     this.#runs.set(runId, run);
-    this.#sizeBytes += byteLength + (known === undefined ? overheadBytes : 0);
+    this.#sizeBytes += byteLength + (existingRun === undefined ? overheadBytes : 0);
     this.#records += 1;
     this.#starts += starts;
-    this.#count += known === undefined ? 1 : 0;
+    this.#count += existingRun === undefined ? 1 : 0;
   }
 
   /** Stops counting a run, whose records the caller has moved elsewhere. {@link forget} then releases its memory. */

@@ -60,9 +60,9 @@ export class TapeQueue {
   }
 
   /**
-   * Whether one more tape may be in flight. The number of tapes alone is no limit of their memory: a record that is larger
-   * than a usual tape has a large tape of its own. Tapes in flight can't be evicted, so with too many large ones the
-   * queue would stay full whatever is evicted, and new records would be lost.
+   * Whether one more tape may be in flight. A limit on the number of tapes alone would not limit their memory, because
+   * a record that is larger than a usual tape has a large tape of its own. Tapes in flight can't be evicted. With too
+   * many large ones, the queue would stay full whatever is evicted, and new records would be lost.
    */
   #hasFreeSlot({ capacity }: Tape): boolean {
     const { maxTapesInFlight, maxBytesInFlight } = this.#options;

@@ -100,7 +100,7 @@ function parseEntries(header: string): { key: string; value: string; text: strin
 }
 
 // Every reader of the header splits the list of tags at commas. So a comma inside a tag is escaped, and so is the
-// percent sign that escapes it. Tags without these characters are the same to readers that do not know this escape.
+// percent sign that escapes it. A reader that does not support this escape still reads all other tags correctly.
 const escapeTag = (tag: string): string => tag.replaceAll("%", "%25").replaceAll(",", "%2C");
 const unescapeTag = (tag: string): string =>
   tag.replaceAll(/%(25|2C)/gi, (_, code: string) => (code === "25" ? "%" : ","));

@@ -19,8 +19,8 @@ const localUncountedLosses = uncountedLosses;
 export type ProcessPayload = (payload: KeyValues) => KeyValues;
 
 /**
- * Converts the chunks of a stream, in their order, into the outputs to record. The type is that of a method, whose
- * parameters may be narrower: a function may declare the type of its chunks.
+ * Converts the chunks of a stream, in their order, into the outputs to record. It is declared as a method, because
+ * TypeScript lets the parameters of a method be narrower: a function may then declare the type of its chunks.
  */
 export type AggregateChunks = {
   aggregate(chunks: readonly unknown[]): unknown;
@@ -125,7 +125,7 @@ export class CallRecording {
     }
     let problem = "returned nothing";
     try {
-      // A copy: if the aggregator fails, the chunks are recorded, also if it changed its argument.
+      // Pass a copy: if the aggregator fails, the chunks themselves are recorded, and it may have changed its argument.
       const value: unknown = aggregator([...chunks]);
       if (!(value instanceof Promise)) {
         const outputs = toPayload(value, "outputs");

@@ -37,7 +37,10 @@ export function currentRun(): RunTree | undefined {
   return findCurrentRun(undefined);
 }
 
-/** As {@link currentRun}. A run of another library without a client of ours is represented by one of `client`. */
+/**
+ * Returns the same run as {@link currentRun}. If another library started it without a Millrace client, the returned run
+ * belongs to `client`.
+ */
 function findCurrentRun(client: TracingClient | undefined): RunTree | undefined {
   const store = findSharedStorage().getStore();
   return findInnermostRun(findRun(store, client), store);
@@ -158,8 +161,8 @@ function createStore(run: RunTree, outerStore: unknown): unknown {
 }
 
 /**
- * Returns the shared storage, whichever library created it. If there is none, `defaultStorage` becomes shared. Libraries
- * never replace it, so it is looked up once: the look-up is slow if it is not done often.
+ * Returns the shared storage, whichever library created it. If there is none, `defaultStorage` becomes shared.
+ * Libraries never replace it, so it is looked up only once.
  */
 function findSharedStorage(): AsyncLocalStorage<unknown> {
   sharedStorage ??= lookUpSharedStorage();
@@ -168,7 +171,7 @@ function findSharedStorage(): AsyncLocalStorage<unknown> {
 
 let sharedStorage: AsyncLocalStorage<unknown> | undefined;
 
-/** Returns `undefined` if something else has the key of the shared storage. */
+/** Returns `undefined` if the value under the key of the shared storage is something else. */
 function lookUpSharedStorage(): AsyncLocalStorage<unknown> | undefined {
   const storage: unknown = Reflect.get(globalThis, sharedStorageKey);
   if (storage === undefined) {

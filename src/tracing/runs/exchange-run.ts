@@ -22,10 +22,10 @@ import { warnOfUnknown } from "./unknown-options.ts";
  */
 const localUncountedLosses = uncountedLosses;
 
-/** A body, as the program has it. Bytes are copied during the call. */
+/** A body in the form in which the program has it. Bytes are copied during the call. */
 export type ExchangeBytes = string | ArrayBufferView | ArrayBuffer;
 
-/** Options of `client.recordExchange`: those of a run, and what is known of the request. */
+/** Options of `client.recordExchange`: those of a run, and the facts about the request. */
 export interface ExchangeOptions extends Omit<
   StartOptions,
   "inputs" | "attachments" | "serialized"
@@ -36,9 +36,9 @@ export interface ExchangeOptions extends Omit<
   readonly request?: ExchangeBytes | undefined;
   /** Content type of the request's body. */
   readonly requestType?: string | undefined;
-  /** Host and path of the request. Pass neither query nor credentials: they are recorded as they are. */
+  /** Host and path of the request. Pass it without query and credentials, because it is recorded unchanged. */
   readonly url?: string | undefined;
-  /** A plain value in place of the request's body, for formats that have one. */
+  /** A plain value in place of the request's body, for formats that consist of a value. */
   readonly value?: unknown;
   /**
    * Whether the run is recorded only when it ends, by one record with the value that is passed to {@link ExchangeRun.end}. For
@@ -49,11 +49,11 @@ export interface ExchangeOptions extends Omit<
   readonly recordedAtEnd?: boolean | undefined;
 }
 
-/** What is known of a response when its headers arrived. */
+/** What is known about a response when its headers have arrived. */
 export interface ExchangeResponse {
   readonly status: number;
   readonly contentType?: string | undefined;
-  /** The id by which the API's operator finds the request. */
+  /** The id by which the API's operator can find the request. */
   readonly requestId?: string | undefined;
 }
 
@@ -63,7 +63,7 @@ export interface ExchangeEnd {
   readonly ending?: ExchangeEnding | undefined;
   /** What was thrown, if the request failed or the response could not be read. */
   readonly error?: unknown;
-  /** A plain value in place of the response's body, for formats that have one. */
+  /** A plain value in place of the response's body, for formats that consist of a value. */
   readonly value?: unknown;
   /** Milliseconds since the Unix epoch, with fraction. Only with `recordedAtEnd`. @defaultValue now */
   readonly endTime?: number | undefined;
@@ -101,23 +101,25 @@ interface Attempt {
  * the request's settings.
  */
 const maxRepeatedBytes = 262_144;
-/** How many attempts of one run have an event. */
+/** Maximum number of attempts of one run that are recorded as events. */
 const maxAttemptEvents = 100;
-/** Body limit of a client that has none of its own. */
+/** Limit of a recorded body, in bytes, for a client that has no limit of its own. */
 const defaultBodyBytes = 1_048_576;
-const micros = 1_000;
+const microsPerMs = 1_000;
 
-/** Paths of such responses that have another content type: Gemini's can be one array in JSON. */
+/**
+ * Paths of requests whose response arrives part by part, whatever its content type is: Gemini can send one JSON array.
+ */
 const streamPaths = /:stream\w+$/;
-/** Content types of responses whose parts arrive one after the other. */
+/** Content types of responses that arrive part by part. */
 const streamTypes = /event-stream|ndjson|jsonl|json-seq/i;
 
 /**
- * A run that consists of one call of a remote API, recorded as bytes. A worker finds out what they mean: the run's inputs,
- * outputs, error, model and token usage. On this thread each body is only copied.
+ * A run that consists of one call of a remote API, recorded as bytes. A worker reads the run's inputs, outputs, error,
+ * model and token usage from these bytes. This thread only copies the bodies.
  *
- * States: open, then ended by the first call of {@link ExchangeRun.end}. {@link ExchangeRun.beginAttempt} opens it again:
- * the last attempt decides the outputs, the error and the end time. No method throws.
+ * States: open, then ended by the first call of {@link ExchangeRun.end}. {@link ExchangeRun.beginAttempt} opens it
+ * again: the last attempt decides the outputs, the error and the end time. No method throws.
  */
 export class ExchangeRun {
   /** The run. Use it as a parent or to propagate the trace; its outcome is recorded by the methods of this object. */
@@ -138,9 +140,9 @@ export class ExchangeRun {
   #request: ExchangeContent | undefined;
   readonly #response: BodyCollector;
   #isEnded = false;
-  /** Whether the run was only ended because nothing had read its response. */
+  /** Whether the run was ended only because nothing had read its response. */
   #isEndedUnread = false;
-  /** Whether an earlier record of the end has an error that the next one must clear. */
+  /** Whether an end was recorded before. The next record of an end must clear its error. */
   #hasEndRecord = false;
 
   /** For internal use. Programs call `client.recordExchange`. */
@@ -161,8 +163,11 @@ export class ExchangeRun {
     this.#response = new BodyCollector(this.#bodyBytes);
     if (this.#isRecorded && !this.#isRecordedAtEnd) {
       const isKnown = request !== undefined || value !== undefined;
-      const read = this.#createRequest(request, { contentType: readName(requestType), value });
-      const content = isKnown ? read : { ...read, isWithheld: true };
+      const requestContent = this.#createRequest(request, {
+        contentType: readName(requestType),
+        value,
+      });
+      const content = isKnown ? requestContent : { ...requestContent, isWithheld: true };
       if (isKnown) {
         this.#keepForEnd(content);
       }
@@ -186,7 +191,10 @@ export class ExchangeRun {
     return this.#attemptCount;
   }
 
-  /** Adds the request's body, if it was not known at the start. It is recorded with the run's end, or now if it ended. */
+  /**
+   * Adds the request's body, if it was not known at the start. It is recorded with the run's end, or at once if the run
+   * has ended.
+   */
   addRequest(request: ExchangeBytes, contentType?: string): void {
     try {
       if (!this.#isRecorded) {
@@ -218,7 +226,7 @@ export class ExchangeRun {
     try {
       if (this.#isRecorded && !this.#isEnded) {
         this.#attempt.response = { ...response };
-        unreadOf(this.#recorder).add(this);
+        getUnread(this.#recorder).add(this);
       }
     } catch {
       localUncountedLosses.details += 1;
@@ -228,7 +236,7 @@ export class ExchangeRun {
   /** Reports that the program begins to read the response's body. */
   startReading(): void {
     try {
-      unreadOf(this.#recorder).delete(this);
+      getUnread(this.#recorder).delete(this);
       if (this.#isEndedUnread) {
         this.#isEndedUnread = false;
         this.#isEnded = false;
@@ -241,13 +249,13 @@ export class ExchangeRun {
   }
 
   /**
-   * Reports that the program gave up its reader of the body before the end. Until it reads on, the next flush of the client
-   * ends the run.
+   * Reports that the program stopped reading the body before its end. If it does not continue, the next flush of the
+   * client ends the run.
    */
   stopReading(): void {
     try {
       if (this.#isRecorded && !this.#isEnded) {
-        unreadOf(this.#recorder).add(this);
+        getUnread(this.#recorder).add(this);
       }
     } catch {
       localUncountedLosses.details += 1;
@@ -268,12 +276,12 @@ export class ExchangeRun {
         this.#response.add(chunk);
       }
     } catch {
-      // The memory or the stack is exhausted. The end of the run still says how the exchange ended.
+      // The memory or the stack is exhausted. The end of the run is still recorded.
       localUncountedLosses.details += 1;
     }
   }
 
-  /** Adds a text to the run's metadata that says what could not be recorded. */
+  /** Adds a text to the run's metadata that states what could not be recorded. */
   addWarning(text: string): void {
     try {
       if (this.#warnings.size < maxWarnings) {
@@ -315,7 +323,7 @@ export class ExchangeRun {
     const isUnread = this.#response.totalBytes === 0;
     this.addWarning(isUnread ? unreadWarning : abandonedWarning);
     this.end({ ending: "cancelled" });
-    // A body of which the beginning is sent already can't be recorded as a whole any more.
+    // If a part of the body was recorded, reading does not open the run again: that part was removed from memory.
     this.#isEndedUnread = isUnread;
   }
 
@@ -332,7 +340,7 @@ export class ExchangeRun {
       this.#recordWhole(value, endTime);
       return;
     }
-    unreadOf(this.#recorder).delete(this);
+    getUnread(this.#recorder).delete(this);
     const endMicros = Math.max(clock(), this.#attempt.startMicros);
     const errorText =
       error === undefined ? undefined : formatError(error, () => this.#recorder.truncated());
@@ -352,14 +360,14 @@ export class ExchangeRun {
       ],
     });
     this.#hasEndRecord = true;
-    // The bytes were copied. The program may keep this object.
+    // The record has a copy of the bytes. They are released here, because the program may keep this object.
     this.#response.clear();
     this.run.end();
   }
 
   /** Records the start and the end of the run by one record. */
   #recordWhole(value: unknown, endTime: number | undefined): void {
-    const endMicros = endTime === undefined ? clock() : Math.round(endTime * micros);
+    const endMicros = endTime === undefined ? clock() : Math.round(endTime * microsPerMs);
     this.#recorder.recordExchange?.({
       operation: "post",
       run: this.run,
@@ -380,7 +388,7 @@ export class ExchangeRun {
         kwargs: {
           attempt: this.#attemptCount,
           end_time: microsToIso(endMicros),
-          duration_ms: (endMicros - startMicros) / micros,
+          duration_ms: (endMicros - startMicros) / microsPerMs,
           ...(response === undefined ? {} : { status: response.status }),
           ...(response?.requestId === undefined ? {} : { request_id: response.requestId }),
           ...(error === undefined ? {} : { error: error.split("\n", 1)[0] }),
@@ -447,7 +455,7 @@ const copyBody = (body: ExchangeBody): ExchangeBody =>
 const unreadWarning = "The response was not read";
 const abandonedWarning = "The response was not read to its end";
 
-/** How many different warnings of one run are kept. */
+/** Maximum number of different warnings that are kept for one run. */
 const maxWarnings = 20;
 
 /** Returns the body, without its middle if it is too large. */
@@ -487,7 +495,7 @@ function toBytes(body: unknown): Uint8Array {
 /** Exchanges whose response has arrived and is not being read. */
 const unread = new WeakMap<Recorder, Set<ExchangeRun>>();
 
-function unreadOf(runRecorder: Recorder): Set<ExchangeRun> {
+function getUnread(runRecorder: Recorder): Set<ExchangeRun> {
   let exchanges = unread.get(runRecorder);
   if (exchanges === undefined) {
     exchanges = new Set();

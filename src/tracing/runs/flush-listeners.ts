@@ -6,8 +6,8 @@ export interface FlushEvent {
   /** The client that is flushed; `undefined` if the process ends, and all clients are flushed. */
   readonly client: TracingClient | undefined;
   /**
-   * Whether this is the last flush, because the client is drained or closed or the process ends. Runs that are open then
-   * stay open.
+   * Whether this is the last flush, because the client is drained or closed or the process ends. The end of a run that
+   * is still open after it is not recorded.
    */
   readonly isFinal: boolean;
 }
@@ -26,12 +26,12 @@ const listeners = new Set<FlushListener>();
  */
 export function onFlush(listener: FlushListener): () => void {
   // A new function, so that a listener that is added twice can be removed once.
-  const added: FlushListener = (event) => {
+  const registeredListener: FlushListener = (event) => {
     listener(event);
   };
-  listeners.add(added);
+  listeners.add(registeredListener);
   return () => {
-    listeners.delete(added);
+    listeners.delete(registeredListener);
   };
 }
 

@@ -79,8 +79,8 @@ function findOwnAncestor(store: Fields): RunTree | undefined {
 }
 
 /**
- * Returns the thread and the user of a run of another library, which the runs below it inherit. Its other metadata is its
- * own.
+ * Returns the thread and the user of a run of another library, which the runs below it inherit. Its other metadata is
+ * not inherited.
  */
 function readInheritedMetadata(extra: unknown): KeyValues | undefined {
   const metadata = isObject(extra) ? extra["metadata"] : undefined;

@@ -14,7 +14,7 @@ export function markModelCall(run: RunTree): void {
   findMarkedRuns()?.add(run);
 }
 
-/** The runs of model calls that the caller makes, for libraries that call the model themselves. */
+/** For each asynchronous execution, the run that {@link enterModelCall} marked. */
 const enteredCalls = new AsyncLocalStorage<RunTree>();
 
 /**
@@ -35,7 +35,7 @@ export function isInModelCall(): boolean {
   );
 }
 
-/** Returns `undefined` if something else has the key. */
+/** Returns `undefined` if the value under the key is something else. */
 function findMarkedRuns(): WeakSet<object> | undefined {
   const existing: unknown = Reflect.get(globalThis, markedRunsKey);
   if (existing === undefined) {

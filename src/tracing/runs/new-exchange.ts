@@ -9,13 +9,15 @@ import { noopClient } from "./run-tree.ts";
 export interface NewExchangeOptions extends ExchangeOptions, Pick<NewRunOptions, "client"> {}
 
 /**
- * Records a call of a remote API as a run of the option `client`, or else of the client that `new RunTree()` would use.
+ * Records a call of a remote API as a run of the given `client`, or else of the client that `new RunTree()` would use.
  * Behaves like {@link (Client:class).recordExchange}.
  */
 export function recordExchange({ client, ...options }: NewExchangeOptions): ExchangeRun {
-  const chosen = client ?? findDefaultClient() ?? noopClient;
+  const chosenClient = client ?? findDefaultClient() ?? noopClient;
   // A client of another copy of this package records with its own code.
-  return canRecord(chosen) ? chosen.recordExchange(options) : recordWithClient(chosen, options);
+  return canRecord(chosenClient)
+    ? chosenClient.recordExchange(options)
+    : recordWithClient(chosenClient, options);
 }
 
 /** A client with the method `recordExchange`. */

@@ -72,7 +72,7 @@ export const findClient = (): TracingClient | undefined =>
   defaultClient ?? programClients.values().next().value ?? implicitClient;
 
 /**
- * As {@link findClient}, but if there is no client, creates one from the environment's settings. `undefined` if the
+ * Like {@link findClient}, but creates a client from the environment's settings if there is none. `undefined` if the
  * environment configures none.
  */
 export const findOrCreateClient = (): TracingClient | undefined =>

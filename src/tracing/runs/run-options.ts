@@ -92,7 +92,7 @@ export function readId(id: unknown, runRecorder: Recorder): string | undefined {
   return id.toLowerCase();
 }
 
-/** The metadata key of each option that the runs below inherit. */
+/** The metadata key of each option that child runs inherit. */
 const inheritedOptions = { threadId: "thread_id", userId: "user_id" } as const;
 
 export const inheritedKeys: readonly string[] = Object.values(inheritedOptions);

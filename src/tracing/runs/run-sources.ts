@@ -6,25 +6,26 @@ export type RunSource = () => RunTree | undefined;
 const sources = new Set<RunSource>();
 
 /**
- * Adds a place where the current run is found, for an integration with a library that has a context of its own: inside
- * work of that library, `currentRun()` is the run that the source returns, and new runs become its children. A run that was
- * made current by `withRun` inside that work takes precedence again. A source that throws counts as one without a run.
+ * Adds a function that finds the current run, for an integration with a library that has a context of its own. Inside
+ * work of that library, `currentRun()` is the run that the source returns, and new runs become its children. A run that
+ * was made current by `withRun` inside that work takes precedence again. A source that throws counts as one without a
+ * run.
  *
  * @returns a function that removes the source; a second call of it has no effect
  */
 export function addRunSource(source: RunSource): () => void {
   // A new function, so that a source that is added twice can be removed once.
-  const added: RunSource = () => source();
-  sources.add(added);
+  const registeredSource: RunSource = () => source();
+  sources.add(registeredSource);
   return () => {
-    sources.delete(added);
+    sources.delete(registeredSource);
   };
 }
 
 /** For each store that `withRun` created inside a source's run: that run. */
 const surroundingRuns = new WeakMap<object, RunTree>();
 
-/** Remembers the source's run around a store, so that the store's run takes precedence over it. */
+/** Remembers the source's run inside which a store was created, so that the store's run takes precedence over it. */
 export function rememberSurroundingRun(store: unknown): void {
   if (sources.size > 0 && typeof store === "object" && store !== null) {
     const run = readSources();
@@ -34,18 +35,18 @@ export function rememberSurroundingRun(store: unknown): void {
   }
 }
 
-/** Returns a source's run, if it was entered inside `run`, the run of `store`. Otherwise returns `run`. */
+/** Returns the run of a source if it was entered inside `run`, which is the run of `store`. Otherwise returns `run`. */
 export function findInnermostRun(run: RunTree | undefined, store: unknown): RunTree | undefined {
   if (sources.size === 0) {
     return run;
   }
-  const found = readSources();
-  if (found === undefined || run === undefined) {
-    return found ?? run;
+  const sourceRun = readSources();
+  if (sourceRun === undefined || run === undefined) {
+    return sourceRun ?? run;
   }
   const surrounding =
     typeof store === "object" && store !== null ? surroundingRuns.get(store) : undefined;
-  return found !== surrounding && isBelow(found, run) ? found : run;
+  return sourceRun !== surrounding && isBelow(sourceRun, run) ? sourceRun : run;
 }
 
 const isBelow = (run: RunTree, ancestor: RunTree): boolean =>

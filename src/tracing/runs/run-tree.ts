@@ -125,7 +125,8 @@ export class RunTree implements RecordedRun {
       if (ownFields !== undefined) {
         const { tags, metadata } = this.#inherited ?? {};
         this.#inherited = { tags, metadata: mergeMetadata(metadata, ownFields) };
-        // First, so that metadata that can't be read does not throw; and last, because the options take precedence.
+        // `ownFields` is merged twice: first, because the first argument must be readable, which the caller's metadata
+        // may not be; and last, because the options take precedence.
         this.#metadata = mergeMetadata(mergeMetadata(ownFields, this.#metadata), ownFields);
       }
     } else {
@@ -134,7 +135,7 @@ export class RunTree implements RecordedRun {
       this.#order = OrderBytes.fromText(remote.dottedOrder);
       this.parentRunId = remote.parentRunId;
       this.#inherited = { tags: this.#tags, metadata: this.#metadata };
-      // A run of another library hands down what its nearest ancestor of ours hands down.
+      // Children of another library's run also inherit what its nearest Millrace ancestor passes on.
       if (kin !== undefined && kin.#inherited !== undefined) {
         const { tags, metadata } = kin.#inherited;
         this.#inherited = {

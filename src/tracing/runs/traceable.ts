@@ -93,7 +93,8 @@ export type TraceableFunction = (...args: never[]) => unknown;
  *
  * The inputs are recorded as follows: no argument as `{}`, a single plain object unchanged, any other single value as
  * `{ input: value }`, several arguments as `{ args: [...] }`. The outputs: a plain object unchanged, any other value as
- * `{ outputs: value }`, a stream as `{ outputs: [chunk, ...] }` or what `aggregator` makes of its chunks.
+ * `{ outputs: value }`, a stream as `{ outputs: [chunk, ...] }` or as the value that `aggregator` returns for its
+ * chunks.
  */
 export function traceable<Fn extends TraceableFunction>(
   fn: Fn,
@@ -159,7 +160,10 @@ function watchAssignment(
 
 /** One call of a traced function. */
 interface TracedCall {
-  /** Whether the options were checked for unknown names. This is done once, when a client is there to log a warning. */
+  /**
+   * Whether the options were checked for unknown names. This is done once, as soon as there is a client that can log a
+   * warning.
+   */
   readonly optionCheck: { isDone: boolean };
   readonly options: TraceableOptions;
   readonly args: readonly unknown[];

@@ -12,9 +12,12 @@ export class BodyCollector {
   readonly #tailLimit: number;
   readonly #blocks: Buffer[] = [];
   /** Number of bytes that are used of the last block. */
-  #usedOfLast = 0;
+  #lastBlockBytes = 0;
   #headBytes = 0;
-  /** The last bytes of the body; a ring, in which {@link #tailBytes} modulo its size is the oldest byte. */
+  /**
+   * The last bytes of the body, in a ring buffer. Once it is full, the oldest byte is at {@link #tailBytes} modulo its
+   * size.
+   */
   #tail: Buffer | undefined;
   #tailBytes = 0;
 
@@ -45,58 +48,58 @@ export class BodyCollector {
 
   /** Copies a chunk. */
   add(chunk: Uint8Array): void {
-    const forHead = Math.min(chunk.length, this.#headLimit - this.#headBytes);
-    for (let offset = 0; offset < forHead;) {
-      offset += this.#addToBlock(chunk, offset, forHead);
+    const bytesForHead = Math.min(chunk.length, this.#headLimit - this.#headBytes);
+    for (let offset = 0; offset < bytesForHead;) {
+      offset += this.#addToBlock(chunk, offset, bytesForHead);
     }
-    if (chunk.length > forHead) {
-      this.#addToTail(forHead === 0 ? chunk : chunk.subarray(forHead));
+    if (chunk.length > bytesForHead) {
+      this.#addToTail(bytesForHead === 0 ? chunk : chunk.subarray(bytesForHead));
     }
   }
 
   /** The kept bytes, in order. The parts share the collector's memory. */
   get parts(): readonly Uint8Array[] {
     const last = this.#blocks.length - 1;
-    const head = this.#blocks.map((block, index) =>
-      index === last ? block.subarray(0, this.#usedOfLast) : block,
+    const headParts = this.#blocks.map((block, index) =>
+      index === last ? block.subarray(0, this.#lastBlockBytes) : block,
     );
     if (this.#tail === undefined) {
-      return head;
+      return headParts;
     }
     const oldest = this.#tailBytes % this.#tailLimit;
     return this.#tailBytes <= this.#tailLimit
-      ? [...head, this.#tail.subarray(0, this.#tailBytes)]
-      : [...head, this.#tail.subarray(oldest), this.#tail.subarray(0, oldest)];
+      ? [...headParts, this.#tail.subarray(0, this.#tailBytes)]
+      : [...headParts, this.#tail.subarray(oldest), this.#tail.subarray(0, oldest)];
   }
 
   /**
-   * Forgets the body. Its memory is used for other bodies: call this only when nothing reads {@link BodyCollector.parts} any
-   * more.
+   * Removes the body. Its memory is reused for other bodies: call this only when the result of
+   * {@link BodyCollector.parts} is no longer read.
    */
   clear(): void {
     for (const block of this.#blocks.splice(0)) {
-      giveBlockBack(block);
+      releaseBlock(block);
     }
-    this.#usedOfLast = 0;
+    this.#lastBlockBytes = 0;
     this.#headBytes = 0;
     this.#tail = undefined;
     this.#tailBytes = 0;
   }
 
-  /** Copies as much as fits into the last block, and returns the number of bytes. */
+  /** Copies the bytes of a chunk between two offsets, as many as fit into the last block. Returns their number. */
   #addToBlock(chunk: Uint8Array, from: number, to: number): number {
     let block = this.#blocks.at(-1);
-    if (block === undefined || this.#usedOfLast === block.length) {
-      const usual = Math.min(firstBlockBytes * 2 ** this.#blocks.length, maxBlockBytes);
-      const size = Math.min(Math.max(usual, to - from), this.#headLimit - this.#headBytes);
+    if (block === undefined || this.#lastBlockBytes === block.length) {
+      const usualSize = Math.min(firstBlockBytes * 2 ** this.#blocks.length, maxBlockBytes);
+      const size = Math.min(Math.max(usualSize, to - from), this.#headLimit - this.#headBytes);
       block = takeBlock(size);
       this.#blocks.push(block);
-      this.#usedOfLast = 0;
+      this.#lastBlockBytes = 0;
     }
-    const count = Math.min(to - from, block.length - this.#usedOfLast);
+    const count = Math.min(to - from, block.length - this.#lastBlockBytes);
     const isWhole = from === 0 && count === chunk.length;
-    block.set(isWhole ? chunk : chunk.subarray(from, from + count), this.#usedOfLast);
-    this.#usedOfLast += count;
+    block.set(isWhole ? chunk : chunk.subarray(from, from + count), this.#lastBlockBytes);
+    this.#lastBlockBytes += count;
     this.#headBytes += count;
     return count;
   }
@@ -105,39 +108,42 @@ export class BodyCollector {
     const limit = this.#tailLimit;
     const tail = (this.#tail ??= Buffer.allocUnsafeSlow(limit));
     // Only the last bytes of a chunk that is larger than the ring remain in it.
-    const kept = chunk.length > limit ? chunk.subarray(chunk.length - limit) : chunk;
-    const start = (this.#tailBytes + chunk.length - kept.length) % limit;
-    const first = Math.min(kept.length, limit - start);
-    tail.set(kept.subarray(0, first), start);
-    tail.set(kept.subarray(first), 0);
+    const keptPart = chunk.length > limit ? chunk.subarray(chunk.length - limit) : chunk;
+    const start = (this.#tailBytes + chunk.length - keptPart.length) % limit;
+    const firstLength = Math.min(keptPart.length, limit - start);
+    tail.set(keptPart.subarray(0, firstLength), start);
+    tail.set(keptPart.subarray(firstLength), 0);
     this.#tailBytes += chunk.length;
   }
 }
 
-/** How many bytes of blocks are kept for other bodies. To create them costs more than to copy into them. */
-const maxKeptBytes = 2_097_152;
+/**
+ * Maximum size in bytes of the unused blocks that are kept for other bodies. Creating a block costs more than copying
+ * into it.
+ */
+const maxFreeBytes = 2_097_152;
 /** Blocks that no body uses, by their size. Only the usual sizes are kept. */
-const keptBlocks = new Map<number, Buffer[]>();
-let keptBytes = 0;
+const freeBlocks = new Map<number, Buffer[]>();
+let freeBytes = 0;
 
 function takeBlock(size: number): Buffer {
-  const block = keptBlocks.get(size)?.pop();
+  const block = freeBlocks.get(size)?.pop();
   if (block === undefined) {
     return Buffer.allocUnsafeSlow(size);
   }
-  keptBytes -= size;
+  freeBytes -= size;
   return block;
 }
 
-function giveBlockBack(block: Buffer): void {
+function releaseBlock(block: Buffer): void {
   const size = block.length;
   const isUsual =
     size >= firstBlockBytes && size <= maxBlockBytes && Number.isInteger(Math.log2(size));
-  if (!isUsual || keptBytes + size > maxKeptBytes) {
+  if (!isUsual || freeBytes + size > maxFreeBytes) {
     return;
   }
-  const blocks = keptBlocks.get(size) ?? [];
-  keptBlocks.set(size, blocks);
+  const blocks = freeBlocks.get(size) ?? [];
+  freeBlocks.set(size, blocks);
   blocks.push(block);
-  keptBytes += size;
+  freeBytes += size;
 }

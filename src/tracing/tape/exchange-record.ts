@@ -16,18 +16,18 @@ import { unlimited } from "./write-sizes.ts";
 /** How the exchanges of a client are recorded. */
 export interface ExchangeRules {
   /**
-   * Whether the main thread must find out what exchanges mean, because raw bytes must not be recorded. Of a call that is
-   * recorded as a whole it also must if an option hides a part of it.
+   * Whether the main thread must read exchanges (the bytes of model calls), because raw bytes must not be recorded. A
+   * call that is recorded as a whole is also read if an option hides a part of it.
    */
   readonly mustRead: boolean;
-  /** Finds out what exchanges mean; `undefined` while the code for it is being loaded. */
+  /** Returns the function that reads exchanges; `undefined` while its code is being loaded. */
   readonly getReader: () => ReadExchanges | undefined;
 }
 
 /** Rules for a client that has no options about privacy: workers read all exchanges. */
 export const rawExchanges: ExchangeRules = { mustRead: false, getReader: () => undefined };
 
-/** The fields of a record, and the exchanges whose meaning a worker adds to them. */
+/** The fields of a record, and the exchanges from which a worker reads further fields. */
 export interface ExchangeParts {
   readonly name?: string | undefined;
   readonly runType?: string | undefined;
@@ -37,14 +37,14 @@ export interface ExchangeParts {
   readonly events?: readonly unknown[] | undefined;
   readonly tags?: readonly string[] | undefined;
   readonly metadata: unknown;
-  /** Members of `extra` beside the metadata. */
+  /** Members of `extra` besides the metadata. */
   readonly extra?: KeyValues | undefined;
   readonly exchanges: readonly ExchangeContent[];
 }
 
 /**
- * Applies the options that hide payloads to a record. What a function of the caller must see is read here, filtered, and
- * recorded as ordinary fields.
+ * Applies the options that hide payloads to a record. If a function of the caller filters payloads, the exchanges are
+ * read here, and their filtered contents are recorded as ordinary fields.
  */
 export function filterExchange(
   record: ExchangeRecord,
@@ -56,13 +56,16 @@ export function filterExchange(
   const exchanges = record.exchanges.map((exchange) => withholdHidden(exchange, filters));
   const isPartHidden =
     exchanges.some(({ part }) => part === "call") &&
-    (filters.hideAllInputs || filters.hideAllOutputs);
-  if (!rules.mustRead && !filters.haveFunction && !isPartHidden) {
+    (filters.hidesAllInputs || filters.hidesAllOutputs);
+  if (!rules.mustRead && !filters.hasFunction && !isPartHidden) {
     const metadata = filters.filterMetadata(run.metadata) ?? {};
     return { name, runType, error, events, tags, metadata, exchanges };
   }
-  const read = rules.getReader();
-  const fields = read === undefined ? createMarkers(exchanges) : read(exchanges.map(toRecorded));
+  const readExchanges = rules.getReader();
+  const fields =
+    readExchanges === undefined
+      ? createMarkers(exchanges)
+      : readExchanges(exchanges.map(toRecorded));
   const metadata = { ...fields.metadata, ...run.metadata };
   return {
     name: name ?? fields.name,
@@ -73,8 +76,9 @@ export function filterExchange(
     events: joinLists(events, fields.events),
     tags: joinLists(tags, fields.tags),
     metadata: filters.filterMetadata(metadata),
-    // These are settings of the call, as its metadata are. No function of the caller expects them.
-    extra: filters.hideMetadataIn ? undefined : fields.extra,
+    // Like metadata, these are settings of the call. If a function filters metadata, they are left out, because the
+    // function does not filter them.
+    extra: filters.hidesAnyMetadata ? undefined : fields.extra,
     exchanges: [],
   };
 }
@@ -82,10 +86,10 @@ export function filterExchange(
 /** Removes the body of an exchange that an option hides completely. */
 function withholdHidden(exchange: ExchangeContent, filters: PayloadFilters): ExchangeContent {
   if (exchange.part === "call") {
-    return filters.hideAllMetadata ? { ...exchange, hidesMetadata: true } : exchange;
+    return filters.hidesAllMetadata ? { ...exchange, hidesMetadata: true } : exchange;
   }
-  const isHidden = exchange.part === "request" ? filters.hideAllInputs : filters.hideAllOutputs;
-  const hidesMetadata = filters.hideAllMetadata;
+  const isHidden = exchange.part === "request" ? filters.hidesAllInputs : filters.hidesAllOutputs;
+  const hidesMetadata = filters.hidesAllMetadata;
   if (!isHidden && !hidesMetadata) {
     return exchange;
   }
@@ -96,7 +100,7 @@ function withholdHidden(exchange: ExchangeContent, filters: PayloadFilters): Exc
   };
 }
 
-/** Takes the place of payloads that can't be read yet. */
+/** Returns markers in place of payloads that can't be read yet. */
 function createMarkers(exchanges: readonly ExchangeContent[]): ExchangeFields {
   const marker: KeyValues = {
     millrace_error:
@@ -135,7 +139,7 @@ const joinLists = <Item>(
 /** Enough bytes for everything in an exchange that is not its body. */
 const headBytes = 4_096;
 
-/** The members of an exchange beside its body and value, in the order in which they are written. */
+/** The members of an exchange besides its body and value, in the order in which they are written. */
 const memberNames = Object.keys({
   format: 1,
   part: 1,

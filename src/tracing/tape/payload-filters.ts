@@ -27,27 +27,27 @@ export class PayloadFilters {
     this.#onFailure = onFailure;
   }
 
-  /** Whether any of the options is a function, which must see what it filters. */
-  get haveFunction(): boolean {
+  /** Whether any of the options is a function, which needs the payload that it filters. */
+  get hasFunction(): boolean {
     const { hideInputs, hideOutputs, hideMetadata } = this.#options;
     return [hideInputs, hideOutputs, hideMetadata].some((hide) => typeof hide === "function");
   }
 
-  get hideAllInputs(): boolean {
+  get hidesAllInputs(): boolean {
     return this.#options.hideInputs === true;
   }
 
-  get hideAllOutputs(): boolean {
+  get hidesAllOutputs(): boolean {
     return this.#options.hideOutputs === true;
   }
 
-  get hideAllMetadata(): boolean {
+  get hidesAllMetadata(): boolean {
     return this.#options.hideMetadata === true;
   }
 
   /** Whether metadata are hidden or filtered. */
-  get hideMetadataIn(): boolean {
-    return this.hideAllMetadata || typeof this.#options.hideMetadata === "function";
+  get hidesAnyMetadata(): boolean {
+    return this.hidesAllMetadata || typeof this.#options.hideMetadata === "function";
   }
 
   filterInputs(value: unknown): unknown {

@@ -46,7 +46,7 @@ export function isPlainObject(value: unknown): value is KeyValues {
 
 /**
  * Returns the strings in `tags`; `undefined` if it is not an array. If reading the array throws, returns a single tag
- * that says so.
+ * with the reason.
  */
 export function toTags(tags: unknown): readonly string[] | undefined {
   try {

@@ -25,23 +25,23 @@ export function readRecordContent(
   start: number,
   end: number,
 ): RecordContent {
-  let id = 0;
+  let idOffset = 0;
   let isRunEnd = false;
   for (let offset = start + recordHeadBytes; offset < end;) {
     const code = bytes[offset] ?? 0;
     const length = view.getUint32(offset + 1, true);
-    const content = offset + fieldHeadBytes;
+    const contentOffset = offset + fieldHeadBytes;
     if (code === field.dottedOrder || code === field.id) {
-      id = content + length - uuidLength;
+      idOffset = contentOffset + length - uuidLength;
     } else if (code === field.endMicros) {
       isRunEnd = true;
     } else if (code === field.endTime) {
-      isRunEnd ||= bytes[content] !== tag.null;
+      isRunEnd ||= bytes[contentOffset] !== tag.null;
     }
-    offset = content + length;
+    offset = contentOffset + length;
   }
   return {
-    runId: readLatin1(bytes, id, id + uuidLength).toLowerCase(),
+    runId: readLatin1(bytes, idOffset, idOffset + uuidLength).toLowerCase(),
     isRunStart: bytes[start + headOffset.operation] === operationCode.post,
     isRunEnd,
   };

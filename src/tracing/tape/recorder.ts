@@ -39,8 +39,8 @@ export interface RecordedRun {
 }
 
 /**
- * The fields that all runs below a run inherit from it: those of a remote run, and the metadata of the options `threadId`
- * and `userId`.
+ * The tags and metadata that all descendants of a run inherit from it: those of a remote run, and the metadata of the
+ * options `threadId` and `userId`.
  */
 export type InheritedFields = Pick<RecordedRun, "tags" | "metadata">;
 

@@ -113,13 +113,13 @@ export function findMiddleRecord(tape: Tape, from: number, to: number): number {
 
 /** Returns the offset of the last record that begins between two offsets; `to` if no record does. */
 function findLastRecord(tape: Tape, from: number, to: number): number {
-  let last = to;
+  let lastOffset = to;
   for (const [offset] of readHeads(tape)) {
     if (offset > from && offset < to) {
-      last = offset;
+      lastOffset = offset;
     }
   }
-  return last;
+  return lastOffset;
 }
 
 /** Copies the selected records. In the copies the outcome is pending and no worker is marked as writing them. */

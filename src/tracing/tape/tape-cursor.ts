@@ -26,7 +26,7 @@ export abstract class TapeCursor {
   protected limit: number;
   #recordStart = 0;
   protected offset = 0;
-  readonly #nextTape: ProvideTape;
+  readonly #provideNextTape: ProvideTape;
   protected readonly fieldBytes: number;
   /** Where the current field must end, relative to the record. */
   #fieldEnd = unlimited;
@@ -44,7 +44,7 @@ export abstract class TapeCursor {
     this.view = tape.view;
     this.limit = tape.capacity;
     this.offset = tape.usedBytes;
-    this.#nextTape = provideNextTape;
+    this.#provideNextTape = provideNextTape;
     this.fieldBytes = maxFieldBytes;
   }
 
@@ -87,12 +87,16 @@ export abstract class TapeCursor {
     return length;
   }
 
-  /** Reads which run the record belongs to, whose `length` in bytes {@link closeRecord} returned. */
+  /**
+   * Reads which run the closed record belongs to. `length` is the number of bytes that {@link closeRecord} returned.
+   */
   readContent(length: number): RecordContent {
     return readRecordContent(this.#tape, this.#recordStart, this.#recordStart + length);
   }
 
-  /** Copies the record, whose `length` in bytes {@link closeRecord} returned, into memory of its own. */
+  /**
+   * Copies the closed record into its own memory. `length` is the number of bytes that {@link closeRecord} returned.
+   */
   copyRecord(length: number): DataView {
     const copy = new DataView(new ArrayBuffer(length));
     copyBytes(this.view, copy, { from: this.#recordStart, to: 0, length });
@@ -100,16 +104,16 @@ export abstract class TapeCursor {
   }
 
   /**
-   * Writes the earlier records of the run beside its closed record, and moves all of them to the next tape if they do not
-   * fit otherwise. Returns their number of bytes.
+   * Writes the earlier records of the run next to its closed record. If they do not fit, all of them are moved to the
+   * next tape. Returns their number of bytes.
    */
   addEarlierRecords(records: readonly DataView[]): number {
     const addedBytes = sumBytes(records);
     this.reserve(addedBytes);
     let to = this.offset;
     if (records.length > 1) {
-      // Of several updates of a run the last one counts, so the closed record must follow the others. A single start may
-      // follow it, which spares moving it.
+      // Of several updates of a run the last one counts, so the closed record must follow the others. A single start
+      // may be written after it, so that the closed record need not be moved.
       this.bytes.copyWithin(this.#recordStart + addedBytes, this.#recordStart, this.offset);
       to = this.#recordStart;
       this.#recordStart += addedBytes;
@@ -123,8 +127,8 @@ export abstract class TapeCursor {
   }
 
   /**
-   * Adds the record, whose `length` in bytes {@link closeRecord} returned, to the tape, and with it what
-   * {@link addEarlierRecords} wrote.
+   * Adds the closed record to the tape, together with the records that {@link addEarlierRecords} wrote. `length` is the
+   * number of bytes that {@link closeRecord} returned.
    */
   commitRecord(length: number, added: AddedRecords = noRecords): void {
     const tape = this.#tape;
@@ -218,19 +222,19 @@ export abstract class TapeCursor {
     this.moveRecord(bytes);
   }
 
-  /** Moves the unfinished record to the next tape, with capacity for `bytes` more. */
+  /** Moves the unfinished record to the next tape, with capacity for `additionalBytes` more. */
   protected moveRecord(additionalBytes: number, isExact = false): void {
-    const written = this.bytes.subarray(this.#recordStart, this.offset);
-    const next = this.#nextTape(written.length + additionalBytes, isExact);
-    next.bytes.set(written, next.usedBytes);
+    const writtenBytes = this.bytes.subarray(this.#recordStart, this.offset);
+    const nextTape = this.#provideNextTape(writtenBytes.length + additionalBytes, isExact);
+    nextTape.bytes.set(writtenBytes, nextTape.usedBytes);
     const fieldEnd = this.#fieldEnd;
-    this.continueOn(next);
-    this.offset += written.length;
+    this.continueOn(nextTape);
+    this.offset += writtenBytes.length;
     this.setFieldEnd(fieldEnd);
   }
 }
 
-/** Number and size of the records that were added beside another one, and how many of them are the start of a run. */
+/** Number and size of the records that were added next to another one, and how many of them are the start of a run. */
 export interface AddedRecords {
   readonly count: number;
   readonly sizeBytes: number;

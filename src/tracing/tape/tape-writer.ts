@@ -90,7 +90,7 @@ export class TapeWriter extends TapeCursor {
       return false;
     }
     const view = this.view;
-    // These writes may write bytes after the text's end. Later writes overwrite them, or they stay in the unused part
+    // These writes may change bytes after the text's end. Later writes overwrite them, or they stay in the unused part
     // of the tape.
     view.setFloat64(offset, text.firstEightBytes, true);
     if (size > 8) {
@@ -194,7 +194,7 @@ export class TapeWriter extends TapeCursor {
     }
   }
 
-  /** From here on, the current field may have at most as many bytes as a usual field. */
+  /** Limits the rest of the current field, from the current position on, to the size of an ordinary field. */
   limitField(): void {
     this.setFieldEnd(this.position() + this.fieldBytes);
   }

@@ -22,9 +22,9 @@ export const depthLimit = 500;
 const lengthLimit = 5_000_000;
 
 /**
- * Writes any JavaScript value to a tape (a buffer of records) in a single traversal, as the value is during the call.
- * docs/values.md lists how each kind of value is recorded. A value that can't be recorded is replaced by a marker with
- * the reason; the values around it are still recorded.
+ * Writes any JavaScript value to a tape (a buffer of records) in a single traversal during the call. docs/values.md
+ * lists how each kind of value is recorded. A value that can't be recorded is replaced by a marker with the reason; the
+ * values around it are still recorded.
  */
 export class ValueWriter {
   readonly #tapeWriter: TapeWriter;
@@ -102,11 +102,11 @@ export class ValueWriter {
    * stored as the key's expected value is tried first.
    */
   #writeText(value: string, parentKey: CachedString): void {
-    const expected = parentKey.expectedValue;
+    const expectedText = parentKey.expectedValue;
     if (
-      expected === undefined ||
-      expected.text !== value ||
-      !this.#tapeWriter.writeCached(expected)
+      expectedText === undefined ||
+      expectedText.text !== value ||
+      !this.#tapeWriter.writeCached(expectedText)
     ) {
       this.#tapeWriter.writeText(value);
       if (value.length <= longestCachedText) {

@@ -23,12 +23,13 @@ export interface ExpandedTape {
 }
 
 /**
- * Returns a reader of a private copy of a tape, on which each exchange is replaced by the fields that it means. All records
- * of the copy are masked by `redactor`.
+ * Returns a reader of a private copy of a tape, on which each exchange (the recorded bytes of a model call) is replaced
+ * by the fields that were read from it. All records of the copy are masked by `redactor`.
  *
- * What the main thread reads is still written to the original tape: outcomes, and marks that identify a record which
- * crashes this thread. While a record's exchanges are read, it is marked as being written; while the new fields are
- * searched, its redaction is marked as in progress, so that all of it is masked if this thread does not complete that.
+ * Outcomes, and marks that identify a record which crashes this thread, are still written to the original tape, where
+ * the main thread reads them. While the exchanges of a record are read, the record is marked as being written. While
+ * its new fields are masked, its redaction is marked as in progress: if this thread crashes then, the whole record is
+ * masked.
  */
 export function expandTape(original: TapeReader, redactor?: Redactor): ExpandedTape {
   const redacted = { maskedMatches: 0, failedRecords: 0 };
@@ -51,7 +52,7 @@ export function expandTape(original: TapeReader, redactor?: Redactor): ExpandedT
     expandRecord(out, original, { start, end });
     original.clearBeingWritten([record]);
     if (original.bytes[start + headOffset.redaction] !== redactionState.inProgress) {
-      // What was masked in the original did not include its exchanges.
+      // The original was masked without its exchanges.
       out.bytes[copyStart + headOffset.redaction] = redactionState.none;
     }
     original.bytes[start + headOffset.redaction] = redactionState.inProgress;
@@ -64,7 +65,7 @@ export function expandTape(original: TapeReader, redactor?: Redactor): ExpandedT
   };
 }
 
-/** Reads a private copy of a tape. What other threads must see is written to the original. */
+/** Reads a private copy of a tape. Marks and outcomes, which other threads read, are written to the original. */
 class ExpandedReader extends TapeReader {
   readonly #original: TapeReader;
 
@@ -107,10 +108,13 @@ interface OwnFields {
   readonly attachments: readonly ByteRange[];
 }
 
-/** Fields that are merged with those of the exchanges. All other fields of the record take precedence over them. */
+/**
+ * Fields that are merged with those of the exchanges. Any other field of the record replaces the same field of the
+ * exchanges.
+ */
 const mergedCodes: ReadonlySet<number> = new Set([field.metadata, field.tags, field.events]);
 
-/** Writes a record without its exchanges, and with the fields that they mean. */
+/** Writes a record in which its exchanges are replaced by the fields that were read from them. */
 function expandRecord(out: RecordWriter, original: TapeReader, { start, end }: ByteRange): void {
   const head = original.bytes.subarray(start, start + recordHeadBytes);
   const ownFields = findOwnFields(original, { start: start + recordHeadBytes, end });
@@ -135,9 +139,9 @@ function* listFields(
   { start, end }: ByteRange,
 ): Generator<ByteRange & { readonly code: number }> {
   for (let offset = start; offset < end;) {
-    const next = offset + fieldHeadBytes + view.getUint32(offset + 1, true);
-    yield { code: bytes[offset] ?? 0, start: offset, end: next };
-    offset = next;
+    const nextOffset = offset + fieldHeadBytes + view.getUint32(offset + 1, true);
+    yield { code: bytes[offset] ?? 0, start: offset, end: nextOffset };
+    offset = nextOffset;
   }
 }
 
@@ -168,7 +172,7 @@ function readExchangeFields(original: TapeReader, range: ByteRange): readonly Re
   return exchanges;
 }
 
-/** What a record is written from. */
+/** The fields from which a record is written. */
 interface RecordContent {
   readonly ownFields: OwnFields;
   readonly exchangeFields: ExchangeFields;
@@ -187,7 +191,7 @@ function writeRecord(out: RecordWriter, original: TapeReader, content: RecordCon
     extra,
     metadata = {},
   } = content.exchangeFields;
-  // The error of an earlier attempt is cleared by a null, which an error of this attempt replaces.
+  // A `null` clears the error of an earlier attempt. An error of this attempt replaces that `null`.
   const errorRange = byCode.get(field.error);
   const isErrorReplaced =
     error !== undefined &&
@@ -217,9 +221,9 @@ function writeRecord(out: RecordWriter, original: TapeReader, content: RecordCon
   if (extra === undefined) {
     writeMergedMetadata(out, original, { range: metadataRange, metadata });
   } else {
-    const own =
+    const ownMetadata =
       metadataRange && readTaggedValue(original, metadataRange.start + fieldHeadBytes).value;
-    out.writeField(field.extra, { ...extra, metadata: { ...metadata, ...toMembers(own) } });
+    out.writeField(field.extra, { ...extra, metadata: { ...metadata, ...toMembers(ownMetadata) } });
   }
   for (const range of [...others, ...attachments]) {
     copyRange(out, original, range);
@@ -270,7 +274,7 @@ interface MergedMetadata {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** Writes both; keys of the record take precedence. */
+/** Writes the metadata of the record and of its exchanges. If a key is in both, that of the record is written. */
 function writeMergedMetadata(
   out: RecordWriter,
   original: TapeReader,

@@ -27,28 +27,28 @@ const readers: Readonly<Record<string, ExchangeReader | undefined>> = {
   "otel.span": readSpan,
 };
 
-/** Largest number of bytes into which a compressed body is expanded. */
-const maxExpandedBytes = 67_108_864;
+/** Maximum size in bytes of a decompressed body. */
+const maxDecompressedBytes = 67_108_864;
 
 /**
- * Finds out what a request or a response means. Never throws: what was not understood is named in the metadata key
- * `millrace_exchange_warnings`, and the payload is then the raw text.
+ * Reads the fields of a run from a request or a response. Never throws: what could not be read is described in the
+ * metadata `millrace_exchange_warnings`, and the raw text becomes the payload.
  */
 export function readExchange(exchange: RawExchange): ExchangeFields {
   const reader = Object.hasOwn(readers, exchange.format) ? readers[exchange.format] : undefined;
-  const expanded = expandBody(exchange);
+  const decompressed = decompressBody(exchange);
   if (reader === undefined) {
-    return readRawText(expanded, `The format "${exchange.format}" is not known`);
+    return readRawText(decompressed, `The format "${exchange.format}" is not known`);
   }
   try {
-    return reader(expanded);
+    return reader(decompressed);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return readRawText(expanded, `The ${exchange.part} could not be read: ${reason}`);
+    return readRawText(decompressed, `The ${exchange.part} could not be read: ${reason}`);
   }
 }
 
-/** Returns the exchange with its body as text, for a format that has no reader or whose reader failed. */
+/** Returns the text of the body as the payload of a run, for a format that has no reader or whose reader failed. */
 function readRawText(exchange: RawExchange, warning: string): ExchangeFields {
   const { body, part, value } = exchange;
   const payload = value === undefined ? { body: decodeText(body) } : { value };
@@ -62,15 +62,15 @@ const decodeText = (body: Uint8Array): string =>
   Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
 
 /** Decompresses a body in gzip's format, which a caller's own `fetch` may have left compressed. */
-function expandBody(exchange: RawExchange): RawExchange {
+function decompressBody(exchange: RawExchange): RawExchange {
   const { body, omittedBytes } = exchange;
   if (body[0] !== 0x1f || body[1] !== 0x8b || omittedBytes > 0) {
     return exchange;
   }
   try {
-    return { ...exchange, body: gunzipSync(body, { maxOutputLength: maxExpandedBytes }) };
+    return { ...exchange, body: gunzipSync(body, { maxOutputLength: maxDecompressedBytes }) };
   } catch {
-    // The body is incomplete or something else. The reader reports that it can't be read.
+    // The body is incomplete, or is not in gzip's format. The reader reports that the body can't be read.
     return exchange;
   }
 }

@@ -10,8 +10,8 @@ const cancelledKey = "millrace_cancelled";
 const searchedTailBytes = 64;
 
 /**
- * Returns the fields of a run that the exchanges of one record mean: a request those of the start, a response those of
- * the end. Never throws.
+ * Reads the fields of a run from the exchanges of one record: those of the run's start from a request, those of its end
+ * from a response. Never throws.
  */
 export function readExchanges(exchanges: readonly RecordedExchange[]): ExchangeFields {
   const fields: Writable<ExchangeFields> = {};
@@ -19,20 +19,26 @@ export function readExchanges(exchanges: readonly RecordedExchange[]): ExchangeF
   const warnings: string[] = [];
   let hidesMetadata = false;
   for (const exchange of exchanges) {
-    const read = exchange.isWithheld === true ? withhold(exchange) : readExchange(exchange);
-    const { [exchangeWarningsKey]: readWarnings, ...readMetadata } = read.metadata ?? {};
+    const exchangeFields =
+      exchange.isWithheld === true ? createEmptyPayload(exchange) : readExchange(exchange);
+    const { [exchangeWarningsKey]: readWarnings, ...readMetadata } = exchangeFields.metadata ?? {};
     warnings.push(...toTexts(exchange.warnings), ...toTexts(readWarnings));
     Object.assign(metadata, readMetadata);
     hidesMetadata ||= exchange.hidesMetadata === true;
     if (exchange.part === "call") {
-      Object.assign(fields, { name: exchange.format, runType: "chain", inputs: {}, ...read });
+      Object.assign(fields, {
+        name: exchange.format,
+        runType: "chain",
+        inputs: {},
+        ...exchangeFields,
+      });
     } else if (exchange.part === "response") {
-      Object.assign(fields, toEnd(exchange, read));
-      if (exchange.ending === "cancelled" && !isComplete(exchange, read)) {
+      Object.assign(fields, toEndFields(exchange, exchangeFields));
+      if (exchange.ending === "cancelled" && !isComplete(exchange, exchangeFields)) {
         metadata[cancelledKey] = true;
       }
     } else if (exchange.isRepeated !== true) {
-      Object.assign(fields, toStart(exchange, read));
+      Object.assign(fields, toStartFields(exchange, exchangeFields));
     }
     if (exchange.omittedBytes > 0 && exchange.isRepeated !== true) {
       warnings.push(
@@ -52,13 +58,13 @@ export function readExchanges(exchanges: readonly RecordedExchange[]): ExchangeF
   return fields;
 }
 
-function toStart({ format }: RecordedExchange, read: ExchangeFields): ExchangeFields {
+function toStartFields({ format }: RecordedExchange, read: ExchangeFields): ExchangeFields {
   const { name = format, inputs = {}, tags, events } = read;
   const runType = read.runType ?? exchangeRunTypes[format] ?? "llm";
   return { name, runType, inputs, ...(tags && { tags }), ...(events && { events }) };
 }
 
-function toEnd({ status, ending }: RecordedExchange, read: ExchangeFields): ExchangeFields {
+function toEndFields({ status, ending }: RecordedExchange, read: ExchangeFields): ExchangeFields {
   const { outputs = {}, tags, events } = read;
   const isRefused = status !== undefined && status >= 400;
   const error =
@@ -73,8 +79,8 @@ function toEnd({ status, ending }: RecordedExchange, read: ExchangeFields): Exch
   };
 }
 
-/** What is known of an exchange whose body is not recorded. */
-const withhold = ({ part }: RecordedExchange): ExchangeFields =>
+/** Returns an empty payload for an exchange whose body is not recorded. */
+const createEmptyPayload = ({ part }: RecordedExchange): ExchangeFields =>
   part === "request" ? { inputs: {} } : { outputs: {} };
 
 const isComplete = ({ body }: RecordedExchange, read: ExchangeFields): boolean =>

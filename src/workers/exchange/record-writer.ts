@@ -10,7 +10,7 @@ import type { TapeBytes } from "./tagged-values.ts";
 /** Nesting levels that are written. A deeper value is replaced by a marker. */
 const depthLimit = 500;
 const minCapacity = 4_096;
-/** Number of bytes of a number's tag and value at most. */
+/** Maximum number of bytes of a number with its tag. */
 const numberBytes = 9;
 
 /** Writes records with fields and tagged values into memory that grows, in the format of a tape. */
@@ -133,7 +133,7 @@ export class RecordWriter implements TapeBytes {
     this.#length += this.bytes.write(text, this.#length);
   }
 
-  /** UTF-8 can't represent text that is not well-formed Unicode. */
+  /** Writes a text as UTF-16, because UTF-8 can't represent a text that is not well-formed Unicode. */
   #writeWideText(text: string): void {
     const size = 2 * text.length;
     this.#ensureCapacity(5 + size);

@@ -102,8 +102,8 @@ export function skipTaggedValue(tape: TapeBytes, offset: number): number {
     case tag.wideText:
       return offset + 5 + view.getUint32(offset + 1, true);
     case tag.bytes: {
-      const sizeAt = skipTaggedValue(tape, offset + 1);
-      return sizeAt + 4 + view.getUint32(sizeAt, true);
+      const sizeOffset = skipTaggedValue(tape, offset + 1);
+      return sizeOffset + 4 + view.getUint32(sizeOffset, true);
     }
     case tag.array:
     case tag.object: {

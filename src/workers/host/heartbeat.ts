@@ -44,7 +44,7 @@ export class Heartbeat {
   }
 
   /** Runs a task and beats until it has ended. */
-  async during<Result>(task: () => Promise<Result>): Promise<Result> {
+  async runWithHeartbeat<Result>(task: () => Promise<Result>): Promise<Result> {
     this.#runningTasks += 1;
     if (this.#runningTasks === 1) {
       this.#beat();
@@ -82,7 +82,10 @@ export class Heartbeats {
     this.#integers = new Int32Array(memory);
   }
 
-  /** Returns a number that grows while the thread runs tasks and its event loop turns; 0 if it has not started yet. */
+  /**
+   * Returns a number that grows while the thread runs tasks and its event loop is not blocked; 0 if it has not started
+   * yet.
+   */
   readBeats(threadId: number): number {
     return Math.abs(this.#readSlot(threadId));
   }

@@ -18,8 +18,8 @@ interface InlineShipperOptions {
 }
 
 /**
- * Runs the worker's code on this thread. It is imported only if needed. A shipper for a few tapes sends with the client
- * that is ready sooner, another one with the client that takes less time for each request.
+ * Runs the worker's code on this thread. It is imported only if needed. A shipper for a few tapes uses the HTTP client
+ * that starts faster. Any other shipper uses the one that takes less time for each request.
  */
 export async function createInlineShipper(
   { shipping, onFailure }: InlineShipperOptions,
@@ -50,7 +50,7 @@ export async function createInlineShipper(
   };
 }
 
-/** Node's own client, as we use it, has no proxies. */
+/** Whether Node's own HTTP client can be used. Our transport with this client supports no proxies. */
 const canUseNodeTransport = (connection: Connection): boolean =>
   chooseProxy(connection) === undefined && hasNodeSockets();
 

@@ -4,8 +4,8 @@ import type { StatsReport } from "../../model/records/stats-report.ts";
 import type { InlineShipper } from "./inline-shipper.ts";
 
 /**
- * Largest total size of the tapes that the main thread sends itself. Writing their JSON takes it some milliseconds at
- * most.
+ * Largest total size of the tapes that the main thread sends itself. Writing their JSON takes at most a few
+ * milliseconds.
  */
 const maxBytes = 131_072;
 /** A report in flight keeps the process alive for at most this many milliseconds. */
@@ -40,7 +40,7 @@ export class LastTapes {
 
   /**
    * Accepts {@link maxBytes} of tapes until the returned function is called. Only the first call has an effect: a
-   * program that goes on after a flush needs workers.
+   * program that continues after a flush needs workers.
    */
   expectEnd(): () => void {
     if (this.#hasExpectedEnd) {

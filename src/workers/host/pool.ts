@@ -65,7 +65,7 @@ export class WorkerPool implements TapeShipper {
   readonly #waitingForPool = new Set<ShipTask>();
   #startedInlineShipper: Promise<TapeShipper> | undefined;
   readonly #lastTapes: LastTapes;
-  /** Whether a tape was ever given to a worker. From then on no tape is sent as one of the last. */
+  /** Whether a tape was ever given to a worker. From then on {@link LastTapes} sends no more tapes. */
   #hasNeededWorker = false;
   #isClosed = false;
   #hasSentTape = false;
@@ -115,8 +115,8 @@ export class WorkerPool implements TapeShipper {
 
   /**
    * Call this before a flush or a close sends tapes: perhaps the program is about to end. If no worker has started yet,
-   * this thread may send them itself, but not if it would have to search them for secrets: a pattern of the program may
-   * take forever. Call the returned function when the flush has ended.
+   * this thread may send them itself, but not if it would have to search them for secrets: a pattern that the program
+   * defines may take forever. Call the returned function when the flush has ended.
    */
   expectEnd(): () => void {
     return this.#hasNeededWorker || this.#options.shipping.redaction !== undefined
@@ -166,8 +166,8 @@ export class WorkerPool implements TapeShipper {
   }
 
   /**
-   * Hands tapes to a worker at once, and also those that no worker has yet, so that this thread may then block until
-   * their outcomes are written into them. Their reports are lost: call this only when the process exits. Returns false
+   * Hands these tapes, and those that no worker has yet, to a worker at once. This thread may then block until the
+   * outcomes are written into the tapes. Their reports are lost: call this only when the process exits. Returns false
    * if no worker can start.
    */
   shipAtExit(tasks: readonly ShipTask[]): boolean {
@@ -206,8 +206,8 @@ export class WorkerPool implements TapeShipper {
 
   /**
    * Makes a worker report to the server how many records the client accepted, delivered, rejected, dropped and so on.
-   * Without a worker this thread reports, but only what it sent itself when the program might have ended: otherwise it
-   * must not spend time on reports.
+   * Without a worker, this thread sends the report only if it sent tapes itself because the program might have ended.
+   * Otherwise this thread must not spend time on reports.
    */
   async report(report: StatsReport): Promise<void> {
     if (this.#isClosed || !this.isThreaded) {
@@ -217,9 +217,9 @@ export class WorkerPool implements TapeShipper {
     if (!this.#hasNeededWorker) {
       await this.#lastTapes.report(report);
     } else if (pool !== undefined && pool.threads.length > 0) {
-      const sent = pool.run(report, { name: "report" });
+      const sending = pool.run(report, { name: "report" });
       queueMicrotask(() => this.#unrefThreads());
-      await sent;
+      await sending;
     }
   }
 

@@ -34,7 +34,7 @@ const heartbeat = new Heartbeat(heartbeatOptions, threadId);
 
 /** Sends one tape, which is a buffer of recorded runs. This is the main task of a worker. */
 export default function ship(task: ShipTask): Promise<ShipReport> {
-  return heartbeat.during(() => shipper.ship(task));
+  return heartbeat.runWithHeartbeat(() => shipper.ship(task));
 }
 
 /**
@@ -44,6 +44,7 @@ export default function ship(task: ShipTask): Promise<ShipReport> {
 export const report = (counts: StatsReport): Promise<void> => shipper.report(counts);
 
 for (const task of tasks) {
-  // Nobody reads the report: the outcomes are read from the tape itself. One that can't be read must not end the thread.
+  // The reports are not used: the outcomes are read from the tapes themselves. A tape that can't be read must not end
+  // the thread.
   ship(task).catch(() => undefined);
 }

@@ -51,9 +51,9 @@ const infoRetryMs = 30_000;
  * which was requested before the runs were sent.
  */
 const infoWaitMs = 500;
-/** Spans in one request: as many as the exporters of OpenTelemetry send at once. */
+/** Maximum number of spans in one request: as many as the exporters of OpenTelemetry send at once. */
 const maxSpans = 512;
-/** Bytes of the contents of one request with spans. The limit of many backends is four to five megabytes. */
+/** Maximum bytes of the contents of one request with spans. The limit of many backends is four to five megabytes. */
 const maxSpanBytes = 3_145_728;
 
 /** What a {@link Shipper} needs besides the options that all threads share. */
@@ -66,7 +66,7 @@ export interface ShipperInit {
 }
 
 /**
- * Ships tapes, the buffers of recorded runs: reads the records, joins them to runs, divides these into batches, sends
+ * Ships tapes, the buffers of recorded runs: reads the records, joins them into runs, divides these into batches, sends
  * the batches, and writes each record's outcome into the tape.
  */
 export class Shipper {
@@ -138,13 +138,13 @@ export class Shipper {
     const { attachBytesFrom } = this.#options;
     const json = new RunJson(reader, this.#runtimeJson, { attachBytesFrom, wasm: this.#wasm });
     const runs = await addAttachments(reader, joinRecords(reader), this.#options.files);
-    const createBatch = this.#chooseBatch(reader, json);
+    const createBatch = this.#chooseBatchFactory(reader, json);
     const unsendable = this.#spanEncoder === undefined ? [] : findUnsendable(json, runs);
     const unsendableRuns = new Set(unsendable.map(({ run }) => run));
-    const sendable =
+    const sendableRuns =
       unsendable.length === 0 ? runs : runs.filter((run) => !unsendableRuns.has(run));
     const limits = { ...this.#batchLimits, suspectRecords };
-    const { batches, suspectRuns } = cutBatches(reader, createBatch, sendable, limits);
+    const { batches, suspectRuns } = cutBatches(reader, createBatch, sendableRuns, limits);
     const settle = (result: BatchResult): readonly BatchResult[] => {
       const parts = flattenResult(result);
       // Mark the outcomes immediately, so that they are on the tape even if this thread crashes or the process ends.
@@ -189,7 +189,7 @@ export class Shipper {
   }
 
   /** Returns the function that creates batches of the kind that is sent. */
-  #chooseBatch(reader: TapeReader, json: RunJson): (runs: readonly RunOperation[]) => Batch {
+  #chooseBatchFactory(reader: TapeReader, json: RunJson): (runs: readonly RunOperation[]) => Batch {
     const encoder = this.#spanEncoder;
     return encoder === undefined
       ? (runs) => new TapeBatch(reader, json, runs)

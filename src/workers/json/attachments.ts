@@ -85,9 +85,9 @@ async function readAttachmentAt(
   if (reader.bytes[offset] !== tag.bytes) {
     return createFileAttachment(head, readText(reader, offset).text, rules);
   }
-  const sizeAt = readText(reader, offset + 1).end;
-  const start = sizeAt + 4;
-  const end = start + reader.view.getUint32(sizeAt, true);
+  const sizeOffset = readText(reader, offset + 1).end;
+  const start = sizeOffset + 4;
+  const end = start + reader.view.getUint32(sizeOffset, true);
   return createMemoryAttachment(head, reader.bytes.subarray(start, end));
 }
 

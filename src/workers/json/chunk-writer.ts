@@ -230,10 +230,10 @@ class PayloadChunks {
    */
   #writeList(start: number, knownList: SentList | undefined): number {
     this.#closePlainText();
-    const listAt = this.#out.length;
+    const listStart = this.#out.length;
     let offset = start + (knownList?.items.length ?? 0);
     let digest = knownList?.digest ?? emptyListDigest;
-    replaceWithReference(this.#out, { start: listAt, code: chunkCode.list, digest });
+    replaceWithReference(this.#out, { start: listStart, code: chunkCode.list, digest });
     this.#scan.hasSeenBytes = false;
     while (this.#tape[offset] !== tag.end) {
       const end = this.#scan.skipValue(offset);
@@ -242,7 +242,7 @@ class PayloadChunks {
       }
       digest = listDigest(digest, this.#writeItem(offset));
       if (this.#trace.has(digest)) {
-        replaceWithReference(this.#out, { start: listAt, code: chunkCode.list, digest });
+        replaceWithReference(this.#out, { start: listStart, code: chunkCode.list, digest });
       }
       this.#trace.digests.add(digest);
       offset = end;

@@ -84,10 +84,10 @@ export class ContentDeduplication {
   }
 
   #remove(traceId: string): TraceContent {
-    const found = this.#traces.get(traceId);
+    const content = this.#traces.get(traceId);
     this.#traces.delete(traceId);
-    this.#bytes -= found?.bytes ?? 0;
-    return found ?? createEmptyContent();
+    this.#bytes -= content?.bytes ?? 0;
+    return content ?? createEmptyContent();
   }
 
   #store(traceId: string, content: TraceContent): void {

@@ -48,7 +48,7 @@ export function joinRecords(reader: TapeReader): readonly RunOperation[] {
       existingRun.operation = operation;
       existingRun.records.push(record);
     } else {
-      // A new array: it usually has two elements, and `unshift` would be slower.
+      // This creates a new array, because it usually has two elements, and `unshift` would be slower.
       existingRun.records = [record, ...existingRun.records];
     }
   }

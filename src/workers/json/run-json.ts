@@ -122,8 +122,8 @@ export class RunJson {
   }
 
   /**
-   * Returns why the run can't be sent as a span, which has a start, an end and a place in its trace; `undefined` if it
-   * can.
+   * Returns why the run can't be sent as a span, which needs a start, an end and a position in its trace; `undefined`
+   * if it can be sent.
    */
   findSpanProblem(run: RunOperation): string | undefined {
     const { bytes } = this.#reader;
@@ -159,8 +159,8 @@ export class RunJson {
     let largest: PayloadField | undefined;
     let largestBytes = maxKeptPayloadBytes;
     for (const name of payloadFields) {
-      const isThere = this.hasField(run, name) && run.withheldFields?.includes(name) !== true;
-      const size = isThere ? this.estimateBytes(run, name) : 0;
+      const isPresent = this.hasField(run, name) && run.withheldFields?.includes(name) !== true;
+      const size = isPresent ? this.estimateBytes(run, name) : 0;
       if (size > largestBytes) {
         largest = name;
         largestBytes = size;
@@ -238,7 +238,7 @@ export class RunJson {
       for (const start of this.#reader.listUnknownFields(record)) {
         const entryStart = out.length;
         out.writeByte(0x2c);
-        const valueAt = out.writeValue(bytes, view, start);
+        const valueOffset = out.writeValue(bytes, view, start);
         const key = out.bytes.toString("utf8", entryStart + 1, out.length);
         if (seen.has(key)) {
           out.length = entryStart;
@@ -246,7 +246,7 @@ export class RunJson {
         }
         seen.add(key);
         out.writeByte(0x3a);
-        out.writeValue(bytes, view, valueAt);
+        out.writeValue(bytes, view, valueOffset);
       }
     }
   }

@@ -30,9 +30,10 @@ export class TapeReader {
   readonly view: DataView;
   /** Number of records whose outcome is not known yet. Only these are read. */
   readonly count: number;
-  readonly #heads: number[] = [];
+  /** For each record: its offset on the tape. */
+  readonly #headOffsets: number[] = [];
   /** For each record: the offset of its run's id. */
-  readonly #ids: number[] = [];
+  readonly #idOffsets: number[] = [];
   /** For each record: whether it has a dotted order, which then ends with the run's id. */
   readonly #hasDottedOrder: boolean[] = [];
   /** Offset and length of each field of each record; built when it is first needed. */
@@ -60,12 +61,12 @@ export class TapeReader {
         throw new RangeError(`No record at byte ${offset} of the tape`);
       }
       if (this.bytes[offset + headOffset.outcome] === outcomeCode.pending) {
-        this.#heads.push(offset);
+        this.#headOffsets.push(offset);
         this.#readFields(offset, offset + length);
       }
       offset += length;
     }
-    this.count = this.#heads.length;
+    this.count = this.#headOffsets.length;
   }
 
   readOperation(record: number): Operation {
@@ -99,7 +100,7 @@ export class TapeReader {
     }
   }
 
-  /** Offsets of the record's fields that the wire format does not define. */
+  /** Returns the offsets of the record's fields that the wire format does not define. */
   listUnknownFields(record: number): readonly number[] {
     return this.#unknownFields.get(record) ?? [];
   }
@@ -109,7 +110,7 @@ export class TapeReader {
     return this.#unknownFields.size > 0;
   }
 
-  /** Offsets of the record's attachments. */
+  /** Returns the offsets of the record's attachments. */
   listAttachments(record: number): readonly number[] {
     return this.#attachments.get(record) ?? [];
   }
@@ -119,12 +120,15 @@ export class TapeReader {
     return this.#attachments.size > 0;
   }
 
-  /** Offsets of the record's exchanges. */
+  /** Returns the offsets of the record's exchanges. */
   listExchanges(record: number): readonly number[] {
     return this.#exchanges.get(record) ?? [];
   }
 
-  /** Whether any record has exchanges, which must be replaced by the fields that they mean. */
+  /**
+   * Whether any record has exchanges (recorded bytes of model calls), which must be replaced by the fields that are
+   * read from them.
+   */
   get hasExchanges(): boolean {
     return this.#exchanges.size > 0;
   }
@@ -138,7 +142,7 @@ export class TapeReader {
 
   /** Returns the offset of the run's id, a text of {@link uuidLength} bytes. */
   findIdStart(record: number): number {
-    return this.#ids[record] ?? 0;
+    return this.#idOffsets[record] ?? 0;
   }
 
   readRunId(record: number): string {
@@ -156,7 +160,10 @@ export class TapeReader {
     return this.#findHead(record);
   }
 
-  /** Returns the offset of the record on the tape that the main thread reads, which may be another one. */
+  /**
+   * Returns the offset of the record on the tape that the main thread reads. If this reader reads a copy, that is a
+   * different tape.
+   */
   findOriginalHead(record: number): number {
     return this.#findHead(record);
   }
@@ -166,20 +173,20 @@ export class TapeReader {
     readonly from: number;
     readonly to: number;
   } {
-    let first = Number.POSITIVE_INFINITY;
-    let last = -1;
+    let firstRecord = Number.POSITIVE_INFINITY;
+    let lastRecord = -1;
     for (const { records } of groups) {
       for (const record of records) {
-        first = Math.min(first, record);
-        last = Math.max(last, record);
+        firstRecord = Math.min(firstRecord, record);
+        lastRecord = Math.max(lastRecord, record);
       }
     }
-    if (last < 0) {
+    if (lastRecord < 0) {
       return { from: 0, to: 0 };
     }
-    const head = this.#findHead(last);
-    const to = head + this.view.getUint32(head + headOffset.length, true);
-    return { from: this.#findHead(first), to };
+    const recordStart = this.#findHead(lastRecord);
+    const to = recordStart + this.view.getUint32(recordStart + headOffset.length, true);
+    return { from: this.#findHead(firstRecord), to };
   }
 
   /**
@@ -213,23 +220,23 @@ export class TapeReader {
   }
 
   #findHead(record: number): number {
-    return this.#heads[record] ?? 0;
+    return this.#headOffsets[record] ?? 0;
   }
 
-  /** Reads the fields of the record that was added last to {@link TapeReader.#heads}. */
+  /** Reads the fields of the record that was added last to {@link TapeReader.#headOffsets}. */
   #readFields(head: number, end: number): void {
-    const record = this.#heads.length - 1;
-    let id = 0;
+    const record = this.#headOffsets.length - 1;
+    let idOffset = 0;
     let hasDottedOrder = false;
     for (let offset = head + recordHeadBytes; offset < end;) {
       const code = this.bytes[offset] ?? 0;
       const length = this.view.getUint32(offset + 1, true);
       const start = offset + fieldHeadBytes;
       if (code === field.dottedOrder) {
-        id = start + length - uuidLength;
+        idOffset = start + length - uuidLength;
         hasDottedOrder = true;
       } else if (code === field.id) {
-        id = hasDottedOrder ? id : start;
+        idOffset = hasDottedOrder ? idOffset : start;
       } else if (code === field.other) {
         appendOffset(this.#unknownFields, record, start);
       } else if (code === field.exchange) {
@@ -241,7 +248,7 @@ export class TapeReader {
       }
       offset = start + length;
     }
-    this.#ids.push(id);
+    this.#idOffsets.push(idOffset);
     this.#hasDottedOrder.push(hasDottedOrder);
   }
 

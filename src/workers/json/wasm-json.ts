@@ -158,7 +158,7 @@ export class WasmJson {
     this.#exports.run(records.length, operation === "post", needsComma);
   }
 
-  /** Writes the tagged value at `offset` of the tape. Its JSON reaches the output immediately. */
+  /** Writes the tagged value at `offset` of the tape. Its JSON is copied to the output immediately. */
   writeValue(offset: number): void {
     this.#exports.valueAt(offset + this.#addressShift);
     this.#exports.flushed();
@@ -224,7 +224,7 @@ const [lowestPower, highestPower] = [-292, 324];
 
 /** Returns ten to the power of `exponent`, times the power of two that makes it an integer of 128 bits, rounded up. */
 function scalePowerOfTen(exponent: number): bigint {
-  // The logarithm of two of the power, rounded down.
+  // The binary logarithm of the power, rounded down.
   const log2 = BigInt((exponent * 1_741_647) >> 19);
   const power = 10n ** BigInt(Math.abs(exponent));
   const [numerator, denominator] = exponent < 0 ? [1n, power] : [power, 1n];

@@ -103,10 +103,12 @@ function toMessage(item: Members, defaultRole: string): readonly ChatMessage[] {
 const toReasoning = (content: unknown): readonly MessagePart[] =>
   typeof content === "string" && content !== "" ? [{ type: "reasoning", content }] : [];
 
-/** Converts the content of a message with the role `tool`. Messages of Gemini's API have parts that say more. */
+/** Converts the content of a message with the role `tool`. In Gemini's API the response is in a part of the content. */
 function toToolResponse(item: Members, content: unknown): readonly MessagePart[] {
-  const parts = toItems(content).some((part) => toMembers(part)["functionResponse"] !== undefined);
-  return parts ? toParts(content) : [createResponse(item["tool_call_id"], content)];
+  const hasResponsePart = toItems(content).some(
+    (part) => toMembers(part)["functionResponse"] !== undefined,
+  );
+  return hasResponsePart ? toParts(content) : [createResponse(item["tool_call_id"], content)];
 }
 
 const createResponse = (id: unknown, response: unknown): MessagePart => ({
@@ -161,9 +163,9 @@ function toToolCall(call: unknown): readonly MessagePart[] {
   if (!isObject(call)) {
     return [];
   }
-  const { function: named } = call;
-  return isObject(named)
-    ? [createCall(call["id"], named["name"], named["arguments"])]
+  const { function: functionMembers } = call;
+  return isObject(functionMembers)
+    ? [createCall(call["id"], functionMembers["name"], functionMembers["arguments"])]
     : [createCall(call["id"], call["name"], call["args"] ?? call["arguments"])];
 }
 
@@ -178,7 +180,7 @@ function parseArguments(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    // A model may write arguments that are not JSON. They are recorded as the text that they are.
+    // A model may write arguments that are not JSON. They are then recorded as text.
     return text;
   }
 }

@@ -1,6 +1,6 @@
 import { toMembers } from "./json-value.ts";
 
-/** What a backend says about a request that it did not refuse as a whole. */
+/** What a backend reports about a request that it did not refuse as a whole. */
 export interface PartialSuccess {
   readonly rejectedSpans: number;
   readonly message: string;
@@ -15,8 +15,9 @@ const partialSuccess = { rejectedSpans: 1, message: 2 } as const;
 const openBrace = 0x7b;
 
 /**
- * Reads how many spans a backend rejected. The response has the encoding of the request, protobuf, but some backends always
- * respond with JSON. A response that is neither rejects nothing: its status says that the spans were accepted.
+ * Reads how many spans a backend rejected. The response has the encoding of the request, protobuf, but some backends
+ * always respond with JSON. A response in neither encoding counts as no rejection, because its status reports that the
+ * spans were accepted.
  */
 export function readPartialSuccess(body: Buffer): PartialSuccess {
   try {

@@ -25,7 +25,7 @@ const providers: Readonly<Record<string, string>> = {
   xai: "x_ai",
 };
 
-/** Parameters of requests with a number, by the name of the attribute: the names that APIs use for it. */
+/** Numeric parameters of requests: for each attribute, the names that APIs use for the parameter. */
 const numericParams: Readonly<Record<string, readonly string[]>> = {
   temperature: ["temperature"],
   top_p: ["top_p", "topP"],
@@ -50,7 +50,7 @@ export function addGenAiAttributes(
   add(attributes, "gen_ai.conversation.id", run.threadId);
   add(attributes, "user.id", run.userId);
   if (run.tags.length > 0) {
-    // LangSmith reads its tags from a text.
+    // LangSmith expects the tags as one text, separated by commas.
     attributes.set("langsmith.span.tags", run.tags.join(","));
   }
   for (const [name, value] of Object.entries(run.metadata)) {
@@ -58,8 +58,8 @@ export function addGenAiAttributes(
   }
   if (run.runType === "tool") {
     attributes.set("gen_ai.tool.name", run.name);
-    add(attributes, "gen_ai.tool.call.arguments", run.json("inputs"));
-    add(attributes, "gen_ai.tool.call.result", run.json("outputs"));
+    add(attributes, "gen_ai.tool.call.arguments", run.readJson("inputs"));
+    add(attributes, "gen_ai.tool.call.result", run.readJson("outputs"));
   }
   if (call !== undefined) {
     addModelCall(attributes, call);

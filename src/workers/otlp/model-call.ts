@@ -13,7 +13,9 @@ export interface TokenUsage {
   readonly reasoning?: number | undefined;
 }
 
-/** What the conventions describe of a call of a model, independent of the API that was called. */
+/**
+ * The facts about a model call that the conventions for attributes describe, independent of the API that was called.
+ */
 export interface ModelCall {
   readonly provider: string | undefined;
   readonly requestModel: string | undefined;
@@ -36,7 +38,7 @@ export interface ModelPayloads {
   readonly extra: unknown;
 }
 
-/** Members of a request that are not parameters: content, and what has attributes of its own. */
+/** Members of a request that are not parameters: its content, and members that have their own attributes. */
 const contentNames = new Set([
   "messages",
   "input",
@@ -55,21 +57,21 @@ export function readModelCall({ inputs, outputs, extra }: ModelPayloads): ModelC
   const request = toMembers(inputs);
   const response = toMembers(outputs);
   const { metadata, invocation_params: invocationParams } = toMembers(extra);
-  const meta = toMembers(metadata);
+  const runMetadata = toMembers(metadata);
   const params = { ...request, ...toMembers(invocationParams) };
   const outputMessages = readOutputMessages(response);
   const reasons = outputMessages.flatMap(({ finishReason }) => finishReason ?? []);
   const ownReason = firstText(response["finish_reason"], response["stop_reason"]);
   return {
-    provider: firstText(meta["ls_provider"]),
-    requestModel: firstText(params["model"], meta["ls_model_name"]),
+    provider: firstText(runMetadata["ls_provider"]),
+    requestModel: firstText(params["model"], runMetadata["ls_model_name"]),
     responseModel: firstText(response["model"], response["modelVersion"]),
     responseId: firstText(response["id"], response["responseId"]),
     finishReasons: reasons.length > 0 || ownReason === undefined ? reasons : [ownReason],
-    usage: readUsage(response, meta),
+    usage: readUsage(response, runMetadata),
     params: Object.fromEntries([
       ...Object.entries(params).filter(([name]) => !contentNames.has(name)),
-      ...toNamedParams(meta),
+      ...toNamedParams(runMetadata),
     ]),
     tools: toItems(params["tools"]),
     instructions: toParts(readInstructions(request)),
@@ -78,7 +80,7 @@ export function readModelCall({ inputs, outputs, extra }: ModelPayloads): ModelC
   };
 }
 
-/** The metadata in which LangChain and LangSmith put parameters, and the names of these parameters. */
+/** The metadata in which LangChain and LangSmith store parameters, and the names of these parameters. */
 const namedParams: readonly (readonly [string, string])[] = [
   ["ls_temperature", "temperature"],
   ["ls_max_tokens", "max_tokens"],
@@ -102,24 +104,25 @@ function readInputMessages(request: Members): readonly ChatMessage[] {
 
 function readOutputMessages(response: Members): readonly ChatMessage[] {
   const { choices, messages, output, candidates, generations, role, content, text } = response;
-  const list = choices ?? candidates ?? messages ?? generations ?? output;
-  if (list !== undefined) {
-    return toChatMessages(list, "assistant");
+  const messageList = choices ?? candidates ?? messages ?? generations ?? output;
+  if (messageList !== undefined) {
+    return toChatMessages(messageList, "assistant");
   }
-  // The message itself, as Anthropic's API responds, or a program returns it.
+  // The response itself is a message, as Anthropic's API and some programs return it.
   return role !== undefined || content !== undefined || text !== undefined
     ? toChatMessages({ ...response, type: "message" }, "assistant")
     : [];
 }
 
 function readUsage(response: Members, metadata: Members): TokenUsage {
-  const recorded = toMembers(response["usage_metadata"] ?? metadata["usage_metadata"]);
-  if (Object.keys(recorded).length > 0) {
-    const { input_token_details: inputDetails, output_token_details: outputDetails } = recorded;
+  const recordedUsage = toMembers(response["usage_metadata"] ?? metadata["usage_metadata"]);
+  if (Object.keys(recordedUsage).length > 0) {
+    const { input_token_details: inputDetails, output_token_details: outputDetails } =
+      recordedUsage;
     return {
-      input: firstNumber(recorded["input_tokens"]),
-      output: firstNumber(recorded["output_tokens"]),
-      total: firstNumber(recorded["total_tokens"]),
+      input: firstNumber(recordedUsage["input_tokens"]),
+      output: firstNumber(recordedUsage["output_tokens"]),
+      total: firstNumber(recordedUsage["total_tokens"]),
       cacheRead: firstNumber(toMembers(inputDetails)["cache_read"]),
       cacheWrite: firstNumber(toMembers(inputDetails)["cache_creation"]),
       reasoning: firstNumber(toMembers(outputDetails)["reasoning"]),
@@ -134,35 +137,35 @@ function readProviderUsage({ usage, usageMetadata }: Members): TokenUsage {
     toMembers(usage);
   const { completion_tokens_details: completionDetails, output_tokens_details: outputDetails } =
     toMembers(usage);
-  const numbers = toMembers(usage);
-  const gemini = toMembers(usageMetadata);
-  const cacheWrite = firstNumber(numbers["cache_creation_input_tokens"]);
-  const anthropicRead = firstNumber(numbers["cache_read_input_tokens"]);
+  const usageCounts = toMembers(usage);
+  const geminiUsage = toMembers(usageMetadata);
+  const cacheWrite = firstNumber(usageCounts["cache_creation_input_tokens"]);
+  const anthropicRead = firstNumber(usageCounts["cache_read_input_tokens"]);
   const input = firstNumber(
-    numbers["prompt_tokens"],
-    numbers["input_tokens"],
-    gemini["promptTokenCount"],
+    usageCounts["prompt_tokens"],
+    usageCounts["input_tokens"],
+    geminiUsage["promptTokenCount"],
   );
   return {
     // Anthropic's API does not count cached tokens as input tokens.
     input: input === undefined ? undefined : input + (cacheWrite ?? 0) + (anthropicRead ?? 0),
     output: firstNumber(
-      numbers["completion_tokens"],
-      numbers["output_tokens"],
-      gemini["candidatesTokenCount"],
+      usageCounts["completion_tokens"],
+      usageCounts["output_tokens"],
+      geminiUsage["candidatesTokenCount"],
     ),
-    total: firstNumber(numbers["total_tokens"], gemini["totalTokenCount"]),
+    total: firstNumber(usageCounts["total_tokens"], geminiUsage["totalTokenCount"]),
     cacheRead: firstNumber(
       toMembers(promptDetails)["cached_tokens"],
       toMembers(inputDetails)["cached_tokens"],
       anthropicRead,
-      gemini["cachedContentTokenCount"],
+      geminiUsage["cachedContentTokenCount"],
     ),
     cacheWrite,
     reasoning: firstNumber(
       toMembers(completionDetails)["reasoning_tokens"],
       toMembers(outputDetails)["reasoning_tokens"],
-      gemini["thoughtsTokenCount"],
+      geminiUsage["thoughtsTokenCount"],
     ),
   };
 }

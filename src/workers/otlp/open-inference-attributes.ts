@@ -32,7 +32,7 @@ export function addOpenInferenceAttributes(
   switch (run.runType) {
     case "tool":
       attributes.set("tool.name", run.name);
-      add(attributes, "tool.parameters", run.json("inputs"));
+      add(attributes, "tool.parameters", run.readJson("inputs"));
       break;
     case "retriever":
       addDocuments(attributes, run.parse("outputs"));

@@ -11,12 +11,12 @@ const maxBytesPerUnit = 3;
 /** A value of an attribute. A number that is an integer becomes an integer, any other a double. */
 export type SpanValue = string | number | boolean | readonly string[] | JsonBytes | DoubleValue;
 
-/** JSON text as UTF-8 bytes, which becomes a text. */
+/** JSON text as UTF-8 bytes. It is written as a string value. */
 export interface JsonBytes {
   readonly json: Uint8Array;
 }
 
-/** A number that becomes a double also if it is an integer. */
+/** A number that is written as a double even if it is an integer. */
 export interface DoubleValue {
   readonly double: number;
 }
@@ -41,7 +41,8 @@ export class ProtobufWriter {
   writeMessage(number: number, writeContent: () => void): void {
     const { out } = this;
     this.#writeTag(number, wireType.bytes);
-    // The length is known only afterwards. The content is then moved, because decoders expect the shortest form of it.
+    // The length is known only afterwards. The content is then moved, because decoders expect the length in its
+    // shortest form.
     out.ensureCapacity(maxLengthBytes);
     const start = out.length + maxLengthBytes;
     out.length = start;

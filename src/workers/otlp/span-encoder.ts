@@ -62,9 +62,9 @@ export class SpanEncoder {
    */
   writeRequest(out: JsonWriter, json: RunJson, runs: readonly RunOperation[]): void {
     const writer = new ProtobufWriter(out);
-    let rest = runs;
-    while (rest.length > 0) {
-      rest = this.#writeProject(writer, json, rest);
+    let remainingRuns = runs;
+    while (remainingRuns.length > 0) {
+      remainingRuns = this.#writeProject(writer, json, remainingRuns);
     }
   }
 
@@ -153,7 +153,7 @@ export class SpanEncoder {
   #writeStatus(writer: ProtobufWriter, run: SpanRun): void {
     const error = readError(run);
     const code = error === undefined ? statusCode.ok : statusCode.error;
-    // By the conventions a span without an error has no status. OpenInference's own libraries set it.
+    // By the conventions a span without an error has no status. OpenInference's own libraries set the status `ok`.
     if (error !== undefined || this.#settings.convention === "openinference") {
       writer.writeMessage(span.status, () => {
         if (error !== undefined) {
@@ -173,10 +173,10 @@ export class SpanEncoder {
     this.#addPayload(attributes, run, "output");
     addErrorType(attributes, run);
     addPosition(attributes, run);
-    // What the conventions have no names for, in the form from which a Millrace server restores the run.
+    // Everything for which the conventions have no names, in the form from which a Millrace server restores the run.
     attributes.set("millrace.run", run.envelope);
     for (const field of ["extra", "events", "error", "serialized"] as const) {
-      const json = run.json(field);
+      const json = run.readJson(field);
       if (json !== undefined) {
         attributes.set(`millrace.${field}`, json);
       }
@@ -185,11 +185,11 @@ export class SpanEncoder {
   }
 
   /**
-   * Adds the inputs or outputs as JSON. By the conventions for generative AI those of a tool have attributes of their own,
-   * which contain the same JSON.
+   * Adds the inputs or outputs as JSON. In the conventions for generative AI, the inputs and outputs of a tool have
+   * separate attributes with the same JSON.
    */
   #addPayload(attributes: SpanAttributes, run: SpanRun, name: "input" | "output"): void {
-    const json = run.json(`${name}s`);
+    const json = run.readJson(`${name}s`);
     const isTool = this.#settings.convention === "gen_ai" && run.runType === "tool";
     if (json !== undefined && !isTool) {
       attributes.set(`${name}.value`, json);

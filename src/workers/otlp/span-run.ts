@@ -52,8 +52,8 @@ export class SpanRun {
     this.endNanos = toNanos("end_time", run["end_time"]);
   }
 
-  /** The JSON of a payload; `undefined` if the run does not have it. */
-  json(field: PayloadField): JsonBytes | undefined {
+  /** Returns the JSON of a payload; `undefined` if the run does not have it. */
+  readJson(field: PayloadField): JsonBytes | undefined {
     const json = this.#payloads.get(field);
     return json === undefined ? undefined : { json };
   }

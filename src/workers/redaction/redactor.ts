@@ -105,16 +105,16 @@ export class Redactor {
     this.#bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     this.#maskedCount = 0;
-    let failed = 0;
+    let failedRecords = 0;
     for (let offset = 0; offset < bytes.length;) {
       const length = this.#view.getUint32(offset + headOffset.length, true);
       if (length < recordHeadBytes || offset + length > bytes.length) {
         throw new RangeError(`No record at byte ${offset}`);
       }
-      failed += this.#redactRecord(offset, offset + length) ? 0 : 1;
+      failedRecords += this.#redactRecord(offset, offset + length) ? 0 : 1;
       offset += length;
     }
-    return { maskedMatches: this.#maskedCount, failedRecords: failed };
+    return { maskedMatches: this.#maskedCount, failedRecords };
   }
 
   /** Redacts one record. Returns false if everything in it had to be masked. */
@@ -148,8 +148,8 @@ export class Redactor {
       const code = this.#bytes[offset] ?? 0;
       const nextOffset = offset + fieldHeadBytes + this.#view.getUint32(offset + 1, true);
       if (code === field.other) {
-        const valueAt = this.#skipText(offset + fieldHeadBytes);
-        this.#redactValue(valueAt, maskName ?? this.#findKeyRule(offset + fieldHeadBytes));
+        const valueOffset = this.#skipText(offset + fieldHeadBytes);
+        this.#redactValue(valueOffset, maskName ?? this.#findKeyRule(offset + fieldHeadBytes));
       } else if (code === field.attachment) {
         this.#redactAttachment(offset + fieldHeadBytes, maskName);
       } else if (searchedFields.has(code)) {
@@ -164,14 +164,14 @@ export class Redactor {
    * content of a file on disk is not searched.
    */
   #redactAttachment(start: number, maskName: string | undefined): void {
-    const typeAt = this.#skipText(start);
-    const offset = this.#skipText(typeAt);
+    const typeOffset = this.#skipText(start);
+    const offset = this.#skipText(typeOffset);
     if (maskName !== undefined) {
       this.#redactValue(offset, maskName);
-    } else if (this.#bytes[offset] === tag.bytes && textMimeType.test(this.#readText(typeAt))) {
-      const bytesAt = this.#skipText(offset + 1) + 4;
-      const end = bytesAt + this.#view.getUint32(bytesAt - 4, true);
-      this.#redactAttachmentText(bytesAt, end);
+    } else if (this.#bytes[offset] === tag.bytes && textMimeType.test(this.#readText(typeOffset))) {
+      const contentOffset = this.#skipText(offset + 1) + 4;
+      const end = contentOffset + this.#view.getUint32(contentOffset - 4, true);
+      this.#redactAttachmentText(contentOffset, end);
     }
   }
 
@@ -282,26 +282,26 @@ export class Redactor {
     const bytes = this.#bytes;
     const shouldReadNames = maskName === undefined && this.#plan.keys.length > 0;
     let nameRule: string | undefined;
-    let namedValueAt = 0;
+    let namedValueOffset = 0;
     let offset = start;
     while (bytes[offset] !== tag.end) {
-      const keyAt = offset;
-      const valueMaskName = maskName ?? this.#findKeyRule(keyAt);
-      const key = shouldReadNames ? this.#readName(keyAt) : undefined;
-      const valueAt = this.#redactKey(keyAt, maskName);
+      const keyOffset = offset;
+      const valueMaskName = maskName ?? this.#findKeyRule(keyOffset);
+      const key = shouldReadNames ? this.#readName(keyOffset) : undefined;
+      const valueOffset = this.#redactKey(keyOffset, maskName);
       if (key !== undefined && nameKeys.has(key)) {
-        nameRule ??= this.#findNameRule(valueAt);
+        nameRule ??= this.#findNameRule(valueOffset);
       } else if (key !== undefined && valueKeys.has(key)) {
-        namedValueAt = valueAt;
+        namedValueOffset = valueOffset;
       }
       offset =
-        valueMaskName === undefined && key !== undefined && bytes[valueAt] === tag.array
-          ? this.#redactArray(valueAt + 1, undefined, flatHeadersKey.test(key))
-          : this.#redactValue(valueAt, valueMaskName);
+        valueMaskName === undefined && key !== undefined && bytes[valueOffset] === tag.array
+          ? this.#redactArray(valueOffset + 1, undefined, flatHeadersKey.test(key))
+          : this.#redactValue(valueOffset, valueMaskName);
     }
-    if (nameRule !== undefined && namedValueAt > 0) {
+    if (nameRule !== undefined && namedValueOffset > 0) {
       // The value may precede its name, so it is masked after the whole object was read.
-      this.#redactValue(namedValueAt, nameRule);
+      this.#redactValue(namedValueOffset, nameRule);
     }
     return offset + 1;
   }
@@ -362,8 +362,8 @@ export class Redactor {
     const position = { start, end, encoding };
     const toByte = createByteOffsetMapper(text, position);
     const mask = (name: string, from: number, to: number): void => {
-      const first = toByte(toPairStart(text, from));
-      this.#maskText(name, { ...position, start: first, end: toByte(toPairEnd(text, to)) });
+      const firstByte = toByte(toPairStart(text, from));
+      this.#maskText(name, { ...position, start: firstByte, end: toByte(toPairEnd(text, to)) });
     };
     // A match in the original text is found again in the decoded text. Skip it if it is masked
     // already, so that it counts once.
@@ -422,14 +422,14 @@ export class Redactor {
       .replace(/(?<=[a-z0-9])(?=[A-Z])/g, "_")
       .replace(/[-. ]/g, "_")
       .toLowerCase();
-    const found = this.#plan.keys.find(
+    const rule = this.#plan.keys.find(
       ({ pattern }) => pattern.test(key) || pattern.test(snakeCaseKey),
     );
     if (this.#keyCache.size >= maxCachedKeys) {
       this.#keyCache.clear();
     }
-    this.#keyCache.set(key, found?.name);
-    return found?.name;
+    this.#keyCache.set(key, rule?.name);
+    return rule?.name;
   }
 
   /**

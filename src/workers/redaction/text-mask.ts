@@ -34,7 +34,7 @@ export function maskText(
 
 /**
  * Returns a function that maps an index in `text` to the offset of that character in the buffer that contains the
- * encoded text. It is fast if indexes ascend.
+ * encoded text. Calls with ascending indexes are fast.
  */
 export function createByteOffsetMapper(
   text: string,

@@ -64,7 +64,7 @@ export class HttpSink implements TrafficSink {
     return takenCounts;
   }
 
-  /** A server remarks nothing about runs that it accepts. */
+  /** Returns nothing, because a server has no warnings about runs that it accepts. */
   takeWarning(): undefined {
     return undefined;
   }
@@ -221,8 +221,8 @@ export class HttpSink implements TrafficSink {
       if (
         this.#mustDivide(batch, { bytesWithoutAttachments: uncompressedBody.length, sizeBytes })
       ) {
-        // How much escaping adds is known only now. The result is the same as a 413 from the
-        // server, without sending the request.
+        // The number of bytes that escaping adds is known only now. The result is the same as a 413 from the server,
+        // without sending the request.
         return { status: 413, body: `${sizeBytes} bytes` };
       }
       const isCompressible = inserts.length === 0 && uncompressedBody.length >= compressFromBytes;

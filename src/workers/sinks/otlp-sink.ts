@@ -18,7 +18,7 @@ import type { Batch, BatchResult, Outcome, RequestCounts, TrafficSink } from "./
 
 /** Maximum bytes of unused output buffers that are kept for reuse. */
 const maxReusedBytes = 33_554_432;
-/** The action that errors name. */
+/** The action in error messages. */
 const action = "send spans";
 /** The server's reason for rejecting a span is truncated to this many UTF-16 code units in our messages. */
 const maxReasonLength = 500;
@@ -47,7 +47,7 @@ export class OtlpSink implements TrafficSink {
     this.#requester = new Requester(connection, transport);
     this.#semaphore = new Semaphore(connection.requestsInFlight);
     this.#serverState = new ServerState(connection);
-    // Every backend accepts gzip. Few accept zstd, so it is used only if the option asks for it.
+    // Every backend accepts gzip. Few accept zstd, so it is used only if the option `compression` is `zstd`.
     const zstd = connection.compression === "zstd";
     this.#serverState.updateInfo({ ...defaultServerInfo, gzip: true, zstd });
   }
@@ -83,9 +83,9 @@ export class OtlpSink implements TrafficSink {
   }
 
   /**
-   * Converts a response to the outcome of each span of a batch. A backend that accepts only a part of a request says how
-   * many spans it rejected, but not which, and forbids to send the request again. So as many runs as it rejected count as
-   * rejected, from the end of the batch, and their message says that the backend did not name them.
+   * Converts a response to the outcome of each span of a batch. A backend that accepts only a part of a request reports
+   * how many spans it rejected, but not which ones, and the request must not be sent again. So that number of runs at
+   * the end of the batch counts as rejected. Their message states that the backend did not name the rejected spans.
    */
   #classify(batch: Batch, response: HttpResponse): Outcome {
     const isAccepted = isOk(response.status);

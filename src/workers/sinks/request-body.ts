@@ -39,7 +39,7 @@ const blankLine = toView(lineEnd + lineEnd);
 const lastLine = toView(`--${boundary}--${lineEnd}`);
 const formatTypeLine = (type: string): string => `"${lineEnd}Content-Type: ${type}; length=`;
 
-/** The head of a part, which is its boundary and headers: the bytes before and after the run's id in it. */
+/** The head of a part: its boundary and headers. The run's id is written between `before` and `after`. */
 interface PartHead {
   readonly before: DataView;
   readonly after: DataView;
@@ -126,22 +126,22 @@ function writeMultipart(
 function writeRunParts(parts: PartWriter, json: RunJson, run: RunOperation): void {
   const { out } = parts;
   const { envelope, fields } = partHeads[run.operation];
-  const envelopeAt = parts.beginPart(run, envelope, estimatedEnvelopeBytes);
+  const envelopeStart = parts.beginPart(run, envelope, estimatedEnvelopeBytes);
   json.writeEnvelope(out, run);
   out.writeByte(closeBrace);
-  parts.endPart(envelopeAt, estimatedEnvelopeBytes);
+  parts.endPart(envelopeStart, estimatedEnvelopeBytes);
   const trace = parts.chunks?.findTrace(json, run);
   for (const [field, head, chunksHead] of fields) {
     if (json.hasField(run, field)) {
       const estimate = json.estimateBytes(run, field);
-      const bodyAt = parts.beginPart(run, trace === undefined ? head : chunksHead, estimate);
+      const bodyStart = parts.beginPart(run, trace === undefined ? head : chunksHead, estimate);
       parts.attachments.extractBinaryFrom(field, json.attachBytesFrom);
       if (trace === undefined) {
         json.writePayload(out, run, field);
       } else {
         parts.chunks?.writePayload(json, run, field, trace);
       }
-      parts.endPart(bodyAt, estimate);
+      parts.endPart(bodyStart, estimate);
     }
   }
 }
@@ -178,22 +178,22 @@ class PartWriter {
     return out.length;
   }
 
-  /** Finishes the part whose body begins at `bodyAt`, and corrects its length. */
-  endPart(bodyAt: number, estimate: number): void {
+  /** Finishes the part whose body begins at `bodyStart`, and corrects its length. */
+  endPart(bodyStart: number, estimate: number): void {
     const { out } = this;
-    const size = out.length - bodyAt;
+    const size = out.length - bodyStart;
     const digits = countDigits(size);
     const shift = digits - countDigits(estimate);
     if (shift !== 0) {
       out.ensureCapacity(Math.max(shift, 0));
       out.bytes.copyWithin(
-        bodyAt + shift - blankLine.byteLength,
-        bodyAt - blankLine.byteLength,
+        bodyStart + shift - blankLine.byteLength,
+        bodyStart - blankLine.byteLength,
         out.length,
       );
       out.length += shift;
     }
-    out.overwriteDigits(bodyAt + shift - blankLine.byteLength, size, digits);
+    out.overwriteDigits(bodyStart + shift - blankLine.byteLength, size, digits);
     out.writeLiteral(lineEndBytes);
   }
 }

@@ -32,9 +32,9 @@ export function createRetryingSink(inner: Sink, policy: SinkRetryPolicy): Sink {
           batch: remaining,
           outcome: await inner.send(remaining, signal),
         });
-        const failed = results.filter(isFailed);
+        const failedParts = results.filter(isFailed);
         settledResults.push(...results.filter((part) => !isFailed(part)));
-        lastFailure = failed.length === 0 ? undefined : combineFailures(failed);
+        lastFailure = failedParts.length === 0 ? undefined : combineFailures(failedParts);
         if (lastFailure !== undefined) {
           if (!signal.aborted) {
             policy.onFailedAttempt(lastFailure);
@@ -43,7 +43,7 @@ export function createRetryingSink(inner: Sink, policy: SinkRetryPolicy): Sink {
           remaining =
             results.length === 1
               ? remaining
-              : batch.withRuns(failed.flatMap((part) => part.batch.runs));
+              : batch.withRuns(failedParts.flatMap((part) => part.batch.runs));
           throw new RetryRequested(lastFailure.reason);
         }
       };
@@ -86,8 +86,8 @@ interface FailedBatch extends BatchResult {
 const isFailed = (result: BatchResult): result is FailedBatch => result.outcome.kind === "retry";
 
 /**
- * Combines several failures to one outcome: with the longest wait, and `isServerUnavailable` only
- * if all failures have it.
+ * Combines several failures into one outcome: with the longest wait, and `isServerUnavailable` only if all failures
+ * have it.
  */
 function combineFailures(failed: readonly FailedBatch[]): RetryOutcome {
   const waits = failed.flatMap(({ outcome }) => outcome.retryAfterMs ?? []);

@@ -104,7 +104,7 @@ export interface RequestCounts {
 export interface TrafficSink extends Sink {
   /** Returns the counts of the requests that were sent since the last call. */
   takeRequestCounts(): RequestCounts;
-  /** Returns what the receiver last remarked about batches that it accepted, if it did so since the last call. */
+  /** Returns the receiver's last warning about batches that it accepted, if there was one since the last call. */
   takeWarning(): string | undefined;
 }
 

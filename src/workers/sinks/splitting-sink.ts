@@ -53,12 +53,13 @@ export function createSplittingSink(inner: Sink): Sink {
         break;
       }
     }
-    const failed = parts.find(({ outcome }) => outcome.kind !== "delivered");
+    const firstFailure = parts.find(({ outcome }) => outcome.kind !== "delivered");
     const delivered: BatchResult = {
       batch: batch.combineBatches(parts.map((part) => part.batch)),
       outcome: { kind: "delivered" },
     };
-    const combinedResult = failed === undefined ? delivered : { batch, outcome: failed.outcome };
+    const combinedResult =
+      firstFailure === undefined ? delivered : { batch, outcome: firstFailure.outcome };
     return { batch, outcome: { kind: "mixed", parts: [combinedResult] } };
   };
   /**

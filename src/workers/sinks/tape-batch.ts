@@ -95,11 +95,11 @@ export class TapeBatch implements Batch {
     if (this.runs.length > 1 || !isUndivided || attachments.length < minAttachments) {
       return [];
     }
-    const { attachments: _attachments, ...bare } = run;
+    const { attachments: _attachments, ...runWithoutAttachments } = run;
     const middle = Math.ceil(attachments.length / 2);
     const attachmentsRun = { ...run, hasOnlyAttachments: true } as const;
     return minAttachments === 1
-      ? [this.withRuns([bare]), this.withRuns([attachmentsRun])]
+      ? [this.withRuns([runWithoutAttachments]), this.withRuns([attachmentsRun])]
       : [attachments.slice(0, middle), attachments.slice(middle)].map((half) =>
           this.withRuns([{ ...attachmentsRun, attachments: half }]),
         );
@@ -114,7 +114,7 @@ export class TapeBatch implements Batch {
     return run === undefined ? this : this.withRuns([{ ...run, attachments }]);
   }
 
-  /** Replaces each attachment by a marker, which says in the run that the attachment was left out. */
+  /** Replaces each attachment by a marker, a text which states that the attachment was left out. */
   replaceAttachments(): TapeBatch {
     if (this.runs.every(({ attachments }) => attachments?.every(isLeftOut) !== false)) {
       return this;
@@ -135,7 +135,7 @@ const noMultipartReason = "the server accepts runs only as JSON, without attachm
 
 const isLeftOut = (attachment: Attachment): boolean => attachment.omittedReason !== undefined;
 
-/** Replaces the attachments of a run by markers with this reason. Markers that it has already are kept. */
+/** Replaces the attachments of a run by markers with this reason. Existing markers are kept. */
 export const replaceAttachments = (run: RunOperation, reason: string): RunOperation =>
   run.attachments === undefined
     ? run

@@ -3,7 +3,7 @@ import { JsonText, parseJson, readJson, readMembers } from "./json-text.ts";
 import { toMessages } from "./messages.ts";
 import type { AttributeValue } from "./span.ts";
 
-// The attributes `ai.*` of the AI SDK (npm package `ai`, versions 4 to 6). Most of its texts are JSON.
+// The attributes `ai.*` of the AI SDK (npm package `ai`, versions 4 to 6). Most of their values are JSON texts.
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -31,8 +31,8 @@ export function toAiRunType(bag: AttributeBag): string | undefined {
 }
 
 /**
- * Returns the name of a run: that of the tool, or the operation with the function's id that the program gave it;
- * `undefined` for other spans.
+ * Returns the name of a run: the tool's name, or the operation with the function id that the program set. `undefined`
+ * for spans of other libraries.
  */
 export const readAiName = (bag: AttributeBag): string | undefined =>
   readAiOperation(bag) === undefined
@@ -78,7 +78,7 @@ function takePrompt(bag: AttributeBag): Members {
     ...toMessageList(prompt, "user"),
     ...toMessageList(messages, "user"),
   ];
-  return { ...otherMembers, messages: toMessages(allMessages.flatMap(toConvention)) };
+  return { ...otherMembers, messages: toMessages(allMessages.flatMap(toConventionMessage)) };
 }
 
 /** Returns messages that may be given as a text, one message or a list of messages. */
@@ -103,7 +103,7 @@ function takePromptMessages(bag: AttributeBag): Members {
     bag.warn("ai.prompt.messages", "is not a JSON list", value);
     return { input: value };
   }
-  return { messages: toMessages(parsed.flatMap(toConvention)) };
+  return { messages: toMessages(parsed.flatMap(toConventionMessage)) };
 }
 
 /** Takes the response of a model: one message, or the generated object. */
@@ -150,7 +150,9 @@ function takeObject(bag: AttributeBag): Members {
   return { object: json ?? value };
 }
 
-/** Takes the first of the attributes as a list. Each item is a JSON text; one that is not stays a text. */
+/**
+ * Takes the first of the attributes as a list. An item that is JSON text becomes JSON; any other item stays as it is.
+ */
 function takeJsonList(bag: AttributeBag, member: string, names: readonly string[]): Members {
   const value = bag.take(...names);
   if (value === undefined) {
@@ -183,7 +185,7 @@ function takeObjectOrValue(bag: AttributeBag, name: string, member: string): Mem
 }
 
 /** Converts a message of the AI SDK to the form of the semantic conventions, whose parts {@link toMessages} converts. */
-function toConvention(message: unknown): unknown {
+function toConventionMessage(message: unknown): unknown {
   if (!isObject(message) || !Array.isArray(message["content"])) {
     return message;
   }
@@ -225,7 +227,10 @@ function toConventionPart(part: unknown): unknown {
   }
 }
 
-/** The AI SDK wraps the result of a tool in an object that says what it is: a text, JSON, or an error of either kind. */
+/**
+ * Returns the result of a tool. The AI SDK wraps it in an object whose `type` states whether it is a text, JSON, or an
+ * error of either kind.
+ */
 function unwrapToolOutput(output: unknown): Members {
   if (!isObject(output) || !("value" in output) || typeof output["type"] !== "string") {
     return { response: output };
@@ -234,7 +239,7 @@ function unwrapToolOutput(output: unknown): Members {
   return { response: output["value"], ...(isError ? { is_error: true } : {}) };
 }
 
-/** Converts an image to the form that messages have in all conventions; `undefined` if the part is no image. */
+/** Converts an image to the form that messages have in all conventions; `undefined` if the part is not an image. */
 function toImagePart(part: Members): unknown {
   const mediaType = part["mediaType"] ?? part["mimeType"];
   const type = typeof mediaType === "string" ? mediaType : "image/*";
@@ -250,7 +255,10 @@ function toImagePart(part: Members): unknown {
   return { type: "image_url", image_url: { url } };
 }
 
-/** `JSON.stringify` writes the bytes of an array as an object of indexes, and those of a buffer as a list. */
+/**
+ * Converts serialized bytes to base64. `JSON.stringify` writes a `Uint8Array` as an object with the indexes as keys,
+ * and a `Buffer` as an object with the list `data`.
+ */
 function toBase64(value: unknown): string | undefined {
   if (!isObject(value)) {
     return undefined;

@@ -29,7 +29,7 @@ export class AttributeBag {
     this.#warnings.add(`${name} ${problem}: ${toExcerpt(value)}`);
   }
 
-  /** Returns what could not be understood of the span so far. */
+  /** Returns the warnings so far: what could not be understood in the span. */
   listWarnings(): readonly string[] {
     return this.#warnings.list();
   }

@@ -1,4 +1,5 @@
-// What the local server takes of this room: it receives spans in the encodings of OTLP, and stores the runs that they become.
+// The exports that the local server uses: it receives spans in the encodings of OTLP, converts them to runs and stores
+// the runs.
 export { toJson } from "./json-text.ts";
 export { mapSpan } from "./map-span.ts";
 export type { MappedSpan } from "./map-span.ts";

@@ -42,7 +42,7 @@ export function readJson(text: string): JsonText | undefined {
   return isJson(wellFormed) ? new JsonText(wellFormed) : undefined;
 }
 
-/** Maximum nesting of a text that stays a text. The server reads no deeper ones. */
+/** Maximum nesting of a JSON text that is kept without being parsed. The server can't read a deeper one. */
 const textDepthLimit = 10_000;
 
 function isJson(text: string): boolean {
@@ -186,7 +186,7 @@ function isShallow(value: unknown): boolean {
   return true;
 }
 
-/** Escapes lone surrogates, which can't be encoded in UTF-8. In JSON, an escape means the same character. */
+/** Escapes lone surrogates, which can't be encoded in UTF-8. In JSON, the escape represents the same character. */
 const escapeLoneSurrogates = (text: string): string =>
   text.isWellFormed()
     ? text

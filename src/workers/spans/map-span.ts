@@ -123,7 +123,7 @@ function takeUuid(bag: AttributeBag, name: string): string | undefined {
 /** The attribute with all members of the run except its payloads. Only our SDK sends it. */
 const runAttribute = "millrace.run";
 
-/** The attributes with the payloads of the run, each of which is the JSON of the payload. */
+/** The attributes that contain the payloads of the run as JSON. */
 const payloadAttributes: readonly (readonly [member: string, ...names: string[]])[] = [
   ["inputs", "input.value", "gen_ai.tool.call.arguments"],
   ["outputs", "output.value", "gen_ai.tool.call.result"],
@@ -134,8 +134,8 @@ const payloadAttributes: readonly (readonly [member: string, ...names: string[]]
 ];
 
 /**
- * Restores a run that our SDK sent as a span (the option `otlp`). Returns `undefined` for any other span, and if something
- * on the way changed an attribute so that it is not JSON any more: the span is then converted like all others.
+ * Restores a run that our SDK sent as a span (the option `otlp`). Returns `undefined` for any other span. Also returns
+ * `undefined` if an attribute was changed on its way and is no longer JSON: the span is then converted like any other.
  */
 function restoreRun(span: Span): MappedSpan | undefined {
   const encoded = span.attributes.get(runAttribute);

@@ -87,7 +87,7 @@ export function toPartsContent(parts: readonly unknown[]): unknown {
     return "";
   }
   const isText = isObject(first) && first["type"] === "text" && typeof first["text"] === "string";
-  // Another member, such as a mark of a prompt's cache, would be lost.
+  // A part with further members, such as a cache marker, must stay an object, or they would be lost.
   return contents.length === 1 && isText && Object.keys(first).length === 2
     ? first["text"]
     : contents;

@@ -133,8 +133,9 @@ function readProvider(bag: AttributeBag): Members {
 }
 
 /**
- * Reads the ids of the conversation and of the user. Metadata that the program itself set takes precedence, under any of
- * the names for a conversation. A run belongs to one conversation, so its names have the same value.
+ * Reads the ids of the conversation and of the user. Metadata that the program itself set takes precedence, under any
+ * of the names for a conversation. A run belongs to one conversation, so `session_id` and `thread_id` get the same
+ * value.
  */
 function readThreadAndUser(bag: AttributeBag, explicitMembers: Members): Members {
   const threadId =
@@ -147,7 +148,7 @@ function readThreadAndUser(bag: AttributeBag, explicitMembers: Members): Members
   };
 }
 
-/** Returns the first id. Conversations are found by texts, so a number becomes one. */
+/** Returns the first id. A number is converted to a text, because conversations are searched by texts. */
 function readId(bag: AttributeBag, names: readonly string[]): string | undefined {
   return names
     .map((name) => bag.peek(name))
@@ -159,7 +160,7 @@ function readId(bag: AttributeBag, names: readonly string[]): string | undefined
 const isNumeric = (value: AttributeValue | undefined): boolean =>
   typeof value === "number" || typeof value === "bigint";
 
-/** Headers of requests that some libraries record. The AI SDK records all that the program passed. */
+/** Headers of requests that some libraries record. The AI SDK records all headers that the program passed. */
 const headerPattern = /^(?:ai\.request\.headers|https?\.request\.header)\.(.+)$/;
 const credentialPattern = /auth|key|token|secret|cookie|password|signature/i;
 

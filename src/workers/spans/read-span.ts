@@ -6,8 +6,8 @@ import type { AttributeObject, AttributeValue, Attributes, Span } from "./span.t
 type Members = Readonly<Record<string, unknown>>;
 
 /**
- * Finds out what a span of OpenTelemetry's SDK means: the run that the server would make of it, if it received the span in an
- * encoding of OTLP. The position in the trace is that of the record.
+ * Reads the fields of a run from a span of OpenTelemetry's SDK. They are the same as if the server had received the
+ * span in an encoding of OTLP. The position in the trace is not read from the span, because the record has it.
  *
  * @throws TypeError if the value is not a span.
  */
@@ -76,7 +76,7 @@ function toSpan(value: unknown): Span {
   };
 }
 
-/** A time of the SDK: seconds since the Unix epoch, and nanoseconds. */
+/** Converts a time of the SDK: a list of seconds since the Unix epoch, and nanoseconds. */
 function toNanos(time: unknown): bigint {
   const [seconds, nanos] = toList(time);
   return Number.isSafeInteger(seconds) && Number.isSafeInteger(nanos)

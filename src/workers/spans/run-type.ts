@@ -41,7 +41,7 @@ const runTypesByRequestType: Readonly<Record<string, string>> = {
 
 type TypeAttributes = readonly (readonly [string, Readonly<Record<string, string>>])[];
 
-/** Attributes that say the type of a span themselves. They take precedence over the AI SDK's operations. */
+/** Attributes that state the type of a span directly. They take precedence over the AI SDK's operations. */
 const kindAttributes: TypeAttributes = [
   ["langsmith.span.kind", runTypesByName],
   ["openinference.span.kind", runTypesByOpenInferenceKind],

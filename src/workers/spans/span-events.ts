@@ -22,7 +22,7 @@ const firstChunkAttributes: readonly (readonly [string, number])[] = [
   ["ai.stream.msToFirstChunk", 1e6],
 ];
 
-/** A library measures with another clock than the span, so its times may be a little after the span's end. */
+/** How far a time may be after the span's end: a library may use a different clock than the span. */
 const clockToleranceNanos = 1_000_000_000n;
 
 /**

@@ -6,8 +6,8 @@ const warningChars = 300;
 const excerptChars = 80;
 
 /**
- * Collects what the server could not understand of a span. The warnings become metadata of the span's run, so that a
- * malformed value neither rejects its span nor is dropped silently.
+ * Collects what could not be understood in a span. The warnings become metadata of the span's run, so that a malformed
+ * value neither rejects its span nor is dropped silently.
  */
 export class SpanWarnings {
   readonly #texts: Set<string>;

@@ -72,7 +72,7 @@ const detailAttributes: Readonly<Record<string, Readonly<Record<string, Attribut
  */
 export function takeUsage(bag: AttributeBag): Readonly<Record<string, unknown>> | undefined {
   const usage: Record<string, unknown> = { ...bag.takeObject("langsmith.usage_metadata") };
-  const isWhole = usage["input_tokens"] !== undefined;
+  const hasWholeCount = usage["input_tokens"] !== undefined;
   const isEmbedding = bag.peek("ai.usage.tokens") !== undefined;
   for (const [name, attributeNames] of Object.entries(countAttributes)) {
     usage[name] ??= takeCount(bag, attributeNames);
@@ -80,7 +80,7 @@ export function takeUsage(bag: AttributeBag): Readonly<Record<string, unknown>> 
   for (const [name, attributeNamesByDetail] of Object.entries(detailAttributes)) {
     usage[name] ??= takeDetails(bag, name, attributeNamesByDetail);
   }
-  if (!isWhole) {
+  if (!hasWholeCount) {
     includeCachedTokens(bag, usage);
   }
   const [input, output] = [toCount(usage["input_tokens"]), toCount(usage["output_tokens"])];
@@ -94,7 +94,7 @@ export function takeUsage(bag: AttributeBag): Readonly<Record<string, unknown>> 
 /**
  * Adds the cached tokens to the input tokens if the span reports input tokens without them: if there are more cached
  * tokens than input tokens, or if the AI SDK reports the number that Anthropic's API calls `input_tokens`. In all other
- * cases the input tokens include them, as the semantic conventions say.
+ * cases the input tokens include them, as the semantic conventions require.
  */
 function includeCachedTokens(bag: AttributeBag, usage: Record<string, unknown>): void {
   const input = toCount(usage["input_tokens"]);
@@ -103,20 +103,20 @@ function includeCachedTokens(bag: AttributeBag, usage: Record<string, unknown>):
     return;
   }
   const anthropic = readAnthropicUsage(bag, input);
-  const read = toCount(details["cache_read"]) ?? anthropic?.read ?? 0;
-  const written = toCount(details["cache_creation"]) ?? anthropic?.written ?? 0;
-  if (read + written === 0) {
+  const cacheRead = toCount(details["cache_read"]) ?? anthropic?.cacheRead ?? 0;
+  const cacheWritten = toCount(details["cache_creation"]) ?? anthropic?.cacheWritten ?? 0;
+  if (cacheRead + cacheWritten === 0) {
     return;
   }
   usage["input_token_details"] = {
     ...details,
-    ...(read === 0 ? {} : { cache_read: read }),
-    ...(written === 0 ? {} : { cache_creation: written }),
+    ...(cacheRead === 0 ? {} : { cache_read: cacheRead }),
+    ...(cacheWritten === 0 ? {} : { cache_creation: cacheWritten }),
   };
-  if (read + written <= input && anthropic?.input !== input) {
+  if (cacheRead + cacheWritten <= input && anthropic?.input !== input) {
     return;
   }
-  const inclusiveInput = input + read + written;
+  const inclusiveInput = input + cacheRead + cacheWritten;
   usage["input_tokens"] = inclusiveInput;
   const [output, total] = [toCount(usage["output_tokens"]) ?? 0, toCount(usage["total_tokens"])];
   if (total !== undefined && total < inclusiveInput + output) {
@@ -127,8 +127,8 @@ function includeCachedTokens(bag: AttributeBag, usage: Record<string, unknown>):
 /** The numbers of Anthropic's API. Its input tokens do not include the cached ones. */
 interface AnthropicUsage {
   readonly input: number;
-  readonly read: number;
-  readonly written: number;
+  readonly cacheRead: number;
+  readonly cacheWritten: number;
 }
 
 /**
@@ -146,10 +146,10 @@ function readAnthropicUsage(bag: AttributeBag, inputTokens: number): AnthropicUs
   }
   const readCount = (name: string): number => toCount(usage[name]) ?? 0;
   const input = readCount("input_tokens");
-  const read = readCount("cache_read_input_tokens");
-  const written = readCount("cache_creation_input_tokens");
-  return inputTokens === input || inputTokens === input + read + written
-    ? { input, read, written }
+  const cacheRead = readCount("cache_read_input_tokens");
+  const cacheWritten = readCount("cache_creation_input_tokens");
+  return inputTokens === input || inputTokens === input + cacheRead + cacheWritten
+    ? { input, cacheRead, cacheWritten }
     : undefined;
 }
 
@@ -162,18 +162,18 @@ function takeDetails(
   if (reportedDetails !== undefined) {
     return reportedDetails;
   }
-  const found = Object.entries(attributeNamesByDetail)
+  const foundDetails = Object.entries(attributeNamesByDetail)
     .map(([detail, attributeNames]) => [detail, takeCount(bag, attributeNames)] as const)
     .filter(([, count]) => count !== undefined);
-  return found.length === 0 ? undefined : Object.fromEntries(found);
+  return foundDetails.length === 0 ? undefined : Object.fromEntries(foundDetails);
 }
 
 /**
- * Takes the count from the first attribute that has one. Other attributes with the same count are also removed. Those
- * that are no count stay, with a warning.
+ * Takes the count from the first attribute that has one. Other attributes with the same count are also removed. An
+ * attribute that is not a count stays, with a warning.
  */
 function takeCount(bag: AttributeBag, attributeNames: AttributeNames): number | undefined {
-  const found = attributeNames.map((name) => {
+  const counts = attributeNames.map((name) => {
     const value = bag.peek(name);
     const count = toCount(value);
     if (count === undefined && value !== undefined && value !== null) {
@@ -181,9 +181,9 @@ function takeCount(bag: AttributeBag, attributeNames: AttributeNames): number | 
     }
     return count;
   });
-  const count = found.find((value) => value !== undefined);
+  const count = counts.find((value) => value !== undefined);
   attributeNames
-    .filter((_, index) => count !== undefined && found[index] === count)
+    .filter((_, index) => count !== undefined && counts[index] === count)
     .forEach((name) => bag.take(name));
   return count;
 }

@@ -10,7 +10,7 @@ export interface GroupCommitOptions {
    */
   readonly intervalMs: number;
   readonly directories: WriterDirectories;
-  /** Called if fsync fails. What was written is then possibly not on the disk. */
+  /** Called if fsync fails. The written data may then be missing on the disk. */
   readonly onError: (error: unknown) => void;
 }
 

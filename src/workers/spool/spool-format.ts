@@ -83,23 +83,23 @@ export function* readSegment(bytes: Buffer, salt: number): Generator<SegmentPart
 }
 
 function readPartAt(bytes: Buffer, offset: number, salt: number): SegmentPart {
-  const remaining = bytes.length - offset;
+  const remainingBytes = bytes.length - offset;
   if (!isHead(bytes, offset, salt)) {
     // If the file ends inside a head, the process ended while it wrote that head.
-    const isTorn = remaining < frameHeadBytes && isHeadStart(bytes, offset);
-    return { is: isTorn ? "torn" : "damaged", at: offset, bytes: remaining };
+    const isTorn = remainingBytes < frameHeadBytes && isHeadStart(bytes, offset);
+    return { is: isTorn ? "torn" : "damaged", at: offset, bytes: remainingBytes };
   }
   const version = bytes[offset + 4] ?? 0;
   if (version < oldestVersion || version > frameVersion) {
     return { is: "newer", at: offset, version };
   }
   const length = bytes.readUInt32LE(offset + 8);
-  if (length > remaining - frameHeadBytes) {
-    return { is: "torn", at: offset, bytes: remaining };
+  if (length > remainingBytes - frameHeadBytes) {
+    return { is: "torn", at: offset, bytes: remainingBytes };
   }
   const body = bytes.subarray(offset + frameHeadBytes, offset + frameHeadBytes + length);
   if (crc32(body, salt) !== bytes.readUInt32LE(offset + 16)) {
-    return { is: "damaged", at: offset, bytes: remaining };
+    return { is: "damaged", at: offset, bytes: remainingBytes };
   }
   return {
     is: "frame",

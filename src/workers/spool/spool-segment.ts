@@ -45,7 +45,7 @@ export class OpenSegment implements Segment {
     this.#fileDescriptor = disk.openSync(join(folder, this.name), "wx", fileMode);
   }
 
-  /** Whether another process deleted the file. What is written to it is lost. */
+  /** Whether another process deleted the file. Data that is written to it is lost. */
   get isGone(): boolean {
     return !this.#isClosed && fstatSync(this.#fileDescriptor).nlink === 0;
   }

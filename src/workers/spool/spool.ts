@@ -83,9 +83,9 @@ export class Spool {
 
   /** Takes over the segments of processes that have ended. */
   async claim(): Promise<void> {
-    const claimed = await this.#directories.claim();
-    this.#segments.unshift(...claimed);
-    this.#bytesOnDisk += claimed.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    const claimedSegments = await this.#directories.claim();
+    this.#segments.unshift(...claimedSegments);
+    this.#bytesOnDisk += claimedSegments.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   }
 
   /**

@@ -29,8 +29,7 @@ export const toFreeDirectoryName = (name: string): string =>
 export const isWriterDirectory = (name: string): boolean => directoryPattern.test(name);
 
 /**
- * Creation time from a directory's name, in milliseconds since the Unix epoch. Sorting by it sorts
- * by age.
+ * Returns the creation time from a directory's name, in milliseconds since the Unix epoch. Sorting by it sorts by age.
  */
 export const parseCreatedMs = (name: string): number =>
   Number(directoryPattern.exec(name)?.[1] ?? 0);
@@ -90,10 +89,7 @@ function readPidNamespace(): string {
   }
 }
 
-/**
- * Start time of a process, in ticks since boot; `undefined` if it can't be read or the process is
- * gone.
- */
+/** Returns the start time of a process, in ticks since boot; `undefined` if it can't be read or the process is gone. */
 function readStartTicks(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");

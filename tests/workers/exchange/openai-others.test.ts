@@ -186,7 +186,7 @@ describe("transcriptions", () => {
     expect(fields.inputs).toMatchObject({ model: "whisper-1", file: { sizeBytes: 1_011 } });
     const cut = readRequestOf("openai.transcription", form.slice(0, at), { contentType });
     expect(cut.inputs).toMatchObject({ model: "whisper-1", file: { sizeBytes: 2 } });
-    expect(warningsOf(cut)).toEqual(["The form of the request has no end."]);
+    expect(warningsOf(cut)).toEqual(["The form data of the request has no closing boundary."]);
   });
 
   test("the response is the JSON, or the text in a format of subtitles", () => {

@@ -48,7 +48,7 @@ function readAnthropicUsage(response: JsonObject, warnings: Warnings): UsageMeta
   const input = readCount([[usage, "input_tokens"]], warnings);
   const cacheRead = count(usage, "cache_read_input_tokens");
   const creation = usage["cache_creation"];
-  // The total of the writes, or its parts by lifetime.
+  // The total if it is reported, otherwise the sum of the tokens for each lifetime of cache entries.
   const cacheWritten =
     count(usage, "cache_creation_input_tokens") ||
     count(creation, "ephemeral_5m_input_tokens") + count(creation, "ephemeral_1h_input_tokens");
@@ -72,18 +72,18 @@ function readAnthropicUsage(response: JsonObject, warnings: Warnings): UsageMeta
   );
 }
 
-/** A content block whose parts are added up. */
+/** A content block that is being assembled from the events of a stream. */
 interface OpenBlock {
   readonly block: MutableJsonObject;
-  /** Pieces of the JSON of a tool's input. */
+  /** The JSON text of a tool's input, as far as it has arrived. */
   input: string;
   isStopped: boolean;
 }
 
-/** Members of a delta whose block has them under another name, or that need parsing. */
+/** Members of a delta that are not merged into its block, because the block has them under other names. */
 const handledDeltaKeys: ReadonlySet<string> = new Set(["type", "partial_json", "citation"]);
 
-/** Joins the events of a stream to the message that a request without `stream` would have got. */
+/** Joins the events of a stream into the message that a request without `stream` would have received. */
 class MessageJoiner {
   #message: MutableJsonObject | undefined;
   readonly #blocks = new Map<number, OpenBlock>();
@@ -104,7 +104,7 @@ class MessageJoiner {
     }
     const content = [...this.#blocks]
       .toSorted(([left], [right]) => left - right)
-      .map(([, open]) => this.#close(open));
+      .map(([, openBlock]) => this.#close(openBlock));
     return { response: { ...this.#message, content }, isFinished: this.#isFinished };
   }
 
@@ -134,30 +134,30 @@ class MessageJoiner {
         this.#isFinished = true;
         break;
       default:
-        // `ping`, `error`, and events that are newer than this reader.
+        // Nothing is read from `ping` and `error` here, nor from unknown types of events.
         break;
     }
   }
 
   #openBlock(index: number): OpenBlock {
-    let open = this.#blocks.get(index);
-    if (open === undefined) {
-      open = { block: {}, input: "", isStopped: false };
-      this.#blocks.set(index, open);
+    let openBlock = this.#blocks.get(index);
+    if (openBlock === undefined) {
+      openBlock = { block: {}, input: "", isStopped: false };
+      this.#blocks.set(index, openBlock);
     }
-    return open;
+    return openBlock;
   }
 
-  #addDelta(open: OpenBlock, delta: JsonObject): void {
-    open.input += toText(delta["partial_json"]) ?? "";
+  #addDelta(openBlock: OpenBlock, delta: JsonObject): void {
+    openBlock.input += toText(delta["partial_json"]) ?? "";
     if (delta["citation"] !== undefined) {
-      appendItems(open.block, "citations", [delta["citation"]]);
+      appendItems(openBlock.block, "citations", [delta["citation"]]);
     }
     const parts = Object.entries(delta).filter(([key]) => !handledDeltaKeys.has(key));
-    this.#merger.merge(open.block, Object.fromEntries(parts));
+    this.#merger.merge(openBlock.block, Object.fromEntries(parts));
   }
 
-  /** The counts of usage are totals, so the last ones replace the first. */
+  /** The token counts are totals, so later ones replace earlier ones. */
   #addMessageDelta(event: JsonObject): void {
     const message = (this.#message ??= {});
     for (const [key, value] of Object.entries(event)) {

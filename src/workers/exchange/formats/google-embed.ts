@@ -11,7 +11,7 @@ import { readCount, readUsage } from "../parsing/usage.ts";
 import type { UsageMetadata } from "../parsing/usage.ts";
 import type { Warnings } from "../parsing/warnings.ts";
 
-/** Reads requests and responses of Gemini's embeddings. Of long vectors only the number of dimensions is recorded. */
+/** Reads requests and responses of Gemini's embeddings. For long vectors, only the number of dimensions is recorded. */
 export const readGoogleEmbed = (exchange: RawExchange): ExchangeFields =>
   exchange.part === "request"
     ? readRequest(exchange, requestFormat)
@@ -35,14 +35,14 @@ const responseFormat: ResponseFormat = {
 
 /** Vertex AI reports the tokens of each text, Gemini's API those of the request. */
 function readEmbedUsage(response: JsonObject, warnings: Warnings): UsageMetadata | undefined {
-  const perText = toList(response["predictions"]).map((prediction) => {
+  const countsPerText = toList(response["predictions"]).map((prediction) => {
     const { statistics } = toObject(toObject(prediction)["embeddings"]);
     return readCount([[statistics, "token_count"]], warnings);
   });
   const counts = {
-    input: perText.every((count) => count === undefined)
+    input: countsPerText.every((count) => count === undefined)
       ? undefined
-      : perText.reduce<number>((sum, count) => sum + (count ?? 0), 0),
+      : countsPerText.reduce<number>((sum, count) => sum + (count ?? 0), 0),
   };
   return readUsage(
     {

@@ -41,7 +41,7 @@ const responseFormat: ResponseFormat = {
   joinEvents: (events) => joinResponses(events.map(({ value }) => value)),
   readUsage: readGoogleUsage,
   compact: replaceGeneratedData,
-  // Without `alt=sse` a stream is one list of responses.
+  // Without `alt=sse` a stream is one JSON array of responses.
   readOther: (body, warnings) => {
     const items = "value" in body ? toList(body.value) : splitJsonArray(body.text, warnings);
     const responses = items.filter(isJsonObject);
@@ -54,7 +54,7 @@ const responseFormat: ResponseFormat = {
   findError: findBlockReason,
 };
 
-/** A prompt that was blocked has no candidates. */
+/** Returns why the prompt was blocked, if it was. The response then has no candidates. */
 function findBlockReason(response: JsonObject): string | undefined {
   const feedback = toObject(response["promptFeedback"]);
   const reason = toText(feedback["blockReason"]);
@@ -65,7 +65,7 @@ function findBlockReason(response: JsonObject): string | undefined {
         .join(" ");
 }
 
-/** The prompt tokens include the cached ones. The tokens of thoughts are beside those of the candidates. */
+/** The prompt tokens include the cached ones. The tokens of the candidates do not include those of thoughts. */
 function readGoogleUsage(response: JsonObject, warnings: Warnings): UsageMetadata | undefined {
   const usage = response["usageMetadata"];
   if (!isJsonObject(usage)) {
@@ -97,7 +97,7 @@ function readGoogleUsage(response: JsonObject, warnings: Warnings): UsageMetadat
   );
 }
 
-/** The tokens of other modalities than text. */
+/** Where the tokens of modalities other than text are reported. */
 const readModalities = (details: unknown) =>
   Object.fromEntries(
     toList(details)
@@ -125,15 +125,15 @@ function replaceGeneratedData(response: JsonObject): JsonObject {
 }
 
 function replaceInlineData(part: unknown): unknown {
-  const inline = isJsonObject(part) ? part["inlineData"] : undefined;
-  if (!isJsonObject(part) || !isJsonObject(inline) || typeof inline["data"] !== "string") {
+  const inlineData = isJsonObject(part) ? part["inlineData"] : undefined;
+  if (!isJsonObject(part) || !isJsonObject(inlineData) || typeof inlineData["data"] !== "string") {
     return part;
   }
-  const type = toText(inline["mimeType"]) ?? "data";
-  return { ...part, inlineData: { ...inline, data: describeBase64(inline["data"], type) } };
+  const type = toText(inlineData["mimeType"]) ?? "data";
+  return { ...part, inlineData: { ...inlineData, data: describeBase64(inlineData["data"], type) } };
 }
 
-/** Joins the responses of a stream to the one that `generateContent` would have returned. */
+/** Joins the responses of a stream into the one that `generateContent` would have returned. */
 function joinResponses(responses: readonly JsonObject[]): JoinedStream {
   const joined: MutableJsonObject = {};
   const candidates = new Map<number, MutableJsonObject>();
@@ -145,42 +145,48 @@ function joinResponses(responses: readonly JsonObject[]): JoinedStream {
     }
     for (const candidate of toList(response["candidates"]).filter(isJsonObject)) {
       const index = typeof candidate["index"] === "number" ? candidate["index"] : 0;
-      const open = candidates.get(index) ?? {};
-      candidates.set(index, open);
-      addCandidate(open, candidate);
+      const openCandidate = candidates.get(index) ?? {};
+      candidates.set(index, openCandidate);
+      addCandidate(openCandidate, candidate);
     }
   }
   if (Object.keys(joined).length === 0 && candidates.size === 0) {
     return { response: undefined, isFinished: false };
   }
-  const list = [...candidates].toSorted(([left], [right]) => left - right).map(([, open]) => open);
+  const candidateList = [...candidates]
+    .toSorted(([left], [right]) => left - right)
+    .map(([, candidate]) => candidate);
   return {
-    response: list.length === 0 ? joined : { candidates: list, ...joined },
+    response: candidateList.length === 0 ? joined : { candidates: candidateList, ...joined },
     isFinished:
-      list.some((candidate) => toText(candidate["finishReason"]) !== undefined) ||
+      candidateList.some((candidate) => toText(candidate["finishReason"]) !== undefined) ||
       toObject(joined["promptFeedback"])["blockReason"] !== undefined,
   };
 }
 
-function addCandidate(open: MutableJsonObject, candidate: JsonObject): void {
+function addCandidate(openCandidate: MutableJsonObject, candidate: JsonObject): void {
   for (const [key, member] of Object.entries(candidate)) {
     if (key !== "content" || !isJsonObject(member)) {
-      setMember(open, key, member);
+      setMember(openCandidate, key, member);
       continue;
     }
-    const { parts: added, ...content } = member;
-    const known = toObject(open["content"]);
-    const parts: unknown[] = Array.isArray(known["parts"]) ? known["parts"] : [];
-    toList(added).forEach((part) => addPart(parts, part));
-    open["content"] = { ...known, ...content, ...(parts.length === 0 ? {} : { parts }) };
+    const { parts: addedParts, ...content } = member;
+    const knownContent = toObject(openCandidate["content"]);
+    const parts: unknown[] = Array.isArray(knownContent["parts"]) ? knownContent["parts"] : [];
+    toList(addedParts).forEach((part) => addPart(parts, part));
+    openCandidate["content"] = {
+      ...knownContent,
+      ...content,
+      ...(parts.length === 0 ? {} : { parts }),
+    };
   }
 }
 
-/** Appends a part. Texts that follow each other are one text, and so are thoughts. */
+/** Appends a part. Consecutive texts are joined into one text, and consecutive thoughts into one thought. */
 function addPart(parts: unknown[], part: unknown): void {
-  const last = parts.at(-1);
-  if (isTextPart(part) && isTextPart(last) && last["thought"] === part["thought"]) {
-    parts[parts.length - 1] = { ...last, ...part, text: `${last.text}${part.text}` };
+  const lastPart = parts.at(-1);
+  if (isTextPart(part) && isTextPart(lastPart) && lastPart["thought"] === part["thought"]) {
+    parts[parts.length - 1] = { ...lastPart, ...part, text: `${lastPart.text}${part.text}` };
   } else {
     parts.push(part);
   }

@@ -28,18 +28,18 @@ const requestFormat: RequestFormat = {
     maxTokens: max_completion_tokens ?? max_tokens,
     stop,
   }),
-  compact: replaceRecordings,
+  compact: replaceBinaryData,
 };
 
 const responseFormat: ResponseFormat = {
   model,
   joinEvents: (events) => joinChatChunks(events),
   readUsage: readOpenAiUsage,
-  compact: replaceRecordings,
+  compact: replaceBinaryData,
 };
 
-/** Replaces recorded speech: `input_audio` and `audio` have base64 in `data`, and files in `file_data`. */
-function replaceRecordings(body: JsonObject): JsonObject {
+/** Replaces base64 by its type and size: that of audio is in the member `data`, that of files in `file_data`. */
+function replaceBinaryData(body: JsonObject): JsonObject {
   return toObject(
     replaceTexts(body, (text, key, owner) => {
       if (key === "file_data") {
@@ -51,7 +51,7 @@ function replaceRecordings(body: JsonObject): JsonObject {
   );
 }
 
-/** A choice whose parts are added up. */
+/** A choice that is being assembled from the chunks of a stream. */
 interface OpenChoice {
   readonly choice: MutableJsonObject;
   readonly message: MutableJsonObject;
@@ -59,12 +59,12 @@ interface OpenChoice {
 }
 
 interface OpenToolCall {
-  /** The position that the chunks name; `undefined` if they name none. */
+  /** The `index` of the call in the chunks; `undefined` if they have none. */
   readonly index: number | undefined;
   readonly call: MutableJsonObject;
 }
 
-/** Joins the chunks of a stream to the completion that a request without `stream` would have got. */
+/** Joins the chunks of a stream into the completion that a request without `stream` would have received. */
 function joinChatChunks(events: readonly StreamedValue[]): JoinedStream {
   const completion: MutableJsonObject = {};
   const choices = new Map<number, OpenChoice>();
@@ -80,7 +80,7 @@ function joinChatChunks(events: readonly StreamedValue[]): JoinedStream {
     }
   }
   if (choices.size === 0) {
-    // Chunks of an error, or of usage alone.
+    // The chunks contained only an error or the token counts.
     const hasContent = Object.keys(completion).some((key) => key !== "error");
     return { response: hasContent ? toCompletion(completion, []) : undefined, isFinished: false };
   }
@@ -101,33 +101,34 @@ const toCompletion = (
   choices,
 });
 
-/** Random characters that hide the length of a chunk. */
+/** Whether a member contains random characters, which hide the length of a chunk. */
 const isPadding = (key: string): boolean => key === "obfuscation";
 
 const isEmpty = (value: unknown): boolean => value === null || value === undefined || value === "";
 
-interface Joining {
+/** What the chunks that were read so far add up to. */
+interface JoinedChoices {
   readonly choices: Map<number, OpenChoice>;
   readonly merger: DeltaMerger;
 }
 
 /** Adds the choices of a chunk. Returns whether one of them is finished. */
-function addChoices(list: unknown, { choices, merger }: Joining): boolean {
+function addChoices(list: unknown, { choices, merger }: JoinedChoices): boolean {
   let hasFinished = false;
   for (const item of toList(list).filter(isJsonObject)) {
     const index = typeof item["index"] === "number" ? item["index"] : 0;
-    let open = choices.get(index);
-    if (open === undefined) {
-      open = { choice: { index }, message: {}, toolCalls: [] };
-      choices.set(index, open);
+    let openChoice = choices.get(index);
+    if (openChoice === undefined) {
+      openChoice = { choice: { index }, message: {}, toolCalls: [] };
+      choices.set(index, openChoice);
     }
     for (const [key, member] of Object.entries(item)) {
       if (key === "delta" || key === "message") {
-        addDelta(open, toObject(member), merger);
+        addDelta(openChoice, toObject(member), merger);
       } else if (key === "logprobs") {
-        merger.merge(open.choice, { logprobs: member });
+        merger.merge(openChoice.choice, { logprobs: member });
       } else if (!isEmpty(member)) {
-        setMember(open.choice, key, member);
+        setMember(openChoice.choice, key, member);
         hasFinished ||= key === "finish_reason";
       }
     }
@@ -145,18 +146,18 @@ function addDelta(
   for (const callDelta of toList(callDeltas).filter(isJsonObject)) {
     const { index, ...parts } = callDelta;
     const position = typeof index === "number" ? index : undefined;
-    let open = toolCalls.findLast((candidate) => isSameCall(candidate, position, parts));
-    if (open === undefined) {
-      open = { index: position, call: {} };
-      toolCalls.push(open);
+    let openCall = toolCalls.findLast((candidate) => isSameCall(candidate, position, parts));
+    if (openCall === undefined) {
+      openCall = { index: position, call: {} };
+      toolCalls.push(openCall);
     }
-    merger.merge(open.call, parts);
+    merger.merge(openCall.call, parts);
   }
 }
 
 /**
- * Whether a part belongs to a tool call. Some servers send each call with index 0, or without an index: a part with a new
- * id and a name begins a new call.
+ * Whether a part belongs to a tool call. Some servers send each call with index 0, or without an index. Therefore a
+ * part with a new id and a name begins a new call.
  */
 function isSameCall(
   { index, call }: OpenToolCall,

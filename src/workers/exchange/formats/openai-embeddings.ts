@@ -9,7 +9,7 @@ import { readResponse } from "../parsing/read-response.ts";
 import type { ResponseFormat } from "../parsing/read-response.ts";
 import { readOpenAiUsage } from "../parsing/usage.ts";
 
-/** Reads requests and responses of OpenAI's embeddings. Of long vectors only the number of dimensions is recorded. */
+/** Reads requests and responses of OpenAI's embeddings. For long vectors, only the number of dimensions is recorded. */
 export const readOpenAiEmbeddings = (exchange: RawExchange): ExchangeFields =>
   exchange.part === "request"
     ? readRequest(exchange, requestFormat)

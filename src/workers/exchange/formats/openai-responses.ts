@@ -63,15 +63,18 @@ const finalEvents: ReadonlySet<string> = new Set([
   "response.incomplete",
 ]);
 
-/** Where the text of a delta is appended: the list in the item with an index, and the member. */
-interface DeltaPlace {
+/** Where the text of a delta is appended: to a member of an item, or of a part in one of the item's lists. */
+interface DeltaTarget {
   readonly member: string;
-  /** The list inside of the item and the member of the event with the position in it; absent for a member of the item. */
+  /**
+   * The name of the list in the item, and the member of the event that contains the index in this list. Absent if the
+   * text belongs to the item itself.
+   */
   readonly list?: readonly [name: string, indexName: string];
 }
 
-/** The events that bring text piece by piece, without the end `.delta` of their types. */
-const deltaPlaces: Readonly<Record<string, DeltaPlace>> = {
+/** The types of events that contain a piece of a text, without their suffix `.delta`. */
+const deltaTargets: Readonly<Record<string, DeltaTarget>> = {
   "response.output_text": { member: "text", list: ["content", "content_index"] },
   "response.refusal": { member: "refusal", list: ["content", "content_index"] },
   "response.reasoning_text": { member: "text", list: ["content", "content_index"] },
@@ -83,8 +86,8 @@ const deltaPlaces: Readonly<Record<string, DeltaPlace>> = {
 };
 
 /**
- * Joins the events of a stream. The last event has the whole response. If it is missing, the response is built from the
- * items, and items that were not finished from their pieces.
+ * Joins the events of a stream. The last event has the whole response. If it is missing, the response is built from its
+ * items, and an unfinished item is built from its pieces.
  */
 class ResponseJoiner {
   #response: JsonObject | undefined;
@@ -135,16 +138,16 @@ class ResponseJoiner {
   }
 
   #addDelta(position: number, type: string, event: JsonObject): void {
-    const place = Object.hasOwn(deltaPlaces, type) ? deltaPlaces[type] : undefined;
+    const textTarget = Object.hasOwn(deltaTargets, type) ? deltaTargets[type] : undefined;
     const { delta } = event;
-    if (place === undefined || typeof delta !== "string") {
+    if (textTarget === undefined || typeof delta !== "string") {
       return;
     }
     const target =
-      place.list === undefined
+      textTarget.list === undefined
         ? this.#openItem(position)
-        : this.#openPart(position, place.list[0], event[place.list[1]]);
-    target[place.member] = `${toText(target[place.member]) ?? ""}${delta}`;
+        : this.#openPart(position, textTarget.list[0], event[textTarget.list[1]]);
+    target[textTarget.member] = `${toText(target[textTarget.member]) ?? ""}${delta}`;
     const logprobs = toList(event["logprobs"]);
     if (logprobs.length > 0) {
       appendItems(target, "logprobs", logprobs);
@@ -164,7 +167,7 @@ class ResponseJoiner {
     const item = this.#openItem(position);
     const list: unknown[] = Array.isArray(item[name]) ? item[name] : [];
     item[name] = list;
-    // A position far behind the end would make a list with as many holes.
+    // An index far beyond the end would create a list with as many holes.
     const at =
       typeof index === "number" && Number.isSafeInteger(index) && index >= 0
         ? Math.min(index, list.length)
@@ -174,9 +177,9 @@ class ResponseJoiner {
 
   #openPart(position: number, name: string, index: unknown): MutableJsonObject {
     const [list, at] = this.#openList(position, name, index);
-    const known = list[at];
-    if (isJsonObject(known)) {
-      return known;
+    const existingPart = list[at];
+    if (isJsonObject(existingPart)) {
+      return existingPart;
     }
     const part: MutableJsonObject = {};
     list[at] = part;

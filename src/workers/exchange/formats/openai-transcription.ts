@@ -40,19 +40,19 @@ const responseFormat: ResponseFormat = {
 
 /** Joins the events of a streamed transcript. The last event has the whole text. */
 function joinTranscript(events: readonly StreamedValue[]): JoinedStream {
-  const done = events.find(({ value }) => value["type"] === "transcript.text.done")?.value;
+  const doneEvent = events.find(({ value }) => value["type"] === "transcript.text.done")?.value;
   const ofType = (type: string) =>
     events.map(({ value }) => value).filter((value) => value["type"] === type);
   const deltas = ofType("transcript.text.delta");
   const segments = ofType("transcript.text.segment").map(({ type: _type, ...segment }) => segment);
-  if (done === undefined && deltas.length === 0 && segments.length === 0) {
+  if (doneEvent === undefined && deltas.length === 0 && segments.length === 0) {
     return { response: undefined, isFinished: false };
   }
-  const { type: _type, ...members } = done ?? {};
+  const { type: _type, ...members } = doneEvent ?? {};
   const response = withoutUndefined({
     text: deltas.map(({ delta }) => toText(delta) ?? "").join(""),
     segments: segments.length === 0 ? undefined : segments,
     ...members,
   });
-  return { response, isFinished: done !== undefined };
+  return { response, isFinished: doneEvent !== undefined };
 }

@@ -1,20 +1,25 @@
 import { isJsonObject, setMember } from "./json-object.ts";
 import type { JsonObject, MutableJsonObject } from "./json-object.ts";
 
-/** Vectors with at most this many numbers are recorded. Of longer ones only the number of dimensions is. */
+/**
+ * Vectors with at most this many numbers are recorded. For longer vectors, only the number of dimensions is recorded.
+ */
 const maxVectorLength = 16;
 const bytesPerNumber = 4;
 
-/** The text that replaces base64 in a recorded payload: the type and the size of the data. */
+/** Returns the text that replaces base64 in a recorded payload: the type and the size of the data. */
 export const describeBase64 = (base64: string, type: string): string =>
   `[${type}, ${countBytes(base64)} bytes, not recorded]`;
 
-/** The number of bytes that a base64 text encodes. Texts that were encoded in pieces may contain padding between them. */
+/**
+ * Returns the number of bytes that a base64 text encodes. Texts that were encoded in pieces may contain padding between
+ * them.
+ */
 function countBytes(base64: string): number {
   let digits = 0;
   for (let index = 0; index < base64.length; index += 1) {
     const unit = base64.charCodeAt(index);
-    // Neither padding (`=`) nor white space.
+    // Padding (`=`) and white space encode nothing.
     digits += unit === 0x3d || unit <= 0x20 ? 0 : 1;
   }
   return Math.floor((digits * 3) / 4);
@@ -38,7 +43,7 @@ export type ReplaceText = (text: string, key: string, owner: JsonObject) => stri
 /** The deepest nesting in which texts are replaced. */
 const maxDepth = 40;
 
-/** Copies a value, with some of its texts replaced. Returns the same value if there are none. */
+/** Copies a value, with some of its texts replaced. Returns the value itself if no text is replaced. */
 export function replaceTexts(value: unknown, replace: ReplaceText, depth = 0): unknown {
   if (depth > maxDepth || typeof value !== "object" || value === null) {
     return value;

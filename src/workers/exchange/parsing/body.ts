@@ -4,10 +4,10 @@ import type { EventStream, ServerSentEvent } from "./sse.ts";
 import { toExcerpt } from "./warnings.ts";
 import type { Warnings } from "./warnings.ts";
 
-/** The longest text that is recorded of a body that was not understood, in UTF-16 units. */
+/** The longest recorded text of a body that could not be parsed, in UTF-16 units. */
 const maxRawLength = 65_536;
 
-/** The text of a body: what is before the omitted bytes, and what is after them. */
+/** The text of a body: the part before the omitted bytes, and the part after them. */
 export interface BodyText {
   readonly head: string;
   /** Absent if no bytes were omitted. */
@@ -43,7 +43,7 @@ function decode(bytes: Uint8Array, { isCut, part, warnings }: DecodeOptions): st
   }
 }
 
-/** Skips the rest of a character that was cut at the beginning. */
+/** Skips the rest of a character whose first bytes are missing. */
 function skipContinuation(bytes: Uint8Array): Uint8Array {
   let start = 0;
   while (start < 3 && ((bytes[start] ?? 0) & 0xc0) === 0x80) {
@@ -58,7 +58,7 @@ export function isEventStream({ contentType = "" }: RawExchange, { head }: BodyT
   return /^\s*text\/event-stream/i.test(contentType) || (!isJson && looksLikeEventStream(head));
 }
 
-/** The events of a body. The event in which the omitted bytes were is left out. */
+/** Returns the events of a body. The event that contained the omitted bytes is left out. */
 export function readEvents(
   exchange: RawExchange,
   text: BodyText,
@@ -75,7 +75,7 @@ export function readEvents(
   return [...head.events, ...tail.events, ...readUnfinished(exchange, tail, warnings)];
 }
 
-/** A complete event without the blank line after it is used. The rest of one that was cut is not. */
+/** Returns the last event if only the blank line after it is missing. An event that was cut off is left out. */
 function readUnfinished(
   { ending = "complete" }: RawExchange,
   { unfinished }: EventStream,
@@ -95,7 +95,7 @@ function readUnfinished(
   return [];
 }
 
-/** The result of parsing JSON. `fault` says why there is no value. */
+/** The result of parsing JSON. `fault` states why there is no value. */
 export type ParsedJson =
   | { readonly value: unknown; readonly fault?: undefined }
   | { readonly value?: undefined; readonly fault: string };
@@ -109,7 +109,7 @@ export function parseJson(text: string): ParsedJson {
   }
 }
 
-/** The body as the payload of a run, if nothing better is known of it. */
+/** Returns the text of a body that could not be parsed, as the payload of a run. */
 export function toRawPayload({ head, tail }: BodyText): { readonly body: string } | undefined {
   if (head === "" && (tail ?? "") === "") {
     return undefined;

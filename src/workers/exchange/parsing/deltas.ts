@@ -52,7 +52,7 @@ export class DeltaMerger {
       return list;
     }
     if (isJsonObject(value)) {
-      // A copy, because the parts that follow are added to it.
+      // Merge into a new object, not into `value`: later parts are added to it.
       const target: MutableJsonObject = isJsonObject(current) ? current : {};
       this.merge(target, value);
       return target;
@@ -67,15 +67,15 @@ export class DeltaMerger {
         list.push(item);
         continue;
       }
-      let known = this.#itemsByIndex.get(list);
-      if (known === undefined) {
-        known = new Map();
-        this.#itemsByIndex.set(list, known);
+      let itemsByIndex = this.#itemsByIndex.get(list);
+      if (itemsByIndex === undefined) {
+        itemsByIndex = new Map();
+        this.#itemsByIndex.set(list, itemsByIndex);
       }
-      let target = known.get(index);
+      let target = itemsByIndex.get(index);
       if (target === undefined) {
         target = {};
-        known.set(index, target);
+        itemsByIndex.set(index, target);
         list.push(target);
       }
       this.merge(target, item);

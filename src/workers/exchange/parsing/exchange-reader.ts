@@ -1,4 +1,6 @@
 import type { ExchangeFields, RawExchange } from "../../../model/records/exchange.ts";
 
-/** Finds out what the request or the response of one format means. May throw: the caller then keeps the raw text. */
+/**
+ * Reads the fields of a run from a request or a response of one format. May throw: the caller then keeps the raw text.
+ */
 export type ExchangeReader = (exchange: RawExchange) => ExchangeFields;

@@ -3,8 +3,8 @@ import { toExcerpt } from "./warnings.ts";
 import type { Warnings } from "./warnings.ts";
 
 /**
- * Parses the objects of a list in JSON whose end is missing, as a stream of Gemini's API that was cut. What follows the last
- * whole object is left out, with a warning. Returns an empty list if the text is something else.
+ * Parses the items of a JSON array whose end is missing, such as a stream of Gemini's API that was cut off. What
+ * follows the last complete item is left out, with a warning. Returns an empty list if the text is not an array.
  */
 export function splitJsonArray(text: string, warnings: Warnings): readonly unknown[] {
   const start = /^\s*\[/.exec(text)?.[0].length;

@@ -43,7 +43,7 @@ export function appendItems(
 ): void {
   const current = target[key];
   const list: unknown[] = Array.isArray(current) ? current : [];
-  // Not `push(...items)`, which fails for lists that are longer than the stack.
+  // `push(...items)` would fail for more items than the call stack can hold.
   for (const item of items) {
     list.push(item);
   }

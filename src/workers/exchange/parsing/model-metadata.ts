@@ -2,10 +2,10 @@ import type { RawExchange } from "../../../model/records/exchange.ts";
 import { toText, withoutUndefined } from "./json-object.ts";
 import type { JsonObject } from "./json-object.ts";
 
-/** What models a format calls. */
+/** The kind of models that are called with a format. */
 export interface ModelKind {
   readonly type: "chat" | "llm" | "embedding" | "image" | "transcription";
-  /** The provider whose format it is. A server that is known by its host has its own name. */
+  /** The provider that defined the format. It is recorded unless the host of the server identifies another provider. */
   readonly provider: string;
 }
 
@@ -34,7 +34,10 @@ export function toModelMetadata(
   });
 }
 
-/** Servers that are known by their host. Others are called as the provider whose format they have. */
+/**
+ * Providers that the host of the server identifies. For any other host, the provider that defined the format is
+ * recorded.
+ */
 const providersByHost: readonly (readonly [host: RegExp, provider: string])[] = [
   [/\.openai\.azure\.com$|\.cognitiveservices\.azure\.com$|\.services\.ai\.azure\.com$/, "azure"],
   [/^bedrock-runtime[.-].*\.amazonaws\.com$/, "amazon_bedrock"],
@@ -58,11 +61,11 @@ function findProvider(url: string): string | undefined {
 /** The model in the path of Gemini's, Vertex AI's, Azure's and Bedrock's APIs. */
 function findModel(url: string): string | undefined {
   const path = toAddress(url)?.pathname ?? "";
-  const found =
+  const match =
     /\/(?:models|tunedModels)\/([^/:]+)(?::|$)/.exec(path) ??
     /\/deployments\/([^/]+)\//.exec(path) ??
     /\/model\/([^/]+)\/(?:invoke|converse)/.exec(path);
-  return found?.[1] === undefined ? undefined : decodePath(found[1]);
+  return match?.[1] === undefined ? undefined : decodePath(match[1]);
 }
 
 /** Parses an address, which may be recorded without its scheme. */

@@ -51,8 +51,8 @@ function splitParts(
     if (bytes.toString("latin1", partStart, partStart + 2) === "--") {
       return parts;
     }
-    const next = bytes.indexOf(`\r\n${mark}`, partStart);
-    const end = next === -1 ? bytes.length : next;
+    const nextMark = bytes.indexOf(`\r\n${mark}`, partStart);
+    const end = nextMark === -1 ? bytes.length : nextMark;
     const headersEnd = bytes.indexOf("\r\n\r\n", partStart);
     if (headersEnd !== -1 && headersEnd < end) {
       const contentStart = headersEnd + 4;
@@ -63,10 +63,10 @@ function splitParts(
         sizeBytes: end - contentStart + (hasGap ? omittedBytes : 0),
       });
     }
-    start = next === -1 ? -1 : next + 2;
+    start = nextMark === -1 ? -1 : nextMark + 2;
   }
   if (ending !== "cancelled" && ending !== "failed") {
-    warnings.add("The form of the request has no end.");
+    warnings.add("The form data of the request has no closing boundary.");
   }
   return parts;
 }

@@ -3,8 +3,8 @@ import type { JsonObject } from "./json-object.ts";
 import { toExcerpt } from "./warnings.ts";
 
 /**
- * The error that a body of JSON reports, or `undefined`. Known are `{ error: { message } }` of all providers, Gemini's
- * list with one such object, and `{ error: "text" }`, `{ message }` and `{ detail }` of servers with OpenAI's format.
+ * Returns the error that a JSON body reports, or `undefined`. Recognizes `{ error: { message } }` of all providers,
+ * Gemini's list with one such object, and `{ error: "text" }` of servers with OpenAI's format.
  */
 export function findProviderError(value: unknown): string | undefined {
   const body: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value;
@@ -27,7 +27,10 @@ export function describeError(error: unknown): string | undefined {
   return [message ?? toExcerpt(JSON.stringify(error)), details].filter(Boolean).join(" ");
 }
 
-/** The error of a response with a status of 400 or more. */
+/**
+ * Describes the error of a response with a status of 400 or more. Servers with OpenAI's format may report it in the
+ * member `message` or `detail`, and proxies as a page of HTML.
+ */
 export function describeRefusal(status: number, value: unknown, text: string): string {
   const body: JsonObject = isJsonObject(value) ? value : {};
   const message =
@@ -39,11 +42,11 @@ export function describeRefusal(status: number, value: unknown, text: string): s
   return message.startsWith(`${status}`) ? message : `${status} ${message}`.trimEnd();
 }
 
-/** The title of a page of HTML, which proxies send in place of the provider's error. */
+/** Returns the title of a page of HTML, which proxies send in place of the provider's error. */
 export const toPageTitle = (text: string): string | undefined =>
   toText(toExcerpt(/<title[^>]*>([^<]{1,300})/i.exec(text.slice(0, 10_000))?.[1] ?? ""));
 
-/** The body as the outputs of a run, if it reports an error: an object stays as it is. */
+/** Converts the body of an error response to the outputs of a run. An object is kept as it is. */
 export const toErrorOutputs = (value: unknown): JsonObject | undefined => {
   if (isJsonObject(value)) {
     return withoutUndefined(value);

@@ -14,9 +14,9 @@ export interface RequestFormat {
   readonly model: ModelKind;
   /** Settings of the model that become metadata of the run. */
   readonly readSettings: (request: JsonObject) => ModelSettings;
-  /** Reads a body that is not JSON; `undefined` if it means nothing. */
+  /** Reads a body that is not JSON; returns `undefined` if the body has no form that it can read. */
   readonly readOther?: (exchange: RawExchange, warnings: Warnings) => JsonObject | undefined;
-  /** Replaces content that is not recorded as text, such as recordings. */
+  /** Replaces content that is not recorded as text, such as audio. */
   readonly compact?: (request: JsonObject) => JsonObject;
 }
 
@@ -24,11 +24,11 @@ export interface RequestFormat {
 export function readRequest(exchange: RawExchange, format: RequestFormat): ExchangeFields {
   const warnings = new Warnings();
   const request = parseRequest(exchange, format, warnings);
-  const compact = request && (format.compact?.(request) ?? request);
+  const compactRequest = request && (format.compact?.(request) ?? request);
   return warnings.addTo({
     name: format.name,
     runType: format.runType,
-    inputs: compact === undefined ? {} : hideCredentials(compact),
+    inputs: compactRequest === undefined ? {} : hideCredentials(compactRequest),
     metadata: toModelMetadata(exchange, format.model, format.readSettings(request ?? {})),
   });
 }
@@ -41,16 +41,16 @@ function parseRequest(
   if (isJsonObject(exchange.value)) {
     return exchange.value;
   }
-  const other = format.readOther?.(exchange, warnings);
-  if (other !== undefined) {
-    return other;
+  const otherBody = format.readOther?.(exchange, warnings);
+  if (otherBody !== undefined) {
+    return otherBody;
   }
-  const text = decodeBody(exchange, warnings);
-  if (text.head === "") {
+  const bodyText = decodeBody(exchange, warnings);
+  if (bodyText.head === "") {
     return undefined;
   }
   const parsed =
-    text.tail === undefined ? parseJson(text.head) : { fault: "its middle is missing" };
+    bodyText.tail === undefined ? parseJson(bodyText.head) : { fault: "its middle is missing" };
   if (isJsonObject(parsed.value)) {
     return parsed.value;
   }
@@ -58,5 +58,5 @@ function parseRequest(
     return { body: parsed.value };
   }
   warnings.add(`The request was not understood: ${parsed.fault}.`);
-  return toRawPayload(text);
+  return toRawPayload(bodyText);
 }

@@ -22,13 +22,15 @@ export interface StreamedValue {
   readonly value: JsonObject;
 }
 
-/** What the events of a stream add up to. */
+/** The response that the events of a stream form together. */
 export interface JoinedStream {
-  /** The response as a request without streaming would have got it; `undefined` if no event said anything of it. */
+  /**
+   * The response that a request without streaming would have received; `undefined` if no event contains a part of it.
+   */
   readonly response: JsonObject | undefined;
   /** An error inside the stream. */
   readonly error?: string;
-  /** Whether the provider said that the response is complete. */
+  /** Whether the provider reported that the response is complete. */
   readonly isFinished: boolean;
 }
 
@@ -39,16 +41,19 @@ export interface ResponseFormat {
   readonly readUsage: (response: JsonObject, warnings: Warnings) => UsageMetadata | undefined;
   /** Replaces content that is not recorded as text, such as images. */
   readonly compact?: (response: JsonObject) => JsonObject;
-  /** Reads a response whose body is neither an object nor a stream of events; `undefined` if it means nothing. */
+  /**
+   * Reads a response whose body is neither an object nor a stream of events; returns `undefined` if it can't read the
+   * body.
+   */
   readonly readOther?: (
     body: { readonly value: unknown } | { readonly text: string },
     warnings: Warnings,
   ) => JoinedStream | undefined;
-  /** The error that a complete response reports in a way of its own. */
+  /** Returns the error that a complete response reports in a way that only this format has. */
   readonly findError?: (response: JsonObject) => string | undefined;
 }
 
-/** Reads the response of a provider: as JSON, or as a stream of events that are joined to the same JSON. */
+/** Reads the response of a provider: as JSON, or as a stream of events that are joined into the same JSON. */
 export function readResponse(exchange: RawExchange, format: ResponseFormat): ExchangeFields {
   const warnings = new Warnings();
   return warnings.addTo(readFields({ exchange, format, warnings }));
@@ -62,48 +67,48 @@ interface Reading {
 
 function readFields(reading: Reading): ExchangeFields {
   const { exchange, format, warnings } = reading;
-  const text = decodeBody(exchange, warnings);
+  const bodyText = decodeBody(exchange, warnings);
   const { status = 200, ending = "complete" } = exchange;
-  if (isEventStream(exchange, text) && status < 400) {
-    return readStream(reading, text);
+  if (isEventStream(exchange, bodyText) && status < 400) {
+    return readStream(reading, bodyText);
   }
-  const whole = text.head + (text.tail ?? "");
+  const wholeText = bodyText.head + (bodyText.tail ?? "");
   const parsed =
-    text.tail === undefined ? parseJson(text.head) : { fault: "its middle is missing" };
+    bodyText.tail === undefined ? parseJson(bodyText.head) : { fault: "its middle is missing" };
   if (status >= 400) {
     return {
-      error: describeRefusal(status, parsed.value, whole),
-      ...withOutputs(toErrorOutputs(parsed.value) ?? toRawPayload(text)),
+      error: describeRefusal(status, parsed.value, wholeText),
+      ...withOutputs(toErrorOutputs(parsed.value) ?? toRawPayload(bodyText)),
       isComplete: true,
     };
   }
   if (isJsonObject(parsed.value)) {
     return finish(reading, { response: parsed.value, isFinished: true });
   }
-  const other = format.readOther?.(
-    parsed.fault === undefined ? { value: parsed.value } : { text: whole },
+  const otherStream = format.readOther?.(
+    parsed.fault === undefined ? { value: parsed.value } : { text: wholeText },
     warnings,
   );
-  if (other !== undefined) {
-    return finish(reading, other);
+  if (otherStream !== undefined) {
+    return finish(reading, otherStream);
   }
-  if (whole.trim() === "") {
+  if (wholeText.trim() === "") {
     if (ending === "complete") {
       warnings.add("The response has no content.");
     }
     return {};
   }
-  const outputs = withOutputs(toRawPayload(text));
+  const outputs = withOutputs(toRawPayload(bodyText));
   if (parsed.fault === undefined) {
     const error = findProviderError(parsed.value);
     warnings.add("The response is JSON, but not an object.");
     return { ...outputs, ...(error === undefined ? {} : { error }) };
   }
-  if (ending !== "complete" || text.tail !== undefined) {
+  if (ending !== "complete" || bodyText.tail !== undefined) {
     warnings.add(`The response was not understood: ${parsed.fault}.`);
     return outputs;
   }
-  return { ...outputs, error: describeUnreadable(exchange, whole, parsed.fault) };
+  return { ...outputs, error: describeUnreadable(exchange, wholeText, parsed.fault) };
 }
 
 function readStream(reading: Reading, text: BodyText): ExchangeFields {
@@ -127,19 +132,23 @@ function readStream(reading: Reading, text: BodyText): ExchangeFields {
       warnings.add(`An event of the response is not an object: ${toExcerpt(event.data)}`);
     }
   }
-  const joined = format.joinEvents(values, warnings);
-  error ??= joined.error;
-  const isFinished = isDone || joined.isFinished;
+  const joinedStream = format.joinEvents(values, warnings);
+  error ??= joinedStream.error;
+  const isFinished = isDone || joinedStream.isFinished;
   if (!isFinished && error === undefined && ending === "complete" && omittedBytes === 0) {
     warnings.add("The response ended before the provider said that it is complete.");
   }
-  if (joined.response === undefined && error === undefined) {
+  if (joinedStream.response === undefined && error === undefined) {
     return { ...withOutputs(toRawPayload(text)), isComplete: isFinished };
   }
-  return finish(reading, { ...joined, isFinished, ...(error === undefined ? {} : { error }) });
+  return finish(reading, {
+    ...joinedStream,
+    isFinished,
+    ...(error === undefined ? {} : { error }),
+  });
 }
 
-/** An event with an error, as all providers send it when they fail after the beginning of the response. */
+/** Returns the error in an event. All providers send such an event if they fail after the response has begun. */
 function readEventError(type: string, value: JsonObject): string | undefined {
   const isError = type === "error" || value["type"] === "error";
   return findProviderError(value) ?? (isError ? describeError(value) : undefined);
@@ -152,15 +161,15 @@ function finish(
   if (response === undefined) {
     return { ...(error === undefined ? {} : { error }), isComplete: isFinished };
   }
-  const found = error ?? format.findError?.(response) ?? findProviderError(response);
+  const errorText = error ?? format.findError?.(response) ?? findProviderError(response);
   const usage = format.readUsage(response, warnings);
   const model = toText(response["model"]) ?? toText(response["modelVersion"]);
-  const compact = format.compact?.(response) ?? response;
+  const compactResponse = format.compact?.(response) ?? response;
   return {
-    outputs: usage === undefined ? compact : { ...compact, usage_metadata: usage },
+    outputs: usage === undefined ? compactResponse : { ...compactResponse, usage_metadata: usage },
     // The model that answered: the request may name an alias of it, or a deployment.
     metadata: toModelMetadata(exchange, format.model, { model }),
-    ...(found === undefined ? {} : { error: found }),
+    ...(errorText === undefined ? {} : { error: errorText }),
     isComplete: isFinished,
   };
 }

@@ -14,8 +14,8 @@ export interface EventStream {
 }
 
 /**
- * Parses server-sent events as the HTML standard says: lines end with CR, LF or both, lines that begin with a colon are
- * comments, several lines of data form one event, and a blank line ends an event.
+ * Parses server-sent events as the HTML standard requires: lines end with CR, LF or both, lines that begin with a colon
+ * are comments, several lines of data form one event, and a blank line ends an event.
  */
 export function parseEventStream(text: string): EventStream {
   const lines = text.includes("\r") ? text.replaceAll(/\r\n?/g, "\n") : text;

@@ -2,7 +2,10 @@ import type { Warnings } from "./warnings.ts";
 import { isJsonObject } from "./json-object.ts";
 import type { JsonObject } from "./json-object.ts";
 
-/** Token counts as runs record them. The input tokens include those read from a cache or written to it, once. */
+/**
+ * Token counts as runs record them. The input tokens include those that were read from a cache or written to it, each
+ * counted once.
+ */
 export interface UsageMetadata {
   readonly input_tokens?: number;
   readonly output_tokens?: number;
@@ -11,16 +14,16 @@ export interface UsageMetadata {
   readonly output_token_details?: Readonly<Record<string, number>>;
 }
 
-/** A number that a provider reported: `[object that has it, name of the member]`. */
-type Reported = readonly [owner: unknown, name: string];
+/** Where a provider may report a number: an object, and the name of its member. */
+type ReportedCount = readonly [owner: unknown, name: string];
 
 /** Where the response of a provider reports its token counts. Of several places the first that has a number is used. */
 export interface UsagePlaces {
-  readonly input: readonly Reported[];
-  readonly output: readonly Reported[];
-  readonly total: readonly Reported[];
-  readonly inputDetails: Readonly<Record<string, readonly Reported[]>>;
-  readonly outputDetails: Readonly<Record<string, readonly Reported[]>>;
+  readonly input: readonly ReportedCount[];
+  readonly output: readonly ReportedCount[];
+  readonly total: readonly ReportedCount[];
+  readonly inputDetails: Readonly<Record<string, readonly ReportedCount[]>>;
+  readonly outputDetails: Readonly<Record<string, readonly ReportedCount[]>>;
 }
 
 /**
@@ -38,7 +41,7 @@ export function readUsage(places: UsagePlaces, warnings: Warnings): UsageMetadat
   }
   const reasoning = outputDetails["reasoning"] ?? 0;
   if (reasoning > 0 && total === (input ?? 0) + (output ?? 0) + reasoning) {
-    // Some servers with OpenAI's format report the reasoning tokens beside the output tokens.
+    // Some servers with OpenAI's format do not include the reasoning tokens in the output tokens.
     output = (output ?? 0) + reasoning;
   }
   if (total === undefined && input !== undefined) {
@@ -84,7 +87,7 @@ function checkUsage(usage: UsageMetadata, warnings: Warnings): void {
 
 /** Reads details that are reported and not zero. */
 function readDetails(
-  places: Readonly<Record<string, readonly Reported[]>>,
+  places: Readonly<Record<string, readonly ReportedCount[]>>,
   warnings: Warnings,
 ): Record<string, number> {
   const details: Record<string, number> = {};
@@ -98,7 +101,10 @@ function readDetails(
 }
 
 /** Reads the first number that is reported. A value that can't be a number of tokens is left out, with a warning. */
-export function readCount(places: readonly Reported[], warnings: Warnings): number | undefined {
+export function readCount(
+  places: readonly ReportedCount[],
+  warnings: Warnings,
+): number | undefined {
   for (const [owner, name] of places) {
     const value = isJsonObject(owner) && Object.hasOwn(owner, name) ? owner[name] : undefined;
     if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) {

@@ -1,7 +1,7 @@
 import { exchangeWarningsKey } from "../../../model/records/exchange.ts";
 import type { ExchangeFields } from "../../../model/records/exchange.ts";
 
-/** The number of different warnings that are kept of one exchange. */
+/** Maximum number of different warnings that are kept for one exchange. */
 const maxWarnings = 10;
 /** The longest excerpt of a body inside a warning or an error, in UTF-16 units. */
 const maxExcerptLength = 300;
@@ -32,7 +32,7 @@ export class Warnings {
   }
 }
 
-/** The beginning of a text, on one line, for a warning or an error. */
+/** Returns the beginning of a text, on one line, for a warning or an error. */
 export function toExcerpt(text: string): string {
   const line = text
     .slice(0, 2 * maxExcerptLength)
