@@ -8,9 +8,7 @@ import { PostgresDatabase } from "../../src/storage/postgres/postgres-database.t
 import type { RowKeys } from "../../src/storage/row-keys.ts";
 import { TokenKeys } from "../../src/storage/sqlite/token-keys.ts";
 import { loadLibraryPrices } from "../../src/prices/library-prices.ts";
-import { migrate } from "../../src/storage/postgres/migrations.ts";
 import { postgresRuns } from "../../src/store/postgres/postgres-runs.ts";
-import { postgresFormats } from "../../src/store/postgres/formats.ts";
 import { PgliteClient } from "./repository-engines.ts";
 import type { RunTestStore } from "./store-fixture.ts";
 
@@ -18,11 +16,7 @@ import type { RunTestStore } from "./store-fixture.ts";
 await loadLibraryPrices();
 
 /** A database in memory with the tables of the server. */
-export async function openPglite(): Promise<PgliteClient> {
-  const client = await PgliteClient.create();
-  await migrate(client, postgresFormats);
-  return client;
-}
+export const openPglite = (): Promise<PgliteClient> => PgliteClient.createMigrated();
 
 const rowKeys: RowKeys = {
   keyOf: (_kind, _tenantId, id) => id,

@@ -87,12 +87,14 @@ async function openServer(
   tenantId?: string,
 ): Promise<RepositoryEngine> {
   const database = await createTestDatabase();
-  const engine = await openPostgres(onQuery, tenantId, () =>
-    PostgresConnection.connect(parseStoreUrl(database.adminUrl), {
+  const engine = await openPostgres(onQuery, tenantId, async () => {
+    const connection = await PostgresConnection.connect(parseStoreUrl(database.adminUrl), {
       applicationName: "millrace tests",
       statementMs: 60_000,
-    }),
-  );
+    });
+    await migrate(connection, postgresFormats);
+    return connection;
+  });
   return {
     ...engine,
     close: async () => {
@@ -131,6 +133,27 @@ class ObservedDatabase implements Database {
   }
 }
 
+/** Numbers that JavaScript reads as texts otherwise. */
+const parsers = { [types.INT8]: Number, [types.NUMERIC]: Number };
+
+// The files of databases that each new one gets a copy of, once for all test files of a process: initializing a database
+// and creating the tables takes much longer than copying their files.
+let emptyFiles: Promise<Blob> | undefined;
+let migratedFiles: Promise<Blob> | undefined;
+
+async function dumpFiles(create: () => Promise<PGlite>): Promise<Blob> {
+  const db = await create();
+  const files = await db.dumpDataDir("none");
+  await db.close();
+  return files;
+}
+
+async function createMigratedDatabase(): Promise<PGlite> {
+  const db = await PGlite.create({ parsers });
+  await migrate(new PgliteClient(db), postgresFormats);
+  return db;
+}
+
 /** PostgreSQL compiled to WebAssembly, with the interface of a connection. */
 export class PgliteClient implements PostgresClient {
   readonly #db: PGlite;
@@ -139,9 +162,16 @@ export class PgliteClient implements PostgresClient {
     this.#db = db;
   }
 
+  /** An empty database. */
   static async create(): Promise<PgliteClient> {
-    const parsers = { [types.INT8]: Number, [types.NUMERIC]: Number };
-    return new PgliteClient(await PGlite.create({ parsers }));
+    emptyFiles ??= dumpFiles(() => PGlite.create());
+    return new PgliteClient(await PGlite.create({ parsers, loadDataDir: await emptyFiles }));
+  }
+
+  /** A database with the tables of the server. */
+  static async createMigrated(): Promise<PgliteClient> {
+    migratedFiles ??= dumpFiles(createMigratedDatabase);
+    return new PgliteClient(await PGlite.create({ parsers, loadDataDir: await migratedFiles }));
   }
 
   async run({ text, values }: PostgresStatement): Promise<PostgresRows> {
@@ -161,16 +191,16 @@ export class PgliteClient implements PostgresClient {
 }
 
 /**
- * Opens PostgreSQL with the tables of the server. The login is a superuser, to which row-level security does not apply:
- * the conditions of the queries alone keep tenants apart. Columns that only PostgreSQL has belong to `tenantId`.
+ * Opens PostgreSQL with the tables of the server, which `open` creates. The login is a superuser, to which row-level
+ * security does not apply: the conditions of the queries alone keep tenants apart. Columns that only PostgreSQL has belong
+ * to `tenantId`.
  */
 export async function openPostgres(
   onQuery: (query: unknown) => void,
   tenantId = "",
-  open: () => Promise<ClosableClient> = () => PgliteClient.create(),
+  open: () => Promise<ClosableClient> = () => PgliteClient.createMigrated(),
 ): Promise<RepositoryEngine> {
   const client = await open();
-  await migrate(client, postgresFormats);
   await client.exec(`${runDefaults}; SET millrace.tenant = '${tenantId}'`);
   return {
     db: new ObservedDatabase(new PostgresDatabase(client), onQuery),

@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PgliteClient } from "../../../tests/support/repository-engines.ts";
-import { migrate } from "../../storage/postgres/migrations.ts";
-import { postgresFormats } from "../../store/postgres/formats.ts";
 import { openWriter } from "../../store/schema.ts";
 import {
   derivedTables,
@@ -69,8 +67,7 @@ test("the list of tables that are copied names every table and column of SQLite"
 describe("the list of tables that are copied", () => {
   let client: PgliteClient;
   beforeAll(async () => {
-    client = await PgliteClient.create();
-    await migrate(client, postgresFormats);
+    client = await PgliteClient.createMigrated();
   });
   afterAll(() => client.close());
 

@@ -14,8 +14,7 @@ const tablesOfRuns =
 describe("the tables of a PostgreSQL database", () => {
   let client: PgliteClient;
   beforeAll(async () => {
-    client = await PgliteClient.create();
-    await migrate(client, postgresFormats);
+    client = await PgliteClient.createMigrated();
   });
   afterAll(() => client.close());
 

@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PgliteClient } from "../../../../tests/support/repository-engines.ts";
 import { AuditRepository } from "../../../audit/audit-repository.ts";
-import { migrate } from "../../../storage/postgres/migrations.ts";
 import { PostgresDatabase } from "../../../storage/postgres/postgres-database.ts";
 import { TenantReader } from "../../../tenants/tenant-reader.ts";
 import { findOrCreateDefaultTenant } from "../default-tenant.ts";
-import { postgresFormats } from "../formats.ts";
 import { createPostgresKeyAdmin } from "../postgres-key-admin.ts";
 import { PostgresKeyStore } from "../postgres-key-store.ts";
 
@@ -13,8 +11,7 @@ describe("keys in PostgreSQL", () => {
   let client: PgliteClient;
   let defaultTenantId: string;
   beforeAll(async () => {
-    client = await PgliteClient.create();
-    await migrate(client, postgresFormats);
+    client = await PgliteClient.createMigrated();
     defaultTenantId = await findOrCreateDefaultTenant(client);
   }, 60_000);
   afterAll(() => client.close());
