@@ -69,7 +69,7 @@ async function startNewTenant(): Promise<TenantProxy> {
   const shared = sharedServer();
   keys ??= new KeyStore(shared.dataDir);
   const { key } = await keys.create({ tenant: `t${randomUUID()}` });
-  return startTenantProxy(shared.url, key);
+  return startTenantProxy(shared.url, ["x-api-key", key]);
 }
 
 /** A server of the test's own on a free port, closed after the test. In memory where no folder is given. */

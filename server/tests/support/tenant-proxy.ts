@@ -12,11 +12,17 @@ export interface TenantProxy {
   close(): Promise<void>;
 }
 
-/** Forwards every request to the server at `url` with `apiKey`: a test sees a server that has its tenant alone. */
-export async function startTenantProxy(url: string, apiKey: string): Promise<TenantProxy> {
+/**
+ * Forwards every request to the server at `url` with a header that selects a tenant, `x-api-key` or `x-tenant-id`, unless
+ * the request has that header: a test sees a server that has its tenant alone.
+ */
+export async function startTenantProxy(
+  url: string,
+  header: readonly [name: string, value: string],
+): Promise<TenantProxy> {
   const { port: targetPort } = new URL(url);
   return startProxy((incoming, outgoing) => {
-    forward(incoming, outgoing, { port: Number(targetPort), apiKey });
+    forward(incoming, outgoing, { port: Number(targetPort), header });
   });
 }
 
@@ -45,13 +51,14 @@ export async function startProxy(
 
 interface Target {
   readonly port: number;
-  readonly apiKey: string;
+  readonly header: readonly [name: string, value: string];
 }
 
-function forward(incoming: IncomingMessage, outgoing: ServerResponse, { port, apiKey }: Target) {
+function forward(incoming: IncomingMessage, outgoing: ServerResponse, { port, header }: Target) {
   const { method = "GET", url = "/", rawHeaders } = incoming;
+  const added = header[0] in incoming.headers ? [] : header;
   const upstream = request(
-    { host: "127.0.0.1", port, method, path: url, headers: [...rawHeaders, "x-api-key", apiKey] },
+    { host: "127.0.0.1", port, method, path: url, headers: [...rawHeaders, ...added] },
     (response) => {
       outgoing.writeHead(response.statusCode ?? 502, response.statusMessage, response.rawHeaders);
       response.pipe(outgoing);

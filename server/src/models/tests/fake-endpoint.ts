@@ -11,10 +11,18 @@ export interface ReceivedCall {
   readonly body: { readonly model?: string; readonly messages?: readonly unknown[] };
 }
 
-type Respond = (response: ServerResponse, call: ReceivedCall) => void;
+/** Answers a request that an endpoint has received. */
+export type Respond = (response: ServerResponse, call: ReceivedCall) => void;
 
 /** An endpoint on this machine until the test ends. `respond` answers each request. */
 export async function startEndpoint(respond: Respond) {
+  const endpoint = await listenAsEndpoint(respond);
+  onTestFinished(endpoint.close);
+  return endpoint;
+}
+
+/** An endpoint on this machine until it is closed. */
+export async function listenAsEndpoint(respond: Respond) {
   const calls: ReceivedCall[] = [];
   let closedEarly = 0;
   const server = createServer((request, response) => {
@@ -40,7 +48,6 @@ export async function startEndpoint(respond: Respond) {
     server.closeAllConnections();
     server.close();
   };
-  onTestFinished(close);
   return {
     url: `http://127.0.0.1:${port}/v1`,
     calls,

@@ -10,10 +10,13 @@ import {
 } from "../../../tests/support/running-server.ts";
 import { createAnswer, sendStream, startEndpoint } from "./fake-endpoint.ts";
 import { toStream } from "./scripted-transport.ts";
+import { endpointKey as apiKey, useModelServer } from "./shared-model-server.ts";
 
-const apiKey = "sk-secret-0123456789";
 const request = { model: "gpt-4o-mini", messages: [{ role: "user", content: "Hello" }] };
 
+const openScene = useModelServer();
+
+/** A server of the test's own, for other options, another endpoint or its end. */
 const start = (url: string, options: ServerOptions = {}) =>
   runOwnServer({ modelEndpoints: [{ name: "local", url, apiKey }], ...options });
 
@@ -77,8 +80,9 @@ describe("who may call models", () => {
   });
 
   test("without keys, the token that the console prints is needed, and none other works", async () => {
-    const endpoint = await startEndpoint((response) => sendStream(response, createAnswer("Hi")));
-    const server = await start(endpoint.url);
+    const { server, endpoint } = await openScene((response) =>
+      sendStream(response, createAnswer("Hi")),
+    );
     expect(server.modelToken).toMatch(/^[\w-]{22}$/);
     for (const token of ["", "wrong", `${server.modelToken}x`]) {
       const refused = await callModel(server, { headers: { "x-model-token": token } });
@@ -114,8 +118,9 @@ describe("who may call models", () => {
     ["an opaque origin", { origin: "null" }],
     ["a page of the same site", { "sec-fetch-site": "same-site" }],
   ])("%s may not call models", async (_name, headers) => {
-    const endpoint = await startEndpoint((response) => sendStream(response, createAnswer("Hi")));
-    const server = await start(endpoint.url);
+    const { server, endpoint } = await openScene((response) =>
+      sendStream(response, createAnswer("Hi")),
+    );
     expect((await callModel(server, { headers })).status).toBe(403);
     expect(endpoint.calls).toEqual([]);
   });
@@ -123,8 +128,9 @@ describe("who may call models", () => {
 
 describe("keys", () => {
   test("the operator's key goes to its endpoint, and no response contains it", async () => {
-    const endpoint = await startEndpoint((response) => sendStream(response, createAnswer("Hi")));
-    const server = await start(endpoint.url);
+    const { server, endpoint } = await openScene((response) =>
+      sendStream(response, createAnswer("Hi")),
+    );
     const answer = await callModel(server);
     expect(endpoint.calls[0]?.headers["authorization"]).toBe(`Bearer ${apiKey}`);
     const list = await call(server, "GET /ui/models");
@@ -177,11 +183,10 @@ describe("keys", () => {
 
 describe("the answer", () => {
   test("is streamed while it arrives, and ended at the endpoint when the page goes away", async () => {
-    const endpoint = await startEndpoint((response) => {
+    const { server, endpoint } = await openScene((response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.write(toStream([{ choices: [{ delta: { content: "Hello" } }] }]));
     });
-    const server = await start(endpoint.url);
     const controller = new AbortController();
     const response = await fetch(`${server.url}/ui/models/calls`, {
       method: "POST",
@@ -206,8 +211,7 @@ describe("the answer", () => {
   });
 
   test("is recorded in the project playground with its cost, and not if the page says so", async () => {
-    const endpoint = await startEndpoint((response) => sendStream(response, createAnswer("Hi")));
-    const server = await start(endpoint.url);
+    const { server } = await openScene((response) => sendStream(response, createAnswer("Hi")));
     await call(server, "PUT /ui/prices", {
       body: { prices: [{ model: "gpt-4o-mini", prices: { input: 1, output: 2 } }] },
     });
@@ -239,8 +243,7 @@ describe("the answer", () => {
   });
 
   test("with a prompt and variables is a call below a run with their values, as LangSmith names them", async () => {
-    const endpoint = await startEndpoint((response) => sendStream(response, createAnswer("Hi")));
-    const server = await start(endpoint.url);
+    const { server } = await openScene((response) => sendStream(response, createAnswer("Hi")));
     const hash = "ab".repeat(32);
     const variables = { question: "Why?", history: [{ role: "user", content: "Hi" }] };
     const { end } = await callModel(server, {
@@ -288,8 +291,9 @@ describe("the answer", () => {
   });
 
   test("a request that is malformed is refused before anything is called", async () => {
-    const endpoint = await startEndpoint((response) => sendStream(response, createAnswer("Hi")));
-    const server = await start(endpoint.url);
+    const { server, endpoint } = await openScene((response) =>
+      sendStream(response, createAnswer("Hi")),
+    );
     for (const body of [
       { request: { model: "m", messages: [] } },
       { request: { ...request, settings: { temperature: -1 } } },
@@ -308,11 +312,10 @@ describe("the answer", () => {
 
 describe("endpoints that misbehave", () => {
   test("an error that echoes the key reaches the page and the run without it", async () => {
-    const endpoint = await startEndpoint((response, { headers }) => {
+    const { server } = await openScene((response, { headers }) => {
       response.writeHead(401, { "content-type": "application/json" });
       response.end(JSON.stringify({ error: { message: `Incorrect: ${headers.authorization}` } }));
     });
-    const server = await start(endpoint.url);
     const { end, text } = await callModel(server, { record: true });
     expect(end.failure).toEqual({
       kind: "unauthorized",
@@ -326,11 +329,11 @@ describe("endpoints that misbehave", () => {
 
   test("a redirect into the own network is not followed", async () => {
     const inner = await startEndpoint((response) => sendStream(response, createAnswer("secret")));
-    const endpoint = await startEndpoint((response) => {
+    const { server } = await openScene((response) => {
       response.writeHead(307, { location: `${inner.url}/chat/completions?key=abc` });
       response.end();
     });
-    const { end } = await callModel(await start(endpoint.url));
+    const { end } = await callModel(server);
     expect(end.failure).toMatchObject({
       kind: "unreachable",
       message: expect.stringMatching(/redirects \(307\)/) as string,
@@ -346,21 +349,21 @@ describe("endpoints that misbehave", () => {
   });
 
   test("429 says when to try again, and a page of HTML what is wrong", async () => {
-    const busy = await startEndpoint((response) => {
+    const busy = await openScene((response) => {
       response.writeHead(429, { "retry-after": "7", "content-type": "application/json" });
       response.end('{"error":{"message":"slow down"}}');
     });
-    expect((await callModel(await start(busy.url))).end.failure).toEqual({
+    expect((await callModel(busy.server)).end.failure).toEqual({
       kind: "rateLimited",
       status: 429,
       message: "429: slow down",
       retryAfterSeconds: 7,
     });
-    const page = await startEndpoint((response) => {
+    const page = await openScene((response) => {
       response.writeHead(200, { "content-type": "text/html" });
       response.end("<script>alert(1)</script>");
     });
-    expect((await callModel(await start(page.url))).end.failure?.message).toMatch(/text\/html/);
+    expect((await callModel(page.server)).end.failure?.message).toMatch(/text\/html/);
   });
 
   test("the server closes while an endpoint drips", async () => {

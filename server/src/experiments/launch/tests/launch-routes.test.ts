@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
-import type { RunningServer, ServerOptions } from "@millrace/server";
+import type { RunningServer } from "@millrace/server";
 import { DatasetFixture, itemsOf, textOf } from "../../../../tests/support/dataset-fixture.ts";
-import { runOwnServer } from "../../../../tests/support/running-server.ts";
 import type { Json } from "../../../../tests/support/running-server.ts";
-import { createAnswer, sendStream, startEndpoint } from "../../../models/tests/fake-endpoint.ts";
+import { createAnswer, sendStream } from "../../../models/tests/fake-endpoint.ts";
+import { useModelServer } from "../../../models/tests/shared-model-server.ts";
+
+const openModelScene = useModelServer();
 
 const manifest = {
   lc: 1,
@@ -31,12 +33,9 @@ const readPrompt = ({ messages = [] }: { readonly messages?: readonly unknown[] 
 /** A dataset of questions, a prompt, and an endpoint that answers what `answer` returns. */
 async function makeScene(
   answer: (prompt: string) => string | undefined,
-  {
-    questions = ["a", "b", "c"],
-    ...options
-  }: ServerOptions & { readonly questions?: readonly string[] } = {},
+  { questions = ["a", "b", "c"] }: { readonly questions?: readonly string[] } = {},
 ) {
-  const endpoint = await startEndpoint((response, { body }) => {
+  const { server, endpoint } = await openModelScene((response, { body }) => {
     const text = answer(readPrompt(body));
     if (text === undefined) {
       response.writeHead(500, { "content-type": "application/json" });
@@ -44,10 +43,6 @@ async function makeScene(
     } else {
       sendStream(response, createAnswer(text));
     }
-  });
-  const server = await runOwnServer({
-    modelEndpoints: [{ name: "local", url: endpoint.url, apiKey: "sk-secret-0123456789" }],
-    ...options,
   });
   const fixture = await DatasetFixture.open({}, server);
   await fixture.addMany(
