@@ -1,8 +1,18 @@
 import { randomUUID } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { createTenantBackup, KeyStore, restoreTenant } from "@millrace/server";
+import { createTenantBackup, KeyStore, restoreTenant, startServer } from "@millrace/server";
 import type { RunningServer } from "@millrace/server";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openSqliteStore } from "../../../dist/store/sqlite-store.js";
@@ -14,10 +24,8 @@ import { createNames, createResources } from "../../../tests/support/tenant-stor
 import type { Names, SendRequest } from "../../../tests/support/tenant-story.ts";
 import { patchOf } from "../../../tests/support/store-fixture.ts";
 import { wireRun } from "../../../tests/support/wire-runs.ts";
-import { migrate } from "../../storage/postgres/migrations.ts";
 import { openDatabase } from "../../storage/sqlite/connection.ts";
 import { findOrCreateDefaultTenant } from "../../store/postgres/default-tenant.ts";
-import { postgresFormats } from "../../store/postgres/formats.ts";
 import { portableTables } from "../portable-tables.ts";
 import { PostgresRows } from "../postgres-rows.ts";
 import { checkTenantFile, writeTenantFile } from "../tenant-backup.ts";
@@ -45,15 +53,27 @@ async function createKey(dataDir: string, tenant: string): Promise<string> {
   }
 }
 
-async function tellStory(mark: string, names = createNames()): Promise<Story> {
-  const dataDir = await temporaryFolder();
+/** What each test gets a copy of. */
+let told: Story | undefined;
+const givenNames = createNames();
+beforeAll(async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "millrace-story-"));
   const key = await createKey(dataDir, "acme");
-  const server = await runServer({ dataDir });
+  const server = await startServer({ port: 0, dataDir });
   const send = sendAs(server, key);
-  const created = await createResources(send, names, mark);
-  const before = await readAll(send, created, mark);
+  const names = await createResources(send, givenNames, "quilt");
+  told = { dataDir, key, names, before: await readAll(send, names, "quilt") };
   await server.close();
-  return { dataDir, key, names: created, before };
+}, 120_000);
+afterAll(() => told && rmSync(told.dataDir, { recursive: true, force: true }));
+
+async function copyStory(): Promise<Story> {
+  if (told === undefined) {
+    throw new Error("the story is stored before the tests: call this function in a test");
+  }
+  const dataDir = await temporaryFolder();
+  cpSync(told.dataDir, dataDir, { recursive: true });
+  return { ...told, dataDir };
 }
 
 const errorOf = async (attempt: () => Promise<unknown>): Promise<string> => {
@@ -102,8 +122,7 @@ test("a payload whose texts others share is copied as a whole", async () => {
 }, 120_000);
 
 test("a tenant that is restored beside another one with the same ids reads what it read before", async () => {
-  const names = createNames();
-  const story = await tellStory("quilt", names);
+  const story = await copyStory();
   const file = join(story.dataDir, "acme.backup");
   const { tables, bytes } = await createTenantBackup(file, { ...story, tenant: "acme" });
   expect([statSync(file).size, statSync(file).mode & 0o777]).toEqual([bytes, 0o600]);
@@ -112,7 +131,7 @@ test("a tenant that is restored beside another one with the same ids reads what 
   const dataDir = await temporaryFolder();
   const otherKey = await createKey(dataDir, "other");
   const other = await runServer({ dataDir });
-  const theirs = await createResources(sendAs(other, otherKey), names, "prawn");
+  const theirs = await createResources(sendAs(other, otherKey), givenNames, "prawn");
   const theirBefore = await readAll(sendAs(other, otherKey), theirs, "prawn");
   expect(await errorOf(() => restoreTenant(file, { dataDir, tenant: "acme" }))).toContain("in use");
   await other.close();
@@ -131,8 +150,7 @@ test("a tenant that is restored beside another one with the same ids reads what 
 describe("a tenant in PostgreSQL", () => {
   let client: PgliteClient;
   beforeAll(async () => {
-    client = await PgliteClient.create();
-    await migrate(client, postgresFormats);
+    client = await PgliteClient.createMigrated();
     await findOrCreateDefaultTenant(client);
   }, 120_000);
   afterAll(() => client.close());
@@ -147,7 +165,7 @@ describe("a tenant in PostgreSQL", () => {
   };
 
   test("has the same rows as the one of SQLite that it was restored from, and back", async () => {
-    const story = await tellStory("quilt");
+    const story = await copyStory();
     const file = join(story.dataDir, "acme.backup");
     const { tables } = await createTenantBackup(file, { ...story, tenant: "acme" });
     const options = { tenant: "moved" };
@@ -302,7 +320,7 @@ describe("a backup of a tenant", () => {
   }, 30_000);
 
   test("replaces what a tenant has only where that is asked for, and leaves other tenants as they are", async () => {
-    const story = await tellStory("quilt");
+    const story = await copyStory();
     const backup = join(story.dataDir, "acme.backup");
     await createTenantBackup(backup, { ...story, tenant: "acme" });
     const server = await runServer({ dataDir: story.dataDir });
@@ -322,7 +340,7 @@ describe("a backup of a tenant", () => {
   }, 120_000);
 
   test("is restored as another tenant only if handles and links allow it, and as the default tenant", async () => {
-    const story = await tellStory("quilt");
+    const story = await copyStory();
     const backup = join(story.dataDir, "acme.backup");
     await createTenantBackup(backup, { ...story, tenant: "acme" });
     const restore = (tenant: string, folder = story.dataDir) =>
