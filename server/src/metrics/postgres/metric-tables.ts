@@ -1,5 +1,5 @@
 import { createModelCallSql } from "../../runs/usage/run-cost.ts";
-import { hourMicros, markLevels, minuteMicros, unitMicros } from "../metrics.ts";
+import { dimensions, hourMicros, markLevels, minuteMicros, unitMicros } from "../metrics.ts";
 
 const text = 'TEXT COLLATE "C"';
 const tenantColumn = `tenant_id ${text} NOT NULL DEFAULT current_setting('millrace.tenant')`;
@@ -19,15 +19,19 @@ const createDeleteSumsSql = (runs: string): string => `
   PERFORM pg_advisory_xact_lock_shared(${metricLockSql});
   ${createDeleteUnitsSql(runs)};`;
 
+/** The dimensions are named, because they precede the unit in the key of the table. */
 const createDeleteUnitsSql = (runs: string): string =>
   `DELETE FROM metrics m USING (
-    ${(["minute", "hour", "day"] as const)
+    SELECT u.*, d.dimension FROM (${(["minute", "hour", "day"] as const)
       .map(
         (level) =>
           `SELECT DISTINCT c.tenant_id, c.project_id, ${markLevels[level]} AS level, ${unitSql("c", unitMicros[level])} AS unit FROM ${runs} c`,
       )
-      .join(" UNION ALL ")}) g
-    WHERE m.tenant_id = g.tenant_id AND m.project_id = g.project_id AND m.level = g.level AND m.unit = g.unit`;
+      .join(
+        " UNION ALL ",
+      )}) u CROSS JOIN generate_series(0, ${dimensions.length - 1}) d (dimension)) g
+    WHERE m.tenant_id = g.tenant_id AND m.project_id = g.project_id AND m.level = g.level AND m.dimension = g.dimension
+      AND m.unit = g.unit`;
 
 /**
  * SQL that marks the minutes of runs, and those of the roots above their model calls, whose sums contain the usage of
@@ -97,6 +101,18 @@ const events = [
   ["deleted", "DELETE", "OLD"],
 ] as const;
 
+/** SQL that creates the function of the triggers of `runs`, or replaces that of an earlier format. */
+export const markMetricsFunction = `
+  CREATE OR REPLACE FUNCTION mark_metrics() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+    BEGIN
+      ${createMarkSql("changed_runs")}
+      IF TG_OP = 'DELETE' THEN
+        ${createDeleteSumsSql("changed_runs")}
+      END IF;
+      RETURN NULL;
+    END $$;
+`;
+
 /**
  * SQL that creates the tables of metrics: counts of runs by minute, hour and day, and marks of those that are out of date.
  *
@@ -119,14 +135,7 @@ export const metricTables = `
     PRIMARY KEY (tenant_id, project_id, level, unit, version)
   );
   CREATE INDEX metric_marks_by_unit ON metric_marks (level, (-unit), unit, tenant_id, project_id);
-  CREATE FUNCTION mark_metrics() RETURNS TRIGGER LANGUAGE plpgsql AS $$
-    BEGIN
-      ${createMarkSql("changed_runs")}
-      IF TG_OP = 'DELETE' THEN
-        ${createDeleteSumsSql("changed_runs")}
-      END IF;
-      RETURN NULL;
-    END $$;
+  ${markMetricsFunction}
   ${events
     .map(
       ([name, event, table]) =>

@@ -1,3 +1,4 @@
+import { markMetricsFunction } from "../../metrics/postgres/metric-tables.ts";
 import { publicPromptPolicies, tenantPolicies } from "../../storage/postgres/tenant-policies.ts";
 import { postgresIngestCountTables } from "../../tenants/ingest-counts.ts";
 import { valueCandidateTables } from "../../runs/postgres/unused-values.ts";
@@ -14,5 +15,5 @@ export const postgresFormats: readonly string[] = [
   // Metrics and the text index came later than the counts.
   ...postgresRuns.tables.slice(1),
   `${sharedTextTables} ${tenantPolicies}`,
-  `${expiredWeekTables} ${valueCandidateTables} ${tenantPolicies}`,
+  `${expiredWeekTables} ${valueCandidateTables} ${markMetricsFunction} ${tenantPolicies}`,
 ];

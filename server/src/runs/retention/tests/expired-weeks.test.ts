@@ -279,7 +279,8 @@ test("a run that arrives again after its week was removed is new, and keeps what
     prefix: "",
     limit: 10,
   });
-  expect(suggested).toEqual(["run 1"]);
+  expect(suggested).toContain("run 1");
+  expect(suggested).not.toContain("run 2");
   // It expires as any other run.
   await setDays(fixture, 1);
   await sweepAll();
