@@ -68,7 +68,7 @@ export interface ExpiredWeeks {
    * Removes the runs of one week, if there is one of which all runs have expired. Returns whether it did: what belongs to the
    * runs is then left for {@link deleteRest}.
    *
-   * @param isNewSweep - otherwise only weeks are examined that could not be removed before because they were in use
+   * @param isNewSweep - otherwise weeks are examined only from time to time, for those that were in use before
    */
   removeOne(findExpiry: FindExpiry, isNewSweep: boolean): Promise<boolean>;
   /**

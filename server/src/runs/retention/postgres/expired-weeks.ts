@@ -20,7 +20,7 @@ export const expiredWeekTables = `
 /** Projects whose rules are looked up at once. */
 const projectsPerPage = 500;
 
-/** Milliseconds after which a week that was in use is tried again: each attempt lets other queries wait. */
+/** Milliseconds after which weeks are examined again in a long sweep. An attempt to remove one lets queries wait. */
 const retryMs = 2_000;
 
 interface LastRun {
@@ -46,8 +46,9 @@ export class PostgresExpiredWeeks implements ExpiredWeeks {
   readonly #removed: RemovedWeeks;
   /** A project that keeps runs of a week. Most weeks are kept by the same project for long. */
   readonly #keepers = new Map<number, string>();
-  /** When the weeks that were in use are tried again. */
-  #retryAtMs: number | undefined;
+  /** When weeks are examined again during a sweep, and whether a week could not be removed because it was in use. */
+  #retryAtMs = 0;
+  #isRefused = false;
 
   constructor(db: PostgresDatabase, partitions: Partitions) {
     this.#db = db;
@@ -60,11 +61,12 @@ export class PostgresExpiredWeeks implements ExpiredWeeks {
   }
 
   async removeOne(findExpiry: FindExpiry, isNewSweep: boolean): Promise<boolean> {
-    const isDue = this.#retryAtMs !== undefined && performance.now() > this.#retryAtMs;
-    if (!isDue && (!isNewSweep || this.#retryAtMs !== undefined)) {
+    const isDue = performance.now() > this.#retryAtMs;
+    if (!isDue && (!isNewSweep || this.#isRefused)) {
       return false;
     }
-    this.#retryAtMs = undefined;
+    this.#isRefused = false;
+    this.#retryAtMs = performance.now() + retryMs;
     const thisWeek = toWeek(Date.now() * 1_000);
     const weeks = [...(await this.#partitions.list())].filter((week) => week < thisWeek);
     for (const week of weeks.toSorted((left, right) => left - right)) {
@@ -144,6 +146,7 @@ export class PostgresExpiredWeeks implements ExpiredWeeks {
     });
     if (isRemoved !== true) {
       // The tables are in use, or a run has been stored meanwhile.
+      this.#isRefused = true;
       this.#retryAtMs = performance.now() + retryMs;
       await this.#db.query("DELETE FROM run_expired_weeks WHERE id = $1::bigint", [id]);
       return false;
