@@ -101,7 +101,7 @@ async function fill(): Promise<void> {
     }
   }
   if (flags.keep) {
-    const other = await store.write.tenants.create({ displayName: "keeps its runs" });
+    const other = await store.write.tenants.create({ handle: null, displayName: "keeps its runs" });
     for (let day = 0; day <= days; day += 7) {
       await ingest(other.id, createTrace(fromMs + day * dayMs, "kept"));
     }
