@@ -302,11 +302,10 @@ export function createWriters(db: Connection) {
     projects: new ProjectWriter(database, keys, runProjects),
     prompts: new PromptWriter(database),
     queueReviews: new QueueReviewWriter(database),
-    retention: new RetentionWriter(
-      database,
-      new SqliteExpiredRuns(db, stepSize),
-      new SqliteSharedTexts(db),
-    ),
+    retention: new RetentionWriter(database, {
+      runs: new SqliteExpiredRuns(db, stepSize),
+      sharedTexts: new SqliteSharedTexts(db),
+    }),
     rules: new RuleRepository(database, new EndedRoots(db)),
     shares: new ShareWriter(database, tokenKeysOf(db)),
     tenants: new TenantWriter(database),

@@ -220,6 +220,8 @@ export const derivedTables: Readonly<Record<"sqlite" | "postgres", readonly stri
     "formats",
     "metric_marks",
     "metrics",
+    "run_expired_weeks",
+    "run_facet_candidates",
     "run_facets",
     "run_keys",
     "run_texts",

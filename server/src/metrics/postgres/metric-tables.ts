@@ -1,5 +1,5 @@
 import { createModelCallSql } from "../../runs/usage/run-cost.ts";
-import { hourMicros, markLevels, minuteMicros, unitMicros } from "../metrics.ts";
+import { dimensions, hourMicros, markLevels, minuteMicros, unitMicros } from "../metrics.ts";
 
 const text = 'TEXT COLLATE "C"';
 const tenantColumn = `tenant_id ${text} NOT NULL DEFAULT current_setting('millrace.tenant')`;
@@ -17,14 +17,21 @@ export const metricLockSql = "hashtext('millrace.metrics')";
 /** SQL that deletes the sums of the minutes, hours and days of runs, because they contain names, tags and users. */
 const createDeleteSumsSql = (runs: string): string => `
   PERFORM pg_advisory_xact_lock_shared(${metricLockSql});
-  DELETE FROM metrics m USING (
-    ${(["minute", "hour", "day"] as const)
+  ${createDeleteUnitsSql(runs)};`;
+
+/** The dimensions are named, because they precede the unit in the key of the table. */
+const createDeleteUnitsSql = (runs: string): string =>
+  `DELETE FROM metrics m USING (
+    SELECT u.*, d.dimension FROM (${(["minute", "hour", "day"] as const)
       .map(
         (level) =>
           `SELECT DISTINCT c.tenant_id, c.project_id, ${markLevels[level]} AS level, ${unitSql("c", unitMicros[level])} AS unit FROM ${runs} c`,
       )
-      .join(" UNION ALL ")}) g
-    WHERE m.tenant_id = g.tenant_id AND m.project_id = g.project_id AND m.level = g.level AND m.unit = g.unit;`;
+      .join(
+        " UNION ALL ",
+      )}) u CROSS JOIN generate_series(0, ${dimensions.length - 1}) d (dimension)) g
+    WHERE m.tenant_id = g.tenant_id AND m.project_id = g.project_id AND m.level = g.level AND m.dimension = g.dimension
+      AND m.unit = g.unit`;
 
 /**
  * SQL that marks the minutes of runs, and those of the roots above their model calls, whose sums contain the usage of
@@ -57,12 +64,54 @@ function createRootSql(condition: string): string {
     WHERE r.tenant_id = t.tenant_id AND r.trace_id = t.trace_id AND r.id = t.trace_id AND r.parent_run_id IS NULL ${condition}`;
 }
 
+/**
+ * Statements that do for runs of a removed week what the triggers do for deleted runs. Whole hours are marked, because
+ * mostly no run is left in them.
+ *
+ * @param table - the table of the week, and in `range` some of its rows, as a subquery
+ */
+export function createForgetMetricsSql({
+  table,
+  range,
+}: {
+  readonly table: string;
+  readonly range: string;
+}): readonly string[] {
+  return [
+    `SELECT pg_advisory_xact_lock_shared(${metricLockSql})`,
+    `INSERT INTO metric_marks (tenant_id, project_id, level, unit)
+       SELECT DISTINCT c.tenant_id, c.project_id, ${markLevels.unreadHour}, ${unitSql("c", hourMicros)} FROM ${range} c
+       ON CONFLICT DO NOTHING`,
+    // The roots above model calls may be in other weeks.
+    `INSERT INTO metric_marks (tenant_id, project_id, level, unit)
+       SELECT DISTINCT t.tenant_id, f.project_id, ${markLevels.minute}, f.unit
+         FROM (SELECT DISTINCT c.tenant_id, c.trace_id, c.root_us FROM ${range} c WHERE ${createModelCallSql("c.run_type")}) t,
+           LATERAL (${createRootSql("")}) f
+         WHERE NOT EXISTS (SELECT FROM ${table} o WHERE o.tenant_id = t.tenant_id AND o.trace_id = t.trace_id
+           AND o.id = t.trace_id AND o.root_us = t.root_us)
+       ON CONFLICT DO NOTHING`,
+    createDeleteUnitsSql(range),
+  ];
+}
+
 const events = [
   ["added", "INSERT", "NEW"],
   ["changed", "UPDATE", "NEW"],
   ["replaced", "UPDATE", "OLD"],
   ["deleted", "DELETE", "OLD"],
 ] as const;
+
+/** SQL that creates the function of the triggers of `runs`, or replaces that of an earlier format. */
+export const markMetricsFunction = `
+  CREATE OR REPLACE FUNCTION mark_metrics() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+    BEGIN
+      ${createMarkSql("changed_runs")}
+      IF TG_OP = 'DELETE' THEN
+        ${createDeleteSumsSql("changed_runs")}
+      END IF;
+      RETURN NULL;
+    END $$;
+`;
 
 /**
  * SQL that creates the tables of metrics: counts of runs by minute, hour and day, and marks of those that are out of date.
@@ -86,14 +135,7 @@ export const metricTables = `
     PRIMARY KEY (tenant_id, project_id, level, unit, version)
   );
   CREATE INDEX metric_marks_by_unit ON metric_marks (level, (-unit), unit, tenant_id, project_id);
-  CREATE FUNCTION mark_metrics() RETURNS TRIGGER LANGUAGE plpgsql AS $$
-    BEGIN
-      ${createMarkSql("changed_runs")}
-      IF TG_OP = 'DELETE' THEN
-        ${createDeleteSumsSql("changed_runs")}
-      END IF;
-      RETURN NULL;
-    END $$;
+  ${markMetricsFunction}
   ${events
     .map(
       ([name, event, table]) =>

@@ -4,11 +4,11 @@ import type { PostgresDatabase } from "../../storage/postgres/postgres-database.
 export const partitionedTables = ["runs", "payloads", "attachments"] as const;
 
 /**
- * Width of a partition: a week. Retention drops a partition as soon as all its runs have expired, so that at most a
- * week of expired runs remains to be deleted one by one; and a year has 52 partitions, each of which a query for a
+ * Width of a partition: a week. Retention removes a partition as a whole as soon as all its runs have expired, so that at
+ * most a week of expired runs remains to be deleted row by row; and a year has 52 partitions, each of which a query for a
  * project has to open. With days there would be seven times as many, with months a rule of 30 days would keep two.
  */
-const weekMicros = 7 * 86_400_000_000;
+export const weekMicros = 7 * 86_400_000_000;
 
 /**
  * Maximum number of partitions that exist at once: ten years. Clients choose the start of their roots, so without a
@@ -55,12 +55,12 @@ export class Partitions {
     if (newWeeks.length === 0) {
       return;
     }
-    const existing = await this.#list();
+    const existing = await this.list();
     const missing = newWeeks.filter((week) => !existing.has(week));
     if (missing.length > 0) {
       // Only one transaction at a time creates partitions.
       await this.#db.query("SELECT pg_advisory_xact_lock(hashtext('millrace.partitions'))");
-      const created = await this.#list();
+      const created = await this.list();
       for (const week of missing.toSorted((left, right) => left - right)) {
         if (!created.has(week) && created.size < maxPartitions && (await this.#isFree(week))) {
           await this.#create(week);
@@ -88,7 +88,7 @@ export class Partitions {
       return false;
     }
     this.#droppedMicros = nowMicros;
-    const weeks = [...(await this.#list())].filter((week) => week < toWeek(nowMicros) - 1);
+    const weeks = [...(await this.list())].filter((week) => week < toWeek(nowMicros) - 1);
     for (const week of weeks) {
       if (await this.#isEmpty(week)) {
         await this.#drop(week);
@@ -108,23 +108,65 @@ export class Partitions {
 
   /** The partition may get a run until its lock is held, so it is checked again. */
   async #drop(week: number): Promise<void> {
-    await this.#db.execute("SAVEPOINT drop_partition");
+    await this.#lockTables(async () => {
+      if (!(await this.#isEmpty(week))) {
+        return false;
+      }
+      for (const table of partitionedTables) {
+        await this.#db.execute(`DROP TABLE ${toPartitionName(table, week)}`);
+      }
+      this.#known.delete(week);
+      return true;
+    });
+  }
+
+  /**
+   * Separates the partitions of a week, so that no query sees their runs any more. They become tables of their own, named
+   * by {@link toDetachedName}. The transaction then holds the locks of the tables, and should end.
+   *
+   * @param mayDetach - called once no other transaction uses the tables, or can use them until this one ends
+   * @returns what `mayDetach` returned, or `undefined` if the tables were in use
+   */
+  detach(
+    week: number,
+    id: number,
+    mayDetach: () => Promise<boolean>,
+  ): Promise<boolean | undefined> {
+    return this.#lockTables(async () => {
+      if (!(await mayDetach())) {
+        return false;
+      }
+      for (const table of partitionedTables) {
+        const name = toPartitionName(table, week);
+        await this.#db.execute(`ALTER TABLE ${table} DETACH PARTITION ${name}`);
+        await this.#db.execute(`ALTER TABLE ${name} RENAME TO ${toDetachedName(table, id)}`);
+      }
+      this.#known.delete(week);
+      return true;
+    });
+  }
+
+  /**
+   * Calls `change` while no other transaction uses the tables. If it returns `false`, what it did is undone and the
+   * locks are released. `undefined`: the tables were in use.
+   */
+  async #lockTables(change: () => Promise<boolean>): Promise<boolean | undefined> {
+    let result: boolean | undefined;
+    await this.#db.execute("SAVEPOINT locked_tables");
     try {
       await this.#db.execute(`SET LOCAL lock_timeout = ${dropLockMs}`);
-      await this.#db.execute(`LOCK TABLE ${partitionedTables.join(", ")} IN ACCESS EXCLUSIVE MODE`);
-      if (await this.#isEmpty(week)) {
-        for (const table of partitionedTables) {
-          await this.#db.execute(`DROP TABLE ${toPartitionName(table, week)}`);
-        }
-        this.#known.delete(week);
-      }
-      await this.#db.execute("RELEASE SAVEPOINT drop_partition");
+      const tables = partitionedTables.map((table) => `ONLY ${table}`);
+      await this.#db.execute(`LOCK TABLE ${tables.join(", ")} IN ACCESS EXCLUSIVE MODE`);
+      result = await change();
     } catch (cause) {
       if (!isLockTimeout(cause)) {
         throw cause;
       }
-      await this.#db.execute("ROLLBACK TO SAVEPOINT drop_partition");
     }
+    await this.#db.execute(
+      `${result === true ? "RELEASE" : "ROLLBACK TO"} SAVEPOINT locked_tables`,
+    );
+    return result;
   }
 
   /** Must be called after a rollback, which may have removed partitions that this transaction had created. */
@@ -133,13 +175,9 @@ export class Partitions {
   }
 
   /** The weeks that have a partition. */
-  async #list(): Promise<Set<number>> {
-    const { rows } = await this.#db.query<{ readonly name: string }>(
-      `SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-       WHERE i.inhparent = 'runs'::regclass`,
-    );
+  async list(): Promise<Set<number>> {
     return new Set(
-      rows.flatMap(({ name }) => {
+      (await listPartitionNames(this.#db)).flatMap((name) => {
         const [, era, week] = /^runs_([mw])(\d+)$/.exec(name) ?? [];
         return week === undefined ? [] : [era === "m" ? -Number(week) : Number(week)];
       }),
@@ -173,6 +211,18 @@ export class Partitions {
   }
 }
 
+/** The partitions of `runs`, that of all other weeks among them. */
+export async function listPartitionNames(db: PostgresDatabase): Promise<readonly string[]> {
+  const { rows } = await db.query<{ readonly name: string }>(
+    "SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'runs'::regclass ORDER BY 1",
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** The name of a table that was the partition of a week. A number tells such tables of the same week apart. */
+export const toDetachedName = (table: (typeof partitionedTables)[number], id: number): string =>
+  `expired_${table}_${id}`;
+
 /** Weeks before 1970 are negative, and a name can't contain a minus. */
-const toPartitionName = (table: string, week: number): string =>
+export const toPartitionName = (table: string, week: number): string =>
   `${table}_${week < 0 ? "m" : "w"}${Math.abs(week)}`;

@@ -1,7 +1,7 @@
-import { threadKeys } from "millrace/model";
 import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
 import { PostgresSharedTexts } from "../shared-texts/postgres-shared-texts.ts";
-import { createPairFacet } from "../facets.ts";
+import { deleteRowsOfRuns } from "./rows-of-runs.ts";
+import { UnusedValues } from "./unused-values.ts";
 
 /** A run that is deleted, with its key. */
 export interface DeletedRun {
@@ -14,10 +14,12 @@ export interface DeletedRun {
 export class RunDeleter {
   readonly #db: PostgresDatabase;
   readonly #sharedTexts: PostgresSharedTexts;
+  readonly #values: UnusedValues;
 
   constructor(db: PostgresDatabase) {
     this.#db = db;
     this.#sharedTexts = new PostgresSharedTexts(db);
+    this.#values = new UnusedValues(db);
   }
 
   /**
@@ -42,17 +44,39 @@ export class RunDeleter {
     return { deleted: rows.length, isComplete: rows.length < limit || rows.at(-1)?.id === id };
   }
 
-  /** Deletes runs of a tenant. */
+  /** Deletes runs of a tenant, and the values and texts that only they had. */
   async delete(tenantId: string, runs: readonly DeletedRun[]): Promise<void> {
-    if (runs.length === 0) {
-      return;
+    if (runs.length > 0) {
+      await this.#lock(tenantId, runs);
+      const values = await this.#values.listOf(tenantId, toIds(runs));
+      await this.#deleteRows(tenantId, runs);
+      await this.#values.deleteUnused(tenantId, values);
+      await this.#sharedTexts.deleteUnused();
     }
-    const ids = runs.map(({ id }) => id);
+  }
+
+  /**
+   * Deletes many runs of a tenant. The values that only they had are listed, and deleted by {@link UnusedValues} once no
+   * more runs are deleted: to find out whether a value is still in use takes longer than to delete a run.
+   */
+  async deleteMany(tenantId: string, runs: readonly DeletedRun[]): Promise<void> {
+    if (runs.length > 0) {
+      await this.#lock(tenantId, runs);
+      await this.#values.note(tenantId, toIds(runs));
+      await this.#deleteRows(tenantId, runs);
+    }
+  }
+
+  async #lock(tenantId: string, runs: readonly DeletedRun[]): Promise<void> {
     await this.#db.query(
-      `SELECT id FROM run_keys WHERE tenant_id = $1 AND id = ANY($2::text[]) ORDER BY id COLLATE "C" FOR UPDATE`,
-      [tenantId, ids],
+      `SELECT count(*) FROM (SELECT FROM run_keys WHERE tenant_id = $1 AND id = ANY($2::text[])
+         ORDER BY id COLLATE "C" FOR UPDATE) k`,
+      [tenantId, toIds(runs)],
     );
-    const values = await this.#listValues(tenantId, ids);
+  }
+
+  async #deleteRows(tenantId: string, runs: readonly DeletedRun[]): Promise<void> {
+    const ids = toIds(runs);
     const lists = [tenantId, runs.map((run) => run.root_us), runs.map((run) => run.trace_id), ids];
     for (const table of ["payloads", "attachments", "runs"]) {
       await this.#db.query(
@@ -61,62 +85,12 @@ export class RunDeleter {
         lists,
       );
     }
-    for (const [table, column] of tablesOfRuns) {
-      await this.#db.query(
-        `DELETE FROM ${table} WHERE tenant_id = $1 AND ${column} = ANY($2::text[])`,
-        [tenantId, ids],
-      );
-    }
-    await this.#deleteUnusedValues(tenantId, values);
-    await this.#sharedTexts.deleteUnused();
-  }
-
-  /** The values of the projects of runs that are suggested for filters, and the threads of the runs. */
-  async #listValues(tenantId: string, ids: readonly string[]): Promise<readonly ProjectValue[]> {
-    const { rows } = await this.#db.query<ProjectValue>(
-      `SELECT DISTINCT r.project_id, v.facet FROM run_keys k
-       JOIN runs r ON r.tenant_id = k.tenant_id AND r.trace_id = k.trace_id AND r.id = k.id AND r.root_us = k.root_us
-       CROSS JOIN LATERAL unnest(r.facets) v (facet) WHERE k.tenant_id = $1 AND k.id = ANY($2::text[])`,
-      [tenantId, ids],
-    );
-    return rows;
-  }
-
-  /** Deletes the values that no run has any more, so that names and tags of deleted runs are not suggested. */
-  async #deleteUnusedValues(tenantId: string, values: readonly ProjectValue[]): Promise<void> {
-    for (const { project_id: projectId, facet } of values) {
-      const { count } = await this.#db.query(
-        `DELETE FROM run_facets WHERE tenant_id = $1 AND project_id = $2 AND facet = $3
-           AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.tenant_id = $1 AND r.project_id = $2 AND r.facets @> ARRAY[$3::text])`,
-        [tenantId, projectId, facet],
-      );
-      const prefix = threadPrefixes.find((start) => facet.startsWith(start));
-      if (count > 0 && prefix !== undefined) {
-        await this.#db.query(
-          "DELETE FROM threads WHERE tenant_id = $1 AND project_id = $2 AND id = $3",
-          [tenantId, projectId, facet.slice(prefix.length)],
-        );
-      }
-    }
+    await deleteRowsOfRuns(this.#db, tenantId, ids);
+    await this.#db.query("DELETE FROM run_keys WHERE tenant_id = $1 AND id = ANY($2::text[])", [
+      tenantId,
+      ids,
+    ]);
   }
 }
 
-/** A facet of a run, as it is stored. */
-interface ProjectValue {
-  readonly project_id: string;
-  readonly facet: string;
-}
-
-const threadPrefixes = threadKeys.map((key) => createPairFacet(key, "") ?? "");
-
-/** Other tables whose rows belong to a run, and the columns that contain its id. */
-const tablesOfRuns = [
-  ["comments", "run_id"],
-  ["feedback", "run_id"],
-  ["feedback_tokens", "run_id"],
-  ["annotation_queue_runs", "run_id"],
-  ["shares", "id"],
-  ["trace_shares", "id"],
-  ["spans", "run_id"],
-  ["run_keys", "id"],
-] as const;
+const toIds = (runs: readonly DeletedRun[]): readonly string[] => runs.map(({ id }) => id);

@@ -70,7 +70,7 @@ export class PostgresIngest {
     await this.#rows.lockTraces(tenantId, traceIds);
     const storedSpans = traceIds.length === 0 ? [] : await this.#rows.readSpans(tenantId, traceIds);
     const fileOwners = attachments.map(({ runId }) => runId);
-    const newKeys = await this.#rows.lock(tenantId, {
+    const { keys, newKeys } = await this.#rows.lock(tenantId, {
       records,
       otherIds: traceIds,
       fileOwners,
@@ -87,6 +87,13 @@ export class PostgresIngest {
       tenantId,
       [...relatedIds].filter((id) => !newKeys.has(id)),
     );
+    const removed = [...keys].filter(([id]) => !newKeys.has(id) && !stored.has(id));
+    await this.#rows.renewKeys(
+      tenantId,
+      removed.map(([id]) => id),
+      keys,
+    );
+    removed.forEach(([id, key]) => newKeys.set(id, key));
     const digests = await this.#rows.readDigests(tenantId, stored, records);
     const projects = await this.#findProjects(tenantId, records, stored);
     const merger = new BatchMerger({ stored, digests, projects, nowMicros });

@@ -19,6 +19,7 @@ import type {
 } from "../run-list.ts";
 import type { RunFilter } from "../run-query.ts";
 import type { RunPart, StoredRun } from "../run-row.ts";
+import { listPartitionNames } from "./partitions.ts";
 import { createTraceModelsSql } from "./run-filter-source.ts";
 import { parameter, toCondition, toNumbered } from "./run-conditions.ts";
 import type { PostgresRunReader } from "./run-reader.ts";
@@ -114,7 +115,7 @@ export class PostgresRunListReader implements PromisedListReads {
       AND ${createRangeCondition(search)} AND ${narrow}`;
     // Each partition is read by its own name. PostgreSQL uses no index for operators of lists or for differences where it has
     // to hide rows of other tenants, as it has to in `runs`. The rows themselves are then read from `runs`.
-    const partitions = await this.#listPartitions();
+    const partitions = await listPartitionNames(this.#db);
     const found = joinWith(
       partitions.map(
         (name) =>
@@ -146,13 +147,6 @@ export class PostgresRunListReader implements PromisedListReads {
           });
     await this.#db.execute("SET LOCAL enable_seqscan = on");
     return page;
-  }
-
-  async #listPartitions(): Promise<readonly string[]> {
-    const { rows } = await this.#db.query<{ readonly name: string }>(
-      "SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'runs'::regclass ORDER BY 1",
-    );
-    return rows.map(({ name }) => name);
   }
 
   /** Reads the first runs of a table or subquery `r` that match the filter, up to a position. */

@@ -10,6 +10,7 @@ import {
   PostgresSharedTexts,
 } from "../shared-texts/postgres-shared-texts.ts";
 import type { SharingPayload } from "../shared-texts/postgres-shared-texts.ts";
+import { deleteRowsOfRuns } from "./rows-of-runs.ts";
 import { createDocument } from "./payload-document.ts";
 import { createPlaceSql } from "./run-places.ts";
 import {
@@ -76,8 +77,8 @@ export class RunRows {
   }
 
   /**
-   * Locks the runs of a batch until the end of the transaction, and returns the keys of those that are new. Another
-   * transaction with the same run waits, whether the run is stored or not.
+   * Locks the runs of a batch until the end of the transaction, and returns all of their keys, and those of the runs that
+   * are new. Another transaction with the same run waits, whether the run is stored or not.
    */
   async lock(
     tenantId: string,
@@ -93,7 +94,7 @@ export class RunRows {
       readonly fileOwners: readonly string[];
       readonly nowMicros: number;
     },
-  ): Promise<RunKeys> {
+  ): Promise<{ readonly keys: RunKeys; readonly newKeys: Map<string, RunKey> }> {
     const keys = new Map<string, RunKey>(
       otherIds.map((id) => [id, { rootMicros: nowMicros, traceId: id }]),
     );
@@ -122,7 +123,28 @@ export class RunRows {
       // A run that was deleted between the two statements is new after all.
       missing = missing.filter((id) => !newKeys.has(id) && !locked.has(id));
     }
-    return newKeys;
+    return { keys, newKeys };
+  }
+
+  /**
+   * Makes new runs of those that retention has removed with their week, but whose keys are not deleted yet: what belongs to
+   * the removed run is deleted first. The caller holds the locks of the keys.
+   */
+  async renewKeys(tenantId: string, ids: readonly string[], keys: RunKeys): Promise<void> {
+    if (ids.length === 0) {
+      return;
+    }
+    await deleteRowsOfRuns(this.#db, tenantId, ids);
+    await this.#db.query(
+      `UPDATE run_keys k SET root_us = i.root_us, trace_id = i.trace_id
+       FROM unnest($2::text[], $3::bigint[], $4::text[]) i (id, root_us, trace_id) WHERE k.tenant_id = $1 AND k.id = i.id`,
+      [
+        tenantId,
+        ids,
+        ids.map((id) => keys.get(id)?.rootMicros),
+        ids.map((id) => keys.get(id)?.traceId),
+      ],
+    );
   }
 
   async #insertKeys(
@@ -284,19 +306,22 @@ export class RunRows {
     added: readonly RunChange[],
     newKeys: RunKeys,
   ): Promise<void> {
-    const missing = added.filter(({ id }) => !newKeys.has(id));
-    if (missing.length > 0) {
-      await this.#db.query(
-        `INSERT INTO run_keys (tenant_id, id, root_us, trace_id)
-         SELECT $1, i.id, i.root_us, i.trace_id FROM unnest($2::text[], $3::bigint[], $4::text[]) i (id, root_us, trace_id)`,
-        [
-          tenantId,
-          missing.map(({ id }) => id),
-          missing.map(({ rootMicros }) => rootMicros),
-          missing.map(({ row }) => row.traceId),
-        ],
-      );
+    const missing = new Map(
+      added
+        .filter(({ id }) => !newKeys.has(id))
+        .map(({ id, rootMicros, row }) => [id, { rootMicros, traceId: row.traceId }]),
+    );
+    if (missing.size === 0) {
+      return;
     }
+    const ids = [...missing.keys()].toSorted();
+    const inserted = new Set(await this.#insertKeys(tenantId, ids, missing));
+    const existing = ids.filter((id) => !inserted.has(id));
+    const stored = await this.lockStored(tenantId, existing);
+    if (stored.size > 0) {
+      throw new StoredMeanwhileError();
+    }
+    await this.renewKeys(tenantId, existing, missing);
   }
 
   /** Reads the spans of traces. */
@@ -567,6 +592,15 @@ export class RunRows {
   /** Must be called after a rollback, because values that were added may be missing. */
   clearCache(): void {
     this.#knownFacets.clear();
+  }
+}
+
+/** Another transaction has stored a run that this one found missing. The code is that of a unique key: it is repeated. */
+class StoredMeanwhileError extends Error {
+  readonly code = "23505";
+
+  constructor() {
+    super("a run was stored by another transaction meanwhile");
   }
 }
 

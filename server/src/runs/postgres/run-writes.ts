@@ -25,7 +25,9 @@ export class PostgresRunWrites implements PromisedRunWrites {
   async share(tenantId: string, id: string): Promise<string> {
     // The lock keeps the run where it is, and lets two calls for the same run create one token.
     const { rows: runs } = await this.#db.query<{ readonly trace_id: string }>(
-      "SELECT trace_id FROM run_keys WHERE tenant_id = $1 AND id = $2 FOR UPDATE",
+      `SELECT k.trace_id FROM run_keys k
+       JOIN runs r ON r.tenant_id = k.tenant_id AND r.trace_id = k.trace_id AND r.id = k.id AND r.root_us = k.root_us
+       WHERE k.tenant_id = $1 AND k.id = $2 FOR UPDATE OF k`,
       [tenantId, id],
     );
     const [run] = runs;

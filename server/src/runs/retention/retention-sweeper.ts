@@ -4,16 +4,16 @@ import type { RunStore } from "../run-store.ts";
 export interface SweeperTimes {
   /** Milliseconds from the server's start to the first sweep, and from the end of a sweep to the next. */
   readonly sweepIntervalMs: number;
-  /** Milliseconds between the steps of a sweep, during which the writer serves other requests. */
-  readonly stepPauseMs: number;
+  /** The longest pause between two steps of a sweep, in milliseconds. */
+  readonly maxPauseMs: number;
 }
 
-const defaultTimes: SweeperTimes = { sweepIntervalMs: 60_000, stepPauseMs: 100 };
+const defaultTimes: SweeperTimes = { sweepIntervalMs: 60_000, maxPauseMs: 1_000 };
 
 /**
- * Deletes the runs that have expired under the retention rules. It works in small steps with pauses between them, and
- * each step is a write like any other. The timer does not keep the process alive. The server calls `close` when it
- * closes.
+ * Deletes the runs that have expired under the retention rules. It works in small steps, and each step is a write like any
+ * other. The pause after a step is as long as the step, so that other writes have at least half of the time, however
+ * much there is to delete. The timer does not keep the process alive. The server calls `close` when it closes.
  */
 export class RetentionSweeper {
   readonly #store: RunStore;
@@ -40,10 +40,12 @@ export class RetentionSweeper {
   }
 
   async #step(fromProjectKey: string | null): Promise<void> {
-    const { sweepIntervalMs, stepPauseMs } = this.#times;
+    const { sweepIntervalMs, maxPauseMs } = this.#times;
+    const startMs = performance.now();
     try {
       const { next } = await this.#store.write.retention.sweep(Date.now() * 1_000, fromProjectKey);
-      this.#schedule(next, next === null ? sweepIntervalMs : stepPauseMs);
+      const pauseMs = Math.min(maxPauseMs, Math.ceil(performance.now() - startMs));
+      this.#schedule(next, next === null ? sweepIntervalMs : pauseMs);
     } catch (cause) {
       // The disk may be full, or the writer thread may have ended. The next sweep tries again.
       process.emitWarning(

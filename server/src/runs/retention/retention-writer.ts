@@ -1,9 +1,9 @@
 import { RequestError } from "../../model/errors.ts";
 import type {
-  ExpiredRuns,
+  FindExpiry,
+  RetentionEngine,
   RetentionRule,
   RetentionWrites,
-  SharedTexts,
   SweepStep,
 } from "./retention.ts";
 import { retentionQueries } from "./retention-queries.ts";
@@ -19,14 +19,12 @@ const dayMicros = 86_400_000_000;
 export class RetentionWriter implements RetentionWrites {
   readonly #db: Database;
   readonly #rules: RetentionRules;
-  readonly #runs: ExpiredRuns;
-  readonly #sharedTexts: SharedTexts;
+  readonly #engine: RetentionEngine;
 
-  constructor(db: Database, runs: ExpiredRuns, sharedTexts: SharedTexts) {
+  constructor(db: Database, engine: RetentionEngine) {
     this.#db = db;
     this.#rules = new RetentionRules(db);
-    this.#runs = runs;
-    this.#sharedTexts = sharedTexts;
+    this.#engine = engine;
   }
 
   async set(tenantId: string, { projectId, days }: RetentionRule): Promise<void> {
@@ -47,35 +45,47 @@ export class RetentionWriter implements RetentionWrites {
   }
 
   async sweep(nowMicros: number, fromProjectKey: string | null): Promise<SweepStep> {
-    // Runs are deleted without a rule, too. A step that deletes texts deletes no runs: on PostgreSQL it holds the locks
-    // of these texts, and whoever locks runs and texts must lock the runs first.
-    if ((await this.#sharedTexts.deleteUnused()) > 0) {
-      return { deleted: 0, next: fromProjectKey ?? "" };
+    const { sharedTexts, weeks } = this.#engine;
+    const from = fromProjectKey ?? "";
+    // What is left of deleted runs is deleted without a rule, too. A step that deletes texts deletes no runs: on PostgreSQL
+    // it holds the locks of these texts, and whoever locks runs and texts must lock the runs first.
+    if ((await sharedTexts.deleteUnused()) > 0) {
+      return { deleted: 0, next: from };
+    }
+    const deletedRest = await weeks?.deleteRest();
+    if (deletedRest !== undefined) {
+      return { deleted: deletedRest, next: from };
     }
     if ((await this.#db.first(retentionQueries.findAnyRule, {})) === undefined) {
-      return { deleted: 0, next: null };
+      return this.#deleteValues(from);
     }
-    const findDays = this.#createRuleLookup();
-    const page = { from: fromProjectKey ?? "", limit: projectsPerStep };
+    const findExpiry = this.#createExpiryLookup(nowMicros);
+    if ((await weeks?.removeOne(findExpiry, from === "")) === true) {
+      return { deleted: 0, next: from };
+    }
+    const page = { from, limit: projectsPerStep };
     const projects = await this.#db.all(retentionQueries.listProjects, page);
     for (const { id, tenant_id: tenantId } of projects) {
-      const days = await findDays(tenantId, id);
-      const beforeMicros = days === null ? null : nowMicros - days * dayMicros;
+      const beforeMicros = await findExpiry(tenantId, id);
       const deletedCount =
-        beforeMicros === null ? 0 : await this.#runs.deleteSome(tenantId, id, beforeMicros);
+        beforeMicros === null ? 0 : await this.#engine.runs.deleteSome(tenantId, id, beforeMicros);
       if (deletedCount > 0) {
         // The next step continues with this project, which may have more expired runs.
         return { deleted: deletedCount, next: id };
       }
     }
-    const lastProject = projects.length < projectsPerStep ? undefined : projects.at(-1);
-    return {
-      deleted: 0,
-      next: lastProject === undefined ? null : `${lastProject.id}${afterKeySuffix}`,
-    };
+    const lastProject = projects.at(-1);
+    const next = lastProject === undefined ? from : `${lastProject.id}${afterKeySuffix}`;
+    return projects.length < projectsPerStep ? this.#deleteValues(next) : { deleted: 0, next };
   }
 
-  #createRuleLookup(): (tenantId: string, projectKey: string) => Promise<number | null> {
+  /** Once all expired runs are deleted, their values are, until none is left. */
+  async #deleteValues(next: string): Promise<SweepStep> {
+    const examined = (await this.#engine.values?.deleteSome()) ?? 0;
+    return { deleted: 0, next: examined > 0 ? next : null };
+  }
+
+  #createExpiryLookup(nowMicros: number): FindExpiry {
     const rulesByTenant = new Map<string, ReadonlyMap<string | null, number | null>>();
     return async (tenantId, key) => {
       const projectId = idOf(key);
@@ -83,7 +93,9 @@ export class RetentionWriter implements RetentionWrites {
         rulesByTenant.get(tenantId) ??
         new Map((await this.#rules.list(tenantId)).map((rule) => [rule.projectId, rule.days]));
       rulesByTenant.set(tenantId, rules);
-      return rules.get(projectId) ?? (rules.has(projectId) ? null : (rules.get(null) ?? null));
+      const days =
+        rules.get(projectId) ?? (rules.has(projectId) ? null : (rules.get(null) ?? null));
+      return days === null ? null : nowMicros - days * dayMicros;
     };
   }
 }

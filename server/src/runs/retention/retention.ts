@@ -25,23 +25,55 @@ export interface RetentionWrites {
   /** Removes a rule. Repeating the call has no effect. */
   clear(tenantId: string, projectId: string | null): Promise<void>;
   /**
-   * Deletes some of the expired runs, with everything that belongs to them, or some of the texts that no run refers to
-   * any more. A step is so small that other writes hardly wait. `from` is the `next` of the previous step, or `null` to begin a sweep.
+   * Deletes some of the expired runs, with everything that belongs to them, or some of what no run refers to any more. A
+   * step is so small that other writes hardly wait. `from` is the `next` of the previous step, or `null` to begin a sweep.
    */
   sweep(nowMicros: number, from: string | null): Promise<SweepStep>;
 }
 
+/** When the runs of a project expire: runs that began before this time are deleted. `null`: none. */
+export type FindExpiry = (tenantId: string, projectId: string) => Promise<number | null>;
+
+/** Deletes the runs of an engine. Methods return their result at once or as a promise. */
+export interface RetentionEngine {
+  readonly runs: ExpiredRuns;
+  readonly sharedTexts: SharedTexts;
+  /** Absent if the engine does not store runs in partitions. */
+  readonly weeks?: ExpiredWeeks;
+  /** Absent if the values of runs are deleted with them. */
+  readonly values?: UnusedValues;
+}
+
 /** Deletes the texts that payloads shared, once no payload refers to them. */
 export interface SharedTexts {
-  /** Deletes some of the unused texts. Returns their number, either at once or as a promise. */
+  /** Deletes some of the unused texts. Returns their number. */
   deleteUnused(): number | Promise<number>;
+}
+
+/** Deletes the values of runs that are suggested for filters, once no run has them. */
+export interface UnusedValues {
+  /** Examines some of the values of deleted runs. Returns their number. */
+  deleteSome(): Promise<number>;
 }
 
 /** Deletes runs with everything that belongs to them. */
 export interface ExpiredRuns {
-  /**
-   * Deletes some of the project's runs that began before a time, the oldest first. Returns their number, either at
-   * once or as a promise.
-   */
+  /** Deletes some of the project's runs that began before a time, the oldest first. Returns their number. */
   deleteSome(tenantId: string, projectId: string, beforeMicros: number): number | Promise<number>;
+}
+
+/** Removes weeks of runs, all of which have expired, without deleting them one by one. */
+export interface ExpiredWeeks {
+  /**
+   * Removes the runs of one week, if there is one of which all runs have expired. Returns whether it did: what belongs to the
+   * runs is then left for {@link deleteRest}.
+   *
+   * @param isNewSweep - otherwise weeks are examined only from time to time, for those that were in use before
+   */
+  removeOne(findExpiry: FindExpiry, isNewSweep: boolean): Promise<boolean>;
+  /**
+   * Deletes some of what belongs to runs that were removed. Returns the number of these runs, and `undefined` once nothing
+   * is left.
+   */
+  deleteRest(): Promise<number | undefined>;
 }

@@ -89,6 +89,18 @@ export const sharedTextTables = `
   $$;
 `;
 
+/**
+ * SQL that does for payloads of a removed week what the trigger does for deleted ones.
+ *
+ * @param range - the rows of the payloads, as a subquery
+ */
+export const forgetSharedTextsSql = (range: string): string => `
+  WITH uses AS MATERIALIZED (SELECT c.tenant_id, c.seq, list_shared_texts(c.parts) COLLATE "C" AS hash
+      FROM ${range} c WHERE c.parts IS NOT NULL),
+    deleted AS (DELETE FROM shared_text_uses u USING uses s
+      WHERE u.tenant_id = s.tenant_id AND u.hash = s.hash AND u.seq = s.seq)
+  INSERT INTO shared_text_candidates (tenant_id, hash) SELECT DISTINCT s.tenant_id, s.hash FROM uses s`;
+
 /** SQL for the text of a payload, put together from the texts that it shares with others. */
 export const createPayloadTextSql = (alias: string): string =>
   `(CASE WHEN ${alias}.parts IS NULL THEN ${alias}.body ELSE join_payload(${alias}.tenant_id, ${alias}.body, ${alias}.parts) END)`;

@@ -11,7 +11,7 @@ export class StepSize {
 
   /** Must be called when a step failed because it was too large. */
   shrink(): void {
-    this.#fraction = Math.max(1 / 256, this.#fraction / 4);
+    this.#fraction = Math.max(1 / 4_096, this.#fraction / 4);
   }
 
   /** Must be called after a successful step: lets the next one delete more rows, up to the maximum. */

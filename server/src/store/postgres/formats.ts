@@ -1,5 +1,8 @@
+import { markMetricsFunction } from "../../metrics/postgres/metric-tables.ts";
 import { publicPromptPolicies, tenantPolicies } from "../../storage/postgres/tenant-policies.ts";
 import { postgresIngestCountTables } from "../../tenants/ingest-counts.ts";
+import { valueCandidateTables } from "../../runs/postgres/unused-values.ts";
+import { expiredWeekTables } from "../../runs/retention/postgres/expired-weeks.ts";
 import { sharedTextTables } from "../../runs/shared-texts/postgres-shared-texts.ts";
 import { postgresRuns } from "./postgres-runs.ts";
 import { resourceTables } from "./resource-tables.ts";
@@ -12,4 +15,5 @@ export const postgresFormats: readonly string[] = [
   // Metrics and the text index came later than the counts.
   ...postgresRuns.tables.slice(1),
   `${sharedTextTables} ${tenantPolicies}`,
+  `${expiredWeekTables} ${valueCandidateTables} ${markMetricsFunction} ${tenantPolicies}`,
 ];

@@ -167,7 +167,7 @@ export function createPostgresWriters(
     projects: new ProjectWriter(db, plainKeys, runEngine.projectRuns),
     prompts: new PromptWriter(db),
     queueReviews: new QueueReviewWriter(db),
-    retention: new RetentionWriter(db, runEngine.expiredRuns, runEngine.sharedTexts),
+    retention: new RetentionWriter(db, runEngine.retention),
     rules: new RuleRepository(db, runEngine.roots),
     runs: runEngine.runs,
     shares: new ShareWriter(db, tokenCipher),

@@ -17,8 +17,10 @@ import { TextIndexer } from "../../runs/postgres/text-index/text-indexer.ts";
 import { textTables } from "../../runs/postgres/text-index/text-tables.ts";
 import { PostgresRunWrites } from "../../runs/postgres/run-writes.ts";
 import { TenantPrices } from "../../prices/postgres/tenant-prices.ts";
+import { UnusedValues } from "../../runs/postgres/unused-values.ts";
 import { PostgresTraceReader } from "../../runs/postgres/trace-reader.ts";
 import { PostgresExpiredRuns } from "../../runs/retention/postgres/expired-runs.ts";
+import { PostgresExpiredWeeks } from "../../runs/retention/postgres/expired-weeks.ts";
 import { PostgresSharedTexts } from "../../runs/shared-texts/postgres-shared-texts.ts";
 import { RunPageReader } from "../../runs/serializers/run-page-reader.ts";
 import { PostgresStorageReader } from "../../storage/postgres/storage-reader.ts";
@@ -60,8 +62,12 @@ export const postgresRuns: RunEngine = {
     return {
       runs: new PostgresRunWrites(db, tokenCipher),
       roots: new PostgresEndedRoots(db),
-      expiredRuns: new PostgresExpiredRuns(db),
-      sharedTexts: new PostgresSharedTexts(db),
+      retention: {
+        runs: new PostgresExpiredRuns(db),
+        sharedTexts: new PostgresSharedTexts(db),
+        weeks: new PostgresExpiredWeeks(db, partitions),
+        values: new UnusedValues(db),
+      },
       projectRuns: new PostgresRunProjects(db),
       costs: new PostgresCostRecomputer(db, rows, prices),
       ingest: (tenantId, batch) => ingest.ingest(tenantId, batch),

@@ -3,7 +3,7 @@ import type { StoredRunCosts } from "../../prices/price.ts";
 import type { ProjectRuns } from "../../projects/project.ts";
 import type { RuleRoots } from "../../rules/rule.ts";
 import type { StoredBatch } from "../../runs/postgres/run-ingest.ts";
-import type { ExpiredRuns, SharedTexts } from "../../runs/retention/retention.ts";
+import type { RetentionEngine } from "../../runs/retention/retention.ts";
 import type { PackedBatch, RunBatch } from "../../runs/run-record.ts";
 import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
 import type { Promised } from "../../storage/promised.ts";
@@ -30,8 +30,7 @@ export interface RunReadParts {
 /** The parts of other writers that read or write runs. */
 export interface RunWriteParts {
   readonly roots: RuleRoots;
-  readonly expiredRuns: ExpiredRuns;
-  readonly sharedTexts: SharedTexts;
+  readonly retention: RetentionEngine;
   readonly projectRuns: ProjectRuns;
   readonly costs: StoredRunCosts;
 }

@@ -43,7 +43,9 @@ describe("runs in PostgreSQL", () => {
         return rows[0] ?? { texts: -1, payloads: -1 };
       }),
     sweep: async () => {
-      while ((await store.transact(async () => store.writer.sharedTexts.deleteUnused())) > 0) {
+      while (
+        (await store.transact(async () => store.writer.retention.sharedTexts.deleteUnused())) > 0
+      ) {
         // A text that is deleted may be the last that continued another one.
       }
     },

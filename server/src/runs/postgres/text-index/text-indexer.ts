@@ -6,6 +6,7 @@ import { createPayloadTextSql } from "../../shared-texts/postgres-shared-texts.t
 import { runsPerBlock } from "./text-blocks.ts";
 import type { TextCursor } from "./text-blocks.ts";
 import { GramSet } from "./text-grams.ts";
+import { textLockSql } from "./text-tables.ts";
 
 /** Runs, and bytes of their payloads, that one step indexes. The bytes are exceeded by one run at most. */
 const runsPerStep = 500;
@@ -63,7 +64,7 @@ export class TextIndexer {
    */
   async step(): Promise<boolean> {
     // One server at a time, so that a block that another one is about to store is not missed when its runs are deleted.
-    await this.#db.query("SELECT pg_advisory_xact_lock(hashtext('millrace.texts'))");
+    await this.#db.query(textLockSql);
     return (await this.#removeDeleted()) || this.#indexNew();
   }
 

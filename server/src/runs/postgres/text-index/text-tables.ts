@@ -55,3 +55,27 @@ export const textTables = `
     END LOOP;
   END $$;
 `;
+
+/** The lock of whoever changes blocks: one transaction at a time, so that none misses a block that another one stores. */
+export const textLockSql = "SELECT pg_advisory_xact_lock(hashtext('millrace.texts'))";
+
+/**
+ * SQL that removes runs of a removed week from the index. Blocks without other runs are deleted. The indexer rewrites those
+ * with others, if one place of a removed run is listed.
+ *
+ * @param range - the rows of the runs, as a subquery
+ */
+export const forgetTextsSql = (range: string): string => `
+  WITH gone AS MATERIALIZED (SELECT c.tenant_id, c.place FROM ${range} c),
+    lists AS MATERIALIZED (SELECT g.tenant_id, array_agg(g.place) AS places FROM gone g GROUP BY 1),
+    blocks AS MATERIALIZED (SELECT b.owner_id, b.id, b.places FROM lists l
+      JOIN run_texts b ON b.owner_id = l.tenant_id AND b.places && l.places),
+    kept AS MATERIALIZED (SELECT DISTINCT b.owner_id, b.id FROM blocks b CROSS JOIN LATERAL unnest(b.places) p (place)
+      JOIN runs r ON r.place = p.place AND r.tenant_id = b.owner_id
+      WHERE NOT EXISTS (SELECT FROM gone g WHERE g.tenant_id = b.owner_id AND g.place = p.place)),
+    listed AS (INSERT INTO text_removals (tenant_id, place)
+      SELECT b.owner_id, min(g.place) FROM kept k JOIN blocks b ON b.owner_id = k.owner_id AND b.id = k.id
+        CROSS JOIN LATERAL unnest(b.places) p (place) JOIN gone g ON g.tenant_id = b.owner_id AND g.place = p.place
+      GROUP BY b.owner_id, b.id ON CONFLICT DO NOTHING)
+  DELETE FROM run_texts t USING blocks b WHERE t.owner_id = b.owner_id AND t.id = b.id
+    AND NOT EXISTS (SELECT FROM kept k WHERE k.owner_id = b.owner_id AND k.id = b.id)`;

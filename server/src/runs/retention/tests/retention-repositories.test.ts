@@ -19,16 +19,31 @@ describeRepositories({ retentionQueries }, (fixture) => {
     const deletions: unknown[][] = [];
     let runsLeft = 0;
     let textsLeft = 0;
-    const writer = new RetentionWriter(
-      fixture.db,
-      {
+    let valuesLeft = 0;
+    const weeks: unknown[] = [];
+    let restLeft: number | undefined;
+    const writer = new RetentionWriter(fixture.db, {
+      runs: {
         deleteSome: (...args) => {
           deletions.push(args);
           return runsLeft;
         },
       },
-      { deleteUnused: () => textsLeft },
-    );
+      sharedTexts: { deleteUnused: () => textsLeft },
+      values: { deleteSome: async () => valuesLeft },
+      weeks: {
+        removeOne: async (findExpiry, isNewSweep) => {
+          weeks.push([
+            isNewSweep,
+            await findExpiry(tenantId, first ?? ""),
+            await findExpiry(tenantId, second ?? ""),
+            await findExpiry(otherId, foreign ?? ""),
+          ]);
+          return weeks.length === 1;
+        },
+        deleteRest: async () => restLeft,
+      },
+    });
     const rules = (tenant = tenantId) => new RetentionRules(fixture.db).list(tenant);
     const set = (projectId: string | null, days: number | null) =>
       fixture.write(() => writer.set(tenantId, { projectId, days }));
@@ -39,6 +54,16 @@ describeRepositories({ retentionQueries }, (fixture) => {
     const end = { deleted: 0, next: null };
     await set(first ?? "", null);
     expect(await sweep()).toEqual([end, []]);
+    // What is left of deleted runs is deleted without a rule, too.
+    restLeft = 0;
+    expect(await sweep()).toEqual([{ deleted: 0, next: "" }, []]);
+    restLeft = 4;
+    expect(await sweep(second)).toEqual([{ deleted: 4, next: second }, []]);
+    restLeft = undefined;
+    valuesLeft = 5;
+    expect(await sweep()).toEqual([{ deleted: 0, next: "" }, []]);
+    valuesLeft = 0;
+    expect(weeks).toEqual([]);
     await set(null, 7);
     await set(second ?? "", 5);
     await set(second ?? "", 30);
@@ -49,7 +74,20 @@ describeRepositories({ retentionQueries }, (fixture) => {
       { projectId: second, days: 30 },
     ]);
     expect(await rules(otherId)).toEqual([]);
+    // A week is removed before runs are deleted by themselves.
+    expect(await sweep()).toEqual([{ deleted: 0, next: "" }, []]);
     expect(await sweep()).toEqual([end, [[second, 70 * day]]]);
+    expect(weeks).toEqual([
+      [true, null, 70 * day, null],
+      [true, null, 70 * day, null],
+    ]);
+    // Values are examined once no run is left to delete.
+    valuesLeft = 5;
+    expect(await sweep()).toEqual([{ deleted: 0, next: `${foreign}!` }, [[second, 70 * day]]]);
+    expect(await sweep(`${foreign}!`)).toEqual([{ deleted: 0, next: `${foreign}!` }, []]);
+    valuesLeft = 0;
+    expect(await sweep(`${foreign}!`)).toEqual([end, []]);
+    expect(weeks.at(-1)).toEqual([false, null, 70 * day, null]);
     await fixture.write(() => writer.clear(tenantId, first ?? ""));
     runsLeft = 3;
     expect(await sweep()).toEqual([{ deleted: 3, next: first }, [[first, 93 * day]]]);

@@ -78,7 +78,7 @@ describe.skipIf(testServerUrl === undefined)("shared texts of several transactio
 
   const ingest = ({ store }: TestConnection, run: ReturnType<typeof wireRun>) =>
     store.writer.ingest(tenantId, new ChunkedSender(tenantId).createBatch([{ run }]));
-  const sweep = ({ store }: TestConnection) => store.writer.sharedTexts.deleteUnused();
+  const sweep = ({ store }: TestConnection) => store.writer.retention.sharedTexts.deleteUnused();
   const sweepAll = async (): Promise<void> => {
     while ((await other.store.transact(async () => sweep(other))) > 0) {
       // A text that is deleted may be the last that continued another one.

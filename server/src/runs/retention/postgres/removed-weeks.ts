@@ -1,0 +1,134 @@
+import { createForgetMetricsSql } from "../../../metrics/postgres/metric-tables.ts";
+import type { PostgresDatabase } from "../../../storage/postgres/postgres-database.ts";
+import { StepPace } from "../../../storage/step-pace.ts";
+import { toDetachedName } from "../../postgres/partitions.ts";
+import { tablesOfRuns } from "../../postgres/rows-of-runs.ts";
+import { forgetTextsSql, textLockSql } from "../../postgres/text-index/text-tables.ts";
+import { forgetSharedTextsSql } from "../../shared-texts/postgres-shared-texts.ts";
+
+interface RemovedWeek {
+  readonly id: number;
+  readonly has_payloads: number;
+  readonly next_block: number;
+}
+
+/**
+ * Deletes what belongs to the runs of weeks that were removed (`expired-weeks.ts`), then the tables of these weeks. A step
+ * handles the rows in some blocks of a table. Nobody writes these tables any more, so rows stay where they are.
+ *
+ * A run may have arrived again since its week was removed. It then has a key and a row of its own, and what belongs to
+ * it stays. Whoever stores such a run holds the lock of its key, and so does a step.
+ */
+export class RemovedWeeks {
+  readonly #db: PostgresDatabase;
+  readonly #runBlocks = new StepPace({ min: 16, max: 1_024, targetMs: 200 });
+  readonly #payloadBlocks = new StepPace({ min: 1_024, max: 65_536, targetMs: 200 });
+
+  constructor(db: PostgresDatabase) {
+    this.#db = db;
+  }
+
+  /** Performs a step. Returns the number of runs whose rows were deleted, and `undefined` once no week is left. */
+  async deleteSome(): Promise<number | undefined> {
+    const { rows } = await this.#db.query<RemovedWeek>(
+      "SELECT id, has_payloads, next_block FROM run_expired_weeks ORDER BY id LIMIT 1 FOR UPDATE",
+    );
+    const [week] = rows;
+    if (week === undefined) {
+      return undefined;
+    }
+    return week.has_payloads === 1 ? this.#forgetPayloads(week) : this.#forgetRuns(week);
+  }
+
+  /** Deletes the uses of the texts that payloads share with others, then payloads and attachments. */
+  async #forgetPayloads({ id, next_block: from }: RemovedWeek): Promise<number> {
+    const table = toDetachedName("payloads", id);
+    const { size } = this.#payloadBlocks;
+    if (from < (await this.#countBlocks(table))) {
+      const startMs = performance.now();
+      await this.#db.execute(forgetSharedTextsSql(createRangeSql(table, from, from + size)));
+      await this.#proceed(id, from + size);
+      this.#payloadBlocks.record(performance.now() - startMs);
+      return 0;
+    }
+    await this.#db.execute(`DROP TABLE ${table}, ${toDetachedName("attachments", id)}`);
+    await this.#db.query(
+      "UPDATE run_expired_weeks SET has_payloads = 0, next_block = 0 WHERE id = $1::bigint",
+      [id],
+    );
+    return 0;
+  }
+
+  async #forgetRuns({ id, next_block: from }: RemovedWeek): Promise<number> {
+    const table = toDetachedName("runs", id);
+    const { size } = this.#runBlocks;
+    if (from < (await this.#countBlocks(table))) {
+      const startMs = performance.now();
+      const count = await this.#forgetRange(table, createRangeSql(table, from, from + size));
+      await this.#proceed(id, from + size);
+      this.#runBlocks.record(performance.now() - startMs);
+      return count;
+    }
+    await this.#db.execute(`DROP TABLE ${table}`);
+    await this.#db.query("DELETE FROM run_expired_weeks WHERE id = $1::bigint", [id]);
+    return 0;
+  }
+
+  /** @param range - the rows of the runs, as a subquery */
+  async #forgetRange(table: string, range: string): Promise<number> {
+    await this.#db.query(textLockSql);
+    // As everywhere, runs are locked in the order of their ids.
+    const { rows: counts } = await this.#db.execute<{ readonly runs: number }>(
+      `SELECT count(*) AS runs FROM (SELECT FROM run_keys k JOIN ${range} c ON k.tenant_id = c.tenant_id AND k.id = c.id
+         ORDER BY k.tenant_id, k.id FOR UPDATE OF k) l`,
+    );
+    // A new statement sees the runs of the transactions that held a lock before.
+    const { rows: arrived } = await this.#db.execute<RunId>(
+      `SELECT k.tenant_id, k.id FROM ${range} c JOIN run_keys k ON k.tenant_id = c.tenant_id AND k.id = c.id
+       JOIN runs r ON r.tenant_id = k.tenant_id AND r.trace_id = k.trace_id AND r.id = k.id AND r.root_us = k.root_us`,
+    );
+    const parameters = [arrived.map((run) => run.tenant_id), arrived.map((run) => run.id)];
+    for (const [name, column] of [...tablesOfRuns, ["run_keys", "id"]]) {
+      await this.#db.execute(
+        `DELETE FROM ${name} t USING ${range} c WHERE t.tenant_id = c.tenant_id AND t.${column} = c.id
+           AND NOT EXISTS (SELECT FROM unnest($1::text[], $2::text[]) a (tenant_id, id)
+             WHERE a.tenant_id = c.tenant_id AND a.id = c.id)`,
+        parameters,
+      );
+    }
+    await this.#db.execute(
+      `INSERT INTO run_facet_candidates (tenant_id, project_id, facet)
+       SELECT DISTINCT c.tenant_id, c.project_id, v.facet FROM ${range} c, unnest(c.facets) v (facet)
+       ON CONFLICT DO NOTHING`,
+    );
+    for (const statement of createForgetMetricsSql({ table, range })) {
+      await this.#db.execute(statement);
+    }
+    await this.#db.execute(forgetTextsSql(range));
+    return counts[0]?.runs ?? 0;
+  }
+
+  #proceed(id: number, nextBlock: number): Promise<unknown> {
+    return this.#db.query(
+      "UPDATE run_expired_weeks SET next_block = $2::bigint WHERE id = $1::bigint",
+      [id, nextBlock],
+    );
+  }
+
+  async #countBlocks(table: string): Promise<number> {
+    const { rows } = await this.#db.query<{ readonly blocks: number }>(
+      "SELECT pg_relation_size($1::regclass) / current_setting('block_size')::bigint AS blocks",
+      [table],
+    );
+    return rows[0]?.blocks ?? 0;
+  }
+}
+
+interface RunId {
+  readonly tenant_id: string;
+  readonly id: string;
+}
+
+/** SQL for the rows of some blocks of a table. PostgreSQL reads only these blocks. */
+const createRangeSql = (table: string, from: number, to: number): string =>
+  `(SELECT * FROM ${table} WHERE ctid >= '(${from},0)'::tid AND ctid < '(${to},0)'::tid)`;

@@ -1,0 +1,30 @@
+interface StepPaceOptions {
+  /** The least and the largest number of items of a step. */
+  readonly min: number;
+  readonly max: number;
+  /** Milliseconds that a step should take. */
+  readonly targetMs: number;
+}
+
+/** Adapts the size of steps to the time that they take, so that nothing waits long for one of them. */
+export class StepPace {
+  readonly #options: StepPaceOptions;
+  #size: number;
+
+  constructor(options: StepPaceOptions) {
+    this.#options = options;
+    this.#size = options.min;
+  }
+
+  /** The number of items that the next step should handle. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Must be called after each full step. A size at most doubles, because the next items may be larger. */
+  record(elapsedMs: number): void {
+    const { min, max, targetMs } = this.#options;
+    const fitting = Math.floor((this.#size * targetMs) / Math.max(elapsedMs, 1));
+    this.#size = Math.max(min, Math.min(max, this.#size * 2, fitting));
+  }
+}
