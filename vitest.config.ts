@@ -81,6 +81,9 @@ const project = (
 export default defineConfig({
   test: {
     pool: "forks",
+    // Each project has its own modules, but what a source is transformed to is the same for all of them, and for the
+    // next command.
+    experimental: { fsModuleCache: true },
     // One for each core: what a test waits for is mostly a thread or a socket.
     maxWorkers: "100%",
     sequence: { sequencer: SlowestFirst },
