@@ -79,7 +79,7 @@ const MetricsView = ({
   </>
 );
 
-/** Says which ranges are not counted, and whether they will be. */
+/** Shows which time ranges are not counted, and whether they will be. */
 const MissingNote = ({
   metrics: { missing },
   hasFilter,
