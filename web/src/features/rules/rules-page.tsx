@@ -139,7 +139,10 @@ const ProjectSelect = ({
   );
 };
 
-/** The primary action of a tab. A link with a figure or a filter opens its form. */
+/**
+ * The button for the primary action of a tab. If the URL contains a figure or a filter, its form is open from the
+ * start.
+ */
 const NewButton = ({
   tab,
   projectId,

@@ -59,7 +59,7 @@ export const WebhookForm = ({
         />
         <TextInput
           label="URL"
-          description="https. Private addresses only if the operator of the server lists them."
+          description="Must begin with https://. A private address must be listed by the operator of the server."
           required
           type="url"
           placeholder="https://example.com/millrace"

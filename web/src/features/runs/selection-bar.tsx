@@ -137,8 +137,8 @@ const describeSelection = (target: RunTarget | undefined): string => {
 };
 
 /**
- * The runs to which the actions apply. All that match are those of the moment in which they were selected: a time range such
- * as the last hour moves on.
+ * Returns the runs to which the actions apply. When the user selects all matching runs, their time range is fixed,
+ * because a range such as the last hour moves on.
  */
 function useTarget(query: RunListQuery, listKey: string, selectedIds: ReadonlySet<string>) {
   const { projectId, isRoot, filter, range } = query;
