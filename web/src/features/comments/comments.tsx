@@ -36,7 +36,7 @@ export const Comments = ({ target }: { readonly target: CommentTarget }) => {
   // twice.
   const [newId, setNewId] = useState(() => crypto.randomUUID());
   const refresh = async (): Promise<void> => {
-    // A response to a request that began before the change would not contain the change.
+    // Cancel requests that began before the change: their responses would not contain it.
     await queryClient.cancelQueries({ queryKey: commentsKey });
     await queryClient.invalidateQueries({ queryKey: commentsKey });
   };

@@ -73,8 +73,8 @@ const MetricsView = ({
       </>
     )}
     <p className="note">
-      Changes compare with the period before. Percentiles are accurate to 2 %. Days begin at 00:00
-      UTC.
+      Changes are relative to the previous period. Percentiles are accurate to 2 %. Days begin at
+      00:00 UTC.
     </p>
   </>
 );

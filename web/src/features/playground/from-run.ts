@@ -72,7 +72,10 @@ const rolesByName: Readonly<Record<string, MessageRole>> = {
   tool: "tool",
 };
 
-/** Converts a message. Each tool result becomes a message of its own, which follows the calls. */
+/**
+ * Converts a message. Each of its tool results becomes a message of its own, before the rest: models require it
+ * directly after the message with the calls.
+ */
 function toMessages(
   { role, parts }: ChatMessage,
   omitted: { count: number },

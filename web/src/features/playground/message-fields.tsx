@@ -45,7 +45,7 @@ export const MessageFields = ({ state: { messages, format }, onChange }: FieldsP
         />
       </div>
       {hiddenCount > 0 && (
-        <p className="note">{pluralize(hiddenCount, "earlier message")} are sent, but not shown.</p>
+        <p className="note">Sent, but not shown: {pluralize(hiddenCount, "earlier message")}.</p>
       )}
       {messages.slice(hiddenCount).map((message, position) => {
         const index = hiddenCount + position;

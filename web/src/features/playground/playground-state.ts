@@ -21,7 +21,7 @@ export interface PlaygroundMessage {
   /** Addresses of images, mostly `data:` URLs. */
   readonly images: readonly string[];
   readonly toolCalls: readonly ToolCall[];
-  /** The call that a message of the role `tool` answers. */
+  /** The id of the tool call that a message of the role `tool` answers. */
   readonly toolCallId: string;
 }
 

@@ -73,6 +73,7 @@ export interface AnswerEnd {
 export interface CallBody {
   readonly endpoint: string;
   readonly request: RequestDraft & { readonly model: string };
+  /** Whether the server records the call as a run. */
   readonly record: boolean;
   readonly source?: CallSource;
 }

@@ -79,7 +79,7 @@ export interface UsedModel {
 
 export interface UsedModels {
   readonly models: readonly UsedModel[];
-  /** Calls of further models. */
+  /** The number of calls of models that are not listed. */
   readonly otherCalls: number;
   readonly isComplete: boolean;
   readonly days: number;

@@ -58,13 +58,13 @@ export const alertWindows = [5, 15, 30, 60, 180, 360, 720, 1_440] as const;
 export const formatWindow = (minutes: number): string =>
   minutes % 60 === 0 ? `${minutes / 60} h` : `${minutes} min`;
 
-export const alertStates = {
+export const alertStateLabels = {
   ok: "OK",
   firing: "Firing",
   no_data: "No data",
 } as const;
 
-export type AlertState = keyof typeof alertStates;
+export type AlertState = keyof typeof alertStateLabels;
 
 export interface Alert {
   readonly id: string;
@@ -112,7 +112,7 @@ export const parseAlerts = (value: unknown): readonly Alert[] =>
       threshold: toNumber(members["threshold"]) ?? 0,
       webhookId: toText(members["webhook_id"]),
       isEnabled: members["is_enabled"] === true,
-      state: parseName(members["state"], alertStates) ?? "no_data",
+      state: parseName(members["state"], alertStateLabels) ?? "no_data",
       value: toNumber(members["value"]),
       evaluatedMs: parseTimeMs(members["evaluated_at"]),
       changedMs: parseTimeMs(members["changed_at"]),
@@ -126,7 +126,7 @@ export const parseAlertHistory = (value: unknown): readonly AlertEvent[] =>
     const { at, state, value: figure } = toRecord(item);
     return {
       atMs: parseTimeMs(at) ?? 0,
-      state: parseName(state, alertStates) ?? "no_data",
+      state: parseName(state, alertStateLabels) ?? "no_data",
       value: toNumber(figure),
     };
   });

@@ -78,7 +78,7 @@ export const RuleForm = ({
       />
       <Input.Wrapper
         label="Filter"
-        description="Compared with the root run of each trace when that run has ended. Leave empty to match all traces."
+        description="Checked against the root run of each trace once that run has ended. Leave empty to match all traces."
       >
         <div ref={filterField} className="rule-filter">
           <FilterBar

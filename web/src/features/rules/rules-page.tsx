@@ -154,13 +154,13 @@ const NewButton = ({
 }) => {
   const navigate = useNavigate();
   const { tenantId } = route.useParams();
-  const isLinked =
+  const isOpenedByUrl =
     (tab === "alerts" && search.figure !== undefined) ||
     (tab === "rules" && search.filter !== undefined);
-  const [isOpen, setIsOpen] = useState(isLinked);
+  const [isOpen, setIsOpen] = useState(isOpenedByUrl);
   const close = (): void => {
     setIsOpen(false);
-    if (isLinked) {
+    if (isOpenedByUrl) {
       void navigate({
         to: "/o/$tenantId/rules",
         params: { tenantId },

@@ -59,7 +59,7 @@ export const WebhookForm = ({
         />
         <TextInput
           label="URL"
-          description="Must begin with https://. A private address must be listed by the operator of the server."
+          description="Must begin with https://. The server sends to a private address only if its operator has allowed that address."
           required
           type="url"
           placeholder="https://example.com/millrace"

@@ -148,9 +148,10 @@ function useTarget(query: RunListQuery, listKey: string, selectedIds: ReadonlySe
     data === undefined ? undefined : { count: data.total, isExact: data.countedToMs === undefined };
   // Another filter or time range clears the selection.
   const allTarget = all?.listKey === listKey ? all.target : undefined;
-  const selected = selectedIds.size > 0 ? toSelectedTarget(projectId, selectedIds) : undefined;
+  const selectedTarget =
+    selectedIds.size > 0 ? toSelectedTarget(projectId, selectedIds) : undefined;
   return {
-    target: allTarget ?? selected,
+    target: allTarget ?? selectedTarget,
     isAllSelected: allTarget !== undefined,
     matchCount,
     selectAll: () => setAll(matchCount && { listKey, target: toAllTarget(query, matchCount) }),

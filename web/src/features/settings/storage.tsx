@@ -84,11 +84,15 @@ const StorageTotals = ({
       {attachments.isComplete ? "" : "more than "}
       {attachments.count.toLocaleString("en")}, {formatBytes(attachments.bytes)}
     </dd>
-    {limits.map((use) => (
-      <Fragment key={use.limit}>
-        <dt>{limitNames.get(use.limit) ?? use.limit}</dt>
-        <dd className={use.used !== undefined && use.used >= use.max ? "bad" : ""}>
-          {describeUsage(use)}
+    {limits.map((limitUsage) => (
+      <Fragment key={limitUsage.limit}>
+        <dt>{limitNames.get(limitUsage.limit) ?? limitUsage.limit}</dt>
+        <dd
+          className={
+            limitUsage.used !== undefined && limitUsage.used >= limitUsage.max ? "bad" : ""
+          }
+        >
+          {describeUsage(limitUsage)}
         </dd>
       </Fragment>
     ))}

@@ -63,8 +63,8 @@ export const EstimatePanel = ({ estimate }: { readonly estimate: LaunchEstimate 
 };
 
 const PromptPreview = ({ target }: { readonly target: TargetEstimate }) => (
-  <section aria-label="First row" className="launch-preview">
-    <h3>First row</h3>
+  <section aria-label="First example" className="launch-preview">
+    <h3>First example</h3>
     {target.error !== undefined && (
       <Alert color="red" title="The prompt can't be filled in">
         {toVisibleText(target.error)}

@@ -161,7 +161,7 @@ export interface ExperimentJob {
   readonly done: number;
   readonly total: number | undefined;
   readonly costUsd: number;
-  /** Calls whose cost is unknown. */
+  /** The number of calls whose cost is unknown. */
   readonly unpricedCalls: number;
   readonly failureCount: number;
   readonly failure: string | undefined;

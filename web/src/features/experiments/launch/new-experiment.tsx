@@ -87,8 +87,8 @@ const LaunchContent = ({ models }: { readonly models: ModelEndpoints }) => {
         <p>
           Start it with the endpoints that it may call, for example{" "}
           <code>millrace serve --model-endpoint openai=https://api.openai.com/v1</code>, with the
-          key in <code>MILLRACE_MODEL_KEY_OPENAI</code>. Without one, evaluate with{" "}
-          <code>evaluate</code> from <code>millrace/evaluation</code>.
+          key in <code>MILLRACE_MODEL_KEY_OPENAI</code>. Without an endpoint, evaluate a program
+          with <code>evaluate</code> from <code>millrace/evaluation</code>.
         </p>
       </Empty>
     );

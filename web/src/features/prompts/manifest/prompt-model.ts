@@ -20,7 +20,7 @@ export interface PromptModel {
   readonly others: JsonMembers;
 }
 
-/** The names under which clients of LangChain save a parameter; the first one is written. */
+/** The names under which clients of LangChain save a parameter. The UI saves a new parameter under the first one. */
 export const parameterNames = {
   name: ["model", "model_name", "modelName"],
   temperature: ["temperature"],
@@ -53,7 +53,7 @@ function findModel(step: unknown): FoundModel | undefined {
     : { className: node.name, parameters: [node.kwargs, ...bound] };
 }
 
-/** The steps after the prompt of a sequence. */
+/** Returns the steps of a sequence that follow its prompt. */
 export const listSteps = (kwargs: JsonMembers): readonly unknown[] => [
   ...toItems(kwargs["middle"]),
   kwargs["last"],

@@ -124,7 +124,7 @@ export function fillTemplate(text: string, format: TemplateFormat, values: Templ
 /** A part of the text that results from filling in a template. */
 export interface FilledPiece {
   readonly text: string;
-  /** The name of the variable whose value the text is. */
+  /** The variable whose value is this text; absent for text of the template itself. */
   readonly variable?: string;
 }
 
@@ -152,7 +152,7 @@ export function fillPieces(
       onVariable: (variable, from, to) => ranges.push({ variable, from, to }),
     });
   } catch {
-    return undefined; // A value can't be a text, so this is not what was sent.
+    return undefined; // A value can't be converted to text, so the prompt that was sent did not contain it.
   }
   if (missing.size > 0) {
     return undefined;

@@ -53,7 +53,7 @@ export const RenderedPrompt = ({
   ) : null;
 };
 
-/** The runs whose inputs may be the values of a call's variables. */
+/** The runs whose inputs may contain the values with which the prompt of a model call was filled in. */
 interface Sources {
   /** The latest prompt run before the call, below the same parent. */
   readonly promptId: string | undefined;
