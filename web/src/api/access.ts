@@ -65,8 +65,8 @@ export function readTenantId(): string | undefined {
 /** Stores the tenant for URLs in this tab that don't contain one. Call it only for a tenant that the server has confirmed. */
 export const storeTenant = (id: string): void => sessionStorage.setItem(tenantStorageName, id);
 
-/** Removes the tenant of this tab. */
-export const removeTenant = (): void => sessionStorage.removeItem(tenantStorageName);
+/** Removes the stored tenant of this tab. */
+export const removeStoredTenant = (): void => sessionStorage.removeItem(tenantStorageName);
 
 /** The tenant segment of a URL, not validated: from `/o/{tenantId}/…`, or from a prompt's `?organizationId=`. */
 export const findTenantSegment = (pathname: string, search: string): string | undefined =>

@@ -1,6 +1,6 @@
 /**
- * The path below which a proxy publishes the server, such as `/millrace`; empty at the root of a host. The server writes
- * it into the page.
+ * The path below which a proxy publishes the server, such as `/millrace`; empty at the root of a host. The server
+ * writes it into `index.html`.
  */
 export const basePath: string =
   globalThis.document?.querySelector('meta[name="millrace-base-path"]')?.getAttribute("content") ??

@@ -20,7 +20,7 @@ export interface CallFailure {
   readonly detail?: string;
 }
 
-/** Describes an error for the UI. `isSingleResource`: the request was for one resource by its id. */
+/** Describes an error for the UI. `isSingleResource` says whether the request was for one resource, by its id. */
 export function describeFailure(
   error: Error,
   { isSingleResource }: { readonly isSingleResource: boolean },

@@ -1,9 +1,11 @@
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Entries of a source's metadata that name the person who gave the feedback, the most specific first. */
+/**
+ * Keys of a source's metadata that can contain the name of the person who gave the feedback, the most specific first.
+ */
 const personKeys = ["reviewer", "user_name", "user", "user_id"] as const;
 
-/** Says who gave feedback: the person, if the source names one, or else the type of the source, such as `api`. */
+/** Describes who gave feedback: the person, if the source names one, or else the type of the source, such as `api`. */
 export function describeSource(source: unknown): string {
   const { type, metadata, user_name: userName } = toObject(source);
   const members = toObject(metadata);

@@ -224,7 +224,7 @@ function createAuthHeaders(): Record<string, string> {
   return {
     ...(key === undefined ? {} : { "x-api-key": key }),
     ...(tenantId === undefined ? {} : { "x-tenant-id": tenantId }),
-    // A header has no characters beyond Latin-1.
+    // The name is percent-encoded, because a header must not contain characters beyond Latin-1.
     ...(name === undefined ? {} : { "x-millrace-author": name }),
   };
 }

@@ -1,6 +1,9 @@
 /** Parses JSON Lines that arrive in chunks of any size. */
 export class JsonLineReader {
-  /** The chunks of the incomplete line. They are joined at its end, because a line may have many. */
+  /**
+   * The chunks of the incomplete line. They are joined only when the line is complete, so that a long line is not
+   * copied for each chunk.
+   */
   #pieces: string[] = [];
 
   /** Whether the text so far ends within a line. */

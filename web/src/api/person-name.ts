@@ -1,4 +1,6 @@
-/** Under which the browser stores the name of the person, as JSON. There are no user accounts. */
+/**
+ * The key in localStorage of the name that the user has entered, which is stored as JSON. There are no user accounts.
+ */
 export const personNameKey = "millrace-reviewer";
 
 /** Returns the stored name, percent-encoded for a header; `undefined` if there is none. */
@@ -7,6 +9,6 @@ export function readEncodedName(): string | undefined {
     const name: unknown = JSON.parse(localStorage.getItem(personNameKey) ?? '""');
     return typeof name === "string" && name !== "" ? encodeURIComponent(name) : undefined;
   } catch {
-    return undefined; // Something else has written it. The UI then asks for a name.
+    return undefined; // The entry is not JSON, so this UI did not write it. The UI then asks for a name.
   }
 }

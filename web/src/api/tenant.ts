@@ -1,6 +1,6 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { useLocation } from "@tanstack/react-router";
-import { readTenantId, removeTenant, storeTenant, parseTenantId } from "./access.ts";
+import { readTenantId, removeStoredTenant, storeTenant, parseTenantId } from "./access.ts";
 import { toEndpointPath } from "./endpoint-path.ts";
 import { getJson } from "./http.ts";
 
@@ -23,7 +23,7 @@ export const tenantQuery = queryOptions({
     if (requestedId?.toLowerCase() === tenant.id) {
       storeTenant(tenant.id);
     } else {
-      removeTenant();
+      removeStoredTenant();
     }
     return tenant;
   },

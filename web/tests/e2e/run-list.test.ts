@@ -202,7 +202,7 @@ describe.skipIf(browser === undefined)("a list of traces, in Chromium", () => {
     await expect.poll(() => rows().count()).toBe(7);
     await page.getByRole("button", { name: "Edit contains “refund”" }).waitFor();
     await page.goto(`${address}?filter=${encodeURIComponent("and(and(and(")}`);
-    await page.getByText("The filter of this address is not valid").waitFor();
+    await page.getByText("The filter in the URL is not valid").waitFor();
     expect(await page.getByRole("alert").count()).toBe(1);
     await page.getByRole("button", { name: "Clear filter" }).click();
     await rows().first().waitFor();

@@ -174,7 +174,7 @@ describe.skipIf(browser === undefined)("the saved views of a project, in Chromiu
     expect(await row("Below bad").getByText("Invalid filter").count()).toBe(0);
     expect(await findFaults(page)).toEqual([]);
     await row("Old").getByRole("link").click();
-    await page.getByText("The filter of this address is not valid").waitFor();
+    await page.getByText("The filter in the URL is not valid").waitFor();
     expect(await page.locator("tbody tr").count()).toBe(0);
     await page.unroute("**/sessions/*/views*");
     // The browser logs the expected response 422 of the list's first request.

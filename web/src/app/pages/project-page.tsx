@@ -6,7 +6,7 @@ import { AbsentView, PageLoading } from "../../components/page/absent-view.tsx";
 import { loadChunk } from "../../components/page/load-chunk.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { createProjectQuery } from "../../features/projects/queries.ts";
-import type { TablePlace } from "../../components/table/table-place.ts";
+import type { TablePosition } from "../../components/table/table-position.ts";
 import { Runs } from "../../features/runs/runs.tsx";
 
 const Trace = lazy(async () =>
@@ -22,7 +22,7 @@ export const ProjectPage = () => {
   const { data: project, error, refetch } = useQuery(createProjectQuery(projectId));
   const name = toVisibleText(project?.name ?? "Project");
   const address = { tenantId, projectId };
-  const place = useRef<TablePlace>(undefined);
+  const positionRef = useRef<TablePosition>(undefined);
   if (project === undefined && isMissing(error)) {
     return (
       <AbsentView title="Project" resourceName="the project" error={error} onRetry={refetch}>
@@ -36,7 +36,7 @@ export const ProjectPage = () => {
     <div className="fill">
       <title>{`${name} · Millrace`}</title>
       {search.trace === undefined ? (
-        <Runs key={projectId} address={address} place={place} />
+        <Runs key={projectId} address={address} positionRef={positionRef} />
       ) : (
         <Suspense fallback={<PageLoading />}>
           <Trace

@@ -56,8 +56,8 @@ export const Keyboard = () => {
     }
   });
   useEffect(() => {
-    // Load both after the page, so that the first keys that are typed into them are not lost. A failure is reported
-    // when one of them is opened.
+    // Load the code of both dialogs after the page. If it loaded only when a dialog opens, the first keys typed into it
+    // would be lost. A failure is reported when one of them is opened.
     loadPalette().catch(() => undefined);
     loadShortcutList().catch(() => undefined);
   }, []);

@@ -59,7 +59,7 @@ const JobMenu = lazy(async () =>
   loadChunk(async () => ({ default: (await import("../../features/jobs/job-menu.tsx")).JobMenu })),
 );
 
-/** The running jobs. They load after the page. */
+/** The menu of running jobs. Its code loads after the page. */
 const Jobs = () => {
   const tenantId = useTenantId();
   return tenantId === undefined ? null : (

@@ -40,7 +40,7 @@ export function stackSeries(
 }
 
 /**
- * Finds the series whose mark is at a value: the stacked series or bar that covers it, or else the nearest line. Returns
+ * Finds the series that is drawn at a value: the bar that covers the value, or else the nearest line. Returns
  * `undefined` if no series has a value at the position.
  */
 export function findSeriesAt(

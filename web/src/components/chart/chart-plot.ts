@@ -115,7 +115,7 @@ function toOptions(
         (plot) =>
           plot.over.addEventListener("click", () => {
             const { idx, top = -1 } = plot.cursor;
-            // The end of a drag is not a click on a mark.
+            // The end of a drag also causes a click event, which must not count as a click.
             if (
               idx !== undefined &&
               idx !== null &&
@@ -187,5 +187,5 @@ const formatTimeLabels = (
   ticks: readonly number[],
   ...others: readonly number[]
 ): string[] =>
-  // uPlot passes the distance of two ticks as the last argument.
+  // uPlot passes the distance between two ticks as the last argument.
   toTimeLabels(ticks, others.at(-1) ?? 0);

@@ -26,8 +26,8 @@ export interface ChartProps {
   /** Called with the range on the horizontal scale that the user dragged across. */
   readonly onSelect?: (from: number, to: number) => void;
   /**
-   * Called with the index of a position and of a series when the user clicks on a mark. With the keyboard, the arrows move
-   * between the positions, and Enter picks the last series.
+   * Called with the index of a position and the index of a series when the user clicks on a bar or a line. With the
+   * keyboard, the arrow keys move between the positions, and Enter picks the last series.
    */
   readonly onPick?: (index: number, seriesIndex: number) => void;
 }
@@ -53,7 +53,7 @@ export const Chart = (props: ChartProps) => {
               {name}{" "}
               <b>
                 {formatValue(
-                  index === undefined ? readResting(values, restingValue) : values[index],
+                  index === undefined ? readRestingValue(values, restingValue) : values[index],
                   format,
                 )}
               </b>
@@ -89,9 +89,9 @@ function describePosition(
   if (index === undefined || position === undefined) {
     return "No position";
   }
-  const place = scale === "time" ? formatTime(position).slice(0, 16) : format(position);
+  const positionText = scale === "time" ? formatTime(position).slice(0, 16) : format(position);
   return [
-    place,
+    positionText,
     ...series.map(({ label, values }) => `${label} ${formatValue(values[index], format)}`),
   ].join(", ");
 }
@@ -131,7 +131,7 @@ const toSliderProps = ({
   },
 });
 
-const readResting = (
+const readRestingValue = (
   values: readonly (number | null)[],
   restingValue: "last" | "total",
 ): number | null | undefined =>
@@ -178,7 +178,7 @@ function usePlot(props: ChartProps, onPoint: (index: number | undefined) => void
       seriesOptions: JSON.parse(seriesKey) as readonly Omit<ChartSeries, "values">[],
       scale,
       height,
-      // At zero, units say nothing, and the smallest duration is not zero.
+      // Write zero without a unit: a format for durations would write `< 1 µs`.
       format: (value) => (value === 0 ? "0" : formatTick(value)),
       onPoint,
       onSelect: canSelect ? (from, to) => reportSelection(from, to) : undefined,

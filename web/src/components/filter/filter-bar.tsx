@@ -32,10 +32,10 @@ export interface FilterBarProps {
   readonly children?: ReactNode;
 }
 
-/** What is being typed is checked this long after the last keystroke. */
+/** The time between the last keystroke and the check of the typed text. */
 const checkDelayMs = 250;
 
-/** What is being typed: new conditions, or an existing one that is being edited. */
+/** The text that the user is typing: new conditions, or an existing condition that is being edited. */
 interface Draft {
   readonly text: string;
   /** The condition that the draft replaces; absent for new conditions. */
@@ -60,12 +60,12 @@ export const FilterBar = (props: FilterBarProps) => {
   const [activeIndex, setActiveIndex] = useState(-1);
   const [scrollLeft, setScrollLeft] = useState(0);
   const input = useRef<HTMLInputElement>(null);
-  /** What the bar shows now, for code that continues after a response; `undefined` once it shows nothing. */
+  /** What the bar shows now, for code that continues after a response; `undefined` once the bar is unmounted. */
   const shown = useRef<{ readonly value: string; readonly valuesKey: string | undefined }>(
     undefined,
   );
-  /** Number of times that a filter was applied here, or that applying one began. */
-  const actions = useRef(0);
+  /** The number of times that the user has applied or cleared a filter here. It detects a change during a request. */
+  const actionCount = useRef(0);
   useLayoutEffect(() => {
     shown.current = { value, valuesKey };
     return () => {
@@ -99,13 +99,13 @@ export const FilterBar = (props: FilterBarProps) => {
   };
   const applyFilter = (filter: string): void => {
     close();
-    actions.current += 1;
+    actionCount.current += 1;
     setEdit({ base: filter, draft: emptyDraft });
     onApply(filter);
   };
   const applyDraft = async (): Promise<void> => {
     close();
-    const action = (actions.current += 1);
+    const action = (actionCount.current += 1);
     const text = draft.text.trim();
     const check = createFilterCheckQuery(resource, text);
     const { functions } =
@@ -114,16 +114,16 @@ export const FilterBar = (props: FilterBarProps) => {
         : // A failed request is reported by the query of the same check, which marks errors.
           await queryClient.fetchQuery(check).catch(() => ({ functions: undefined }));
     const { current: latest } = shown;
-    // The bar may show another list by now, or nothing, or the filter may have been cleared.
+    // Meanwhile the bar may have been unmounted, may show another list, or the user may have cleared the filter.
     if (
       functions === undefined ||
       latest === undefined ||
       latest.valuesKey !== valuesKey ||
-      (latest.value === value && actions.current !== action)
+      (latest.value === value && actionCount.current !== action)
     ) {
       return;
     }
-    // An "and" that was typed as a function stays one condition: its parts may concern the same feedback.
+    // An `and(…)` that the user typed stays one condition, because its parts may refer to the same feedback.
     const added =
       text.startsWith("and(") && value !== "" ? [functions] : splitConditions(functions);
     const applied =

@@ -119,12 +119,14 @@ interface TokenRange {
 const startsWithIgnoringCase = (text: string, typed: string): boolean =>
   text.toLowerCase().startsWith(typed.toLowerCase());
 
-/** The operators for the comparators that a condition begins with. Fields without one are compared with functions. */
+/**
+ * The operator to suggest for a comparator. A field whose comparator has no operator is suggested only as a function.
+ */
 const operators: Readonly<Record<string, string>> = { eq: "=", gt: ">", gte: ">=" };
 
 /**
- * Suggests how a condition outside of functions begins. After a word nothing is suggested without a typed text: the
- * next word may be one to search for.
+ * Suggests how a condition outside of functions begins. After another word it suggests nothing until the user types,
+ * because the next word may be a search term.
  */
 function completeCondition(
   range: TokenRange,

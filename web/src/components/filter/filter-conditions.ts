@@ -54,7 +54,7 @@ export const removeConditions = (
   isRemoved: (condition: string) => boolean,
 ): string => joinConditions(splitConditions(filter).filter((part) => !isRemoved(part)));
 
-/** Replaces one of a filter's conditions by those of another filter, in its place; removes it if that filter is empty. */
+/** Replaces one condition of a filter by the conditions of `replacement`; removes it if `replacement` is empty. */
 export const replaceCondition = (filter: string, condition: string, replacement: string): string =>
   joinConditions([
     ...new Set(
@@ -73,7 +73,7 @@ export function mergeLaterFilter({
   applied,
   later,
 }: {
-  /** The filter to which both were changes. */
+  /** The filter from which both `applied` and `later` were made. */
   readonly base: string;
   readonly applied: string;
   readonly later: string;

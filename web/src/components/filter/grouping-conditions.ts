@@ -5,7 +5,10 @@ const quote = (text: string): string => JSON.stringify(text);
 
 interface Conditions {
   readonly equals: (value: string) => string;
-  /** The condition that a run has any value. Absent for a property that each run has, or that has no such condition. */
+  /**
+   * The condition that a run has the property, with any value. Absent if every run has the property, or if the filter
+   * language has no such condition.
+   */
   readonly exists?: string;
 }
 

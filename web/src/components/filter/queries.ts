@@ -13,7 +13,7 @@ export const filterLanguageQuery = queryOptions({
   staleTime: Infinity,
 });
 
-/** Lets the server check a filter in any of its forms. */
+/** Checks a filter on the server. The filter may consist of words, comparisons and functions. */
 export const createFilterCheckQuery = (resource: "runs" | "examples", filter: string) =>
   queryOptions({
     queryKey: ["filter-check", resource, filter],
@@ -23,7 +23,7 @@ export const createFilterCheckQuery = (resource: "runs" | "examples", filter: st
     gcTime: 60_000,
   });
 
-/** A filter has either an error, or a form that consists of functions. */
+/** The result of a check: either an error, or the same filter written with functions only. */
 export interface FilterCheck {
   readonly fault: FilterFault | undefined;
   readonly functions: string | undefined;

@@ -9,7 +9,7 @@ export interface ChatMessage {
 export type ChatPart =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "thinking"; readonly text: string }
-  /** The image's URL. Images are shown only for `data:` URLs; any other URL is shown as a link. */
+  /** `address` is the image's URL. Images are shown only for `data:` URLs; any other URL is shown as a link. */
   | { readonly kind: "image"; readonly address: string }
   | {
       readonly kind: "toolCall";
@@ -322,7 +322,7 @@ function toPart(value: unknown): ChatPart {
   }
 }
 
-/** Converts a part of Gemini that is not a text. The name of the member says what it is. */
+/** Converts a part of a Gemini message that is not a text. Its kind follows from the name of its only member. */
 function toGeminiPart(fields: Fields): ChatPart | undefined {
   const call = toFields(fields["functionCall"]);
   if (call !== undefined) {
@@ -336,7 +336,7 @@ function toGeminiPart(fields: Fields): ChatPart | undefined {
   const inline = toFields(fields["inlineData"]);
   const type = toTextOrEmpty(inline?.["mimeType"]);
   const data = inline?.["data"];
-  // In place of the data of an image that the model created, runs contain a text in brackets.
+  // For an image that the model created, the run may contain a text in brackets instead of the data.
   return type.startsWith("image/") && typeof data === "string" && !data.startsWith("[")
     ? { kind: "image", address: `data:${type};base64,${data}` }
     : undefined;

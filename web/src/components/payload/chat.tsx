@@ -12,7 +12,7 @@ import "./chat.css";
 /** The number of messages shown at first, and added by each click on "Show more". */
 const pageSize = 50;
 
-/** The paths of the icons of the usual roles, in a box of 16 by 16. */
+/** The SVG paths of the icons of the usual roles, drawn in a box of 16 by 16 units. */
 const roleIcons: Readonly<Record<string, string>> = {
   system: "M2 4.5h6M12 4.5h2M10 2.5v4M2 11.5h2M8 11.5h6M6 9.5v4",
   user: "M8 8a2.7 2.7 0 1 0 0-5.4A2.7 2.7 0 0 0 8 8ZM3 13.5c.6-5 9.4-5 10 0",

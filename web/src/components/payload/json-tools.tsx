@@ -4,7 +4,7 @@ import { useEffect, useEffectEvent, useRef, useState } from "react";
 import type { KeyboardEvent, RefObject } from "react";
 import type { PayloadSource } from "./payload-source.ts";
 
-/** The value is searched this long after the last keystroke. */
+/** The time between the last keystroke and the search. */
 const typingDelayMs = 150;
 
 /** The toolbar of a JSON value: search, expand, collapse and copy. */
@@ -47,9 +47,9 @@ export const JsonTools = ({
   };
   const moveToMatch = (offset: number): void => {
     if (matches !== undefined && matches.count > 0) {
-      const at = (matches.currentMatchIndex + offset + matches.count) % matches.count;
-      setMatches({ ...matches, currentMatchIndex: at });
-      void goToMatch(at);
+      const matchIndex = (matches.currentMatchIndex + offset + matches.count) % matches.count;
+      setMatches({ ...matches, currentMatchIndex: matchIndex });
+      void goToMatch(matchIndex);
     }
   };
   const search = useEffectEvent((query: string) => void onSearch(query));
@@ -70,8 +70,8 @@ export const JsonTools = ({
       setTypedQuery("");
     }
   };
-  const foldAll = async (fold: "expandAll" | "collapseAll"): Promise<void> => {
-    await source[fold]();
+  const expandOrCollapse = async (action: "expandAll" | "collapseAll"): Promise<void> => {
+    await source[action]();
     onChange();
   };
   return (
@@ -94,8 +94,8 @@ export const JsonTools = ({
         </output>
       )}
       <span className="json-buttons">
-        <Tool name="Expand all" onClick={() => void foldAll("expandAll")} />
-        <Tool name="Collapse all" onClick={() => void foldAll("collapseAll")} />
+        <Tool name="Expand all" onClick={() => void expandOrCollapse("expandAll")} />
+        <Tool name="Collapse all" onClick={() => void expandOrCollapse("collapseAll")} />
         <Tool
           name="Copy path"
           onClick={() => void Promise.resolve(source.readPath(currentIndex)).then(copy)}

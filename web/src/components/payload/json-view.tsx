@@ -12,7 +12,7 @@ import "./json-view.css";
 
 const estimatedLineHeight = 21;
 const rowsPerPage = 15;
-/** A value with no more lines shows its tools only while the pointer or the focus is in it. */
+/** A value with at most this many lines shows its tools only while the pointer or the focus is in it. */
 const maxShortRows = 15;
 
 /**

@@ -1,4 +1,4 @@
-// Apart from payload-source.ts, because the routes need only the names, before the UI shows anything.
+// Not in payload-source.ts: the routes need only these names, and load before the UI shows anything.
 export const payloadModes = ["chat", "markdown", "table", "json", "yaml", "raw"] as const;
 
 /** How a value is displayed. */

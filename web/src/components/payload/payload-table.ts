@@ -15,7 +15,7 @@ const maxCellChars = 300;
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** The list of objects that a value is, or that is the only such list among its members. */
+/** Finds the list of objects: the value itself, or the only such list among its members. */
 function findRows(
   value: unknown,
 ): { readonly list: readonly Row[]; readonly key?: string } | undefined {

@@ -11,8 +11,8 @@ export interface ShownMessage extends Omit<ChatMessage, "parts"> {
 }
 
 /**
- * Moves the result of each tool to the latest call before it with the same id. Messages that consist of moved results
- * only are left out. A result without an id, or without its call, stays where it is.
+ * Moves the result of each tool to the latest call before it with the same id. Messages that consist only of moved
+ * results are left out. A result without an id, or without its call, stays where it is.
  */
 export function placeToolResults(messages: readonly ChatMessage[]): readonly ShownMessage[] {
   const resultsByCall = new Map<string, unknown[]>();

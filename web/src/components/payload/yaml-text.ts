@@ -1,10 +1,12 @@
 /** A text that YAML reads as a text, although it has no quotes. Others, such as `yes`, `1.5` or `- a`, are quoted. */
 const plainText = /^[A-Za-z_/][\w/.@ -]*$/;
-const otherMeaning = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
+/** Words that YAML, without quotes, reads as booleans or as null. */
+const reservedWord = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
 /** Characters that a literal block can't contain: YAML would refuse them, or read them as line breaks. */
-const notInBlocks = /[^\n\t\u0020-\u007E\u00A0-\u2027\u202A-\uD7FF\uE000-\uFEFE\uFF00-\uFFFD]/u;
+const forbiddenInBlock =
+  /[^\n\t\u0020-\u007E\u00A0-\u2027\u202A-\uD7FF\uE000-\uFEFE\uFF00-\uFFFD]/u;
 
-/** Values that are nested deeper are written as JSON, which YAML includes. */
+/** Values that are nested deeper are written as JSON, which is valid YAML. */
 const maxDepth = 60;
 
 /** Formats a JSON value as YAML 1.2. Texts of several lines are literal blocks, so that they can be read. */
@@ -40,17 +42,17 @@ function toItemLines(prefix: string, value: unknown, depth = 0): readonly string
 const indent = (line: string): string => (line === "" ? "" : `  ${line}`);
 
 function toTextLines(text: string): readonly string[] {
-  const isBlock = text.includes("\n") && !notInBlocks.test(text) && !/^[\s]/.test(text);
+  const isBlock = text.includes("\n") && !forbiddenInBlock.test(text) && !/^[\s]/.test(text);
   if (!isBlock) {
     return [toScalar(text)];
   }
   const [, body = "", end = ""] = /^([^]*?)(\n*)$/.exec(text) ?? [];
-  // The indicator says what follows the last line: nothing, one line break, or all of the empty lines.
+  // The indicator determines which line breaks YAML keeps at the end: none (`|-`), one (`|`) or all (`|+`).
   const indicator = ["|-", "|"][end.length] ?? "|+";
   return [indicator, ...`${body}${end.slice(1)}`.split("\n")];
 }
 
 const toScalar = (text: string): string =>
-  plainText.test(text) && !otherMeaning.test(text) && !text.endsWith(" ")
+  plainText.test(text) && !reservedWord.test(text) && !text.endsWith(" ")
     ? text
     : JSON.stringify(text);

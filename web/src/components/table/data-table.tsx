@@ -22,8 +22,8 @@ import { useRowClicks } from "./row-clicks.ts";
 import { DataTableRow } from "./data-table-row.tsx";
 import type { RowLinkProps } from "./data-table-row.tsx";
 import { useRowSelection } from "./row-selection.ts";
-import { readTablePlace, useTablePlace } from "./table-place.ts";
-import type { TablePlaceKeeper } from "./table-place.ts";
+import { readSavedPosition, useSavedPosition } from "./table-position.ts";
+import type { SavedPosition } from "./table-position.ts";
 import "./data-table.css";
 
 export type { Column, Sort } from "./data-table-columns.ts";
@@ -44,7 +44,9 @@ export interface DataTableProps<Row> {
    * middle click anywhere in the row, and Enter, open it.
    */
   readonly renderLink?: (row: Row, part: RowLinkProps) => ReactNode;
-  /** Whether a row that appears has just arrived: its background then fades in. It must stay the same function. */
+  /**
+   * Whether a row that appears has just arrived: its background then fades in. Pass the same function at each render.
+   */
   readonly isFresh?: (row: Row) => boolean;
   /** The id of the row whose details are open next to the table. */
   readonly openId?: string | undefined;
@@ -64,8 +66,8 @@ export interface DataTableProps<Row> {
   readonly emptyState?: ReactNode;
   /** Shown after the last row. */
   readonly footer?: ReactNode;
-  /** Keeps the scroll position and the focused row while another view takes the table's place. */
-  readonly place?: TablePlaceKeeper;
+  /** Keeps the scroll position and the focused row while another view replaces the table. */
+  readonly savedPosition?: SavedPosition;
 }
 
 const enabledFeatures = tableFeatures({
@@ -144,7 +146,7 @@ const FilledTable = <Row extends object>(
   );
   const [currentIndex, setCurrentIndex] = useState<number>();
   const scroller = useRef<HTMLDivElement>(null);
-  const [initialOffset] = useState(() => readTablePlace(props.place)?.scrollTop ?? 0);
+  const [initialOffset] = useState(() => readSavedPosition(props.savedPosition)?.scrollTop ?? 0);
   // oxlint-disable-next-line react/incompatible-library -- the functions of the virtualizer are not memoized here
   const virtualizer = useVirtualizer({
     count: rows.length,
@@ -159,7 +161,7 @@ const FilledTable = <Row extends object>(
     initialOffset,
   });
   const currentRow = currentIndex === undefined ? undefined : rows[currentIndex];
-  useTablePlace(props.place, scroller, {
+  useSavedPosition(props.savedPosition, scroller, {
     scrollTop: virtualizer.scrollOffset ?? 0,
     rowId: currentRow && getRowId(currentRow),
     findIndex: (rowId) => rows.findIndex((row) => getRowId(row) === rowId),

@@ -4,9 +4,9 @@ const usualFormat = new Intl.NumberFormat("en", {
   maximumFractionDigits: 2,
 });
 
-/** Costs from this one on are shown in whole cents. Smaller ones have three significant digits. */
-const centsFrom = 1;
+/** Costs of at least this many dollars are rounded to whole cents. Smaller ones have three significant digits. */
+const minRoundedDollars = 1;
 
 /** Formats a cost in US dollars: `$12.30`, `$0.00351`. */
 export const formatDollars = (cost: number): string =>
-  `$${(Math.abs(cost) < centsFrom ? smallFormat : usualFormat).format(cost)}`;
+  `$${(Math.abs(cost) < minRoundedDollars ? smallFormat : usualFormat).format(cost)}`;

@@ -8,10 +8,10 @@ export interface JsonText {
 }
 
 /** Most browsers can display this many characters without a noticeable pause. */
-const jsonTextLimit = 100_000;
+const maxJsonChars = 100_000;
 
 /** Formats a value as indented JSON of at most `limit` characters. */
-export function toJsonText(value: unknown, limit = jsonTextLimit): JsonText {
+export function toJsonText(value: unknown, limit = maxJsonChars): JsonText {
   const json = formatJson(value);
   return {
     text: toVisibleText(json.slice(0, limit)),

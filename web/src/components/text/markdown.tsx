@@ -8,9 +8,12 @@ import { toVisibleText } from "./visible-text.ts";
 import "./markdown.css";
 
 /** Texts with more characters are shown as plain text: rendering them as Markdown would take noticeably long. */
-const markdownLimit = 100_000;
+const maxMarkdownChars = 100_000;
 
-/** Replaces images by links, so that the UI never requests a URL that an untrusted text contains. */
+/**
+ * How elements of Markdown are rendered. Images become links, so that the UI never requests a URL that an untrusted
+ * text contains.
+ */
 const components: Components = {
   a: ({ href, children }) => {
     const address = toSafeLink(href);
@@ -47,8 +50,11 @@ const plugins = [remarkGfm];
 
 /** Renders an untrusted text as Markdown. HTML in it is not rendered, and images are not loaded. */
 export const Markdown = ({ text }: { readonly text: string }) => {
-  const visible = useMemo(() => (text.length > markdownLimit ? "" : toVisibleText(text)), [text]);
-  return text.length > markdownLimit ? (
+  const visible = useMemo(
+    () => (text.length > maxMarkdownChars ? "" : toVisibleText(text)),
+    [text],
+  );
+  return text.length > maxMarkdownChars ? (
     <LongText text={text} />
   ) : (
     <div className="markdown">

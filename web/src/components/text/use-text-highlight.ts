@@ -4,13 +4,14 @@ import type { RefObject } from "react";
 /** The name of the highlight, whose colors are in markdown.css. */
 const highlightName = "search-match";
 const maxRanges = 1_000;
-/** In a longer text of one element only the beginning is searched. */
+/** The maximum number of characters of one text node that are searched. */
 const maxTextChars = 100_000;
 const minSearchChars = 2;
 
 /**
- * Marks a text, in any case, wherever it is shown in an element, also in what the element shows later. Nothing is added
- * to the document: the browser paints the ranges. Browsers without this feature show no marks.
+ * Highlights each occurrence of a text in an element, ignoring case, also in content that the element shows later. The
+ * document does not change: the browser paints the ranges (CSS Custom Highlight API). A browser without that API
+ * highlights nothing.
  */
 export function useTextHighlight(ref: RefObject<HTMLElement | null>, searchText: string): void {
   const needle = searchText.trim().toLowerCase();
@@ -44,16 +45,16 @@ function findRanges(element: HTMLElement, needle: string): readonly Range[] {
   for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
     const text = (node.nodeValue ?? "").slice(0, maxTextChars);
     const lower = text.toLowerCase();
-    // If lower-casing changes the length of the text, offsets in it are wrong for the text.
+    // If lower-casing changes the length of the text, offsets in `lower` are wrong for `text`, so nothing is searched.
     const haystack = lower.length === text.length ? lower : "";
     for (
-      let at = haystack.indexOf(needle);
-      at >= 0 && ranges.length < maxRanges;
-      at = haystack.indexOf(needle, at + needle.length)
+      let matchStart = haystack.indexOf(needle);
+      matchStart >= 0 && ranges.length < maxRanges;
+      matchStart = haystack.indexOf(needle, matchStart + needle.length)
     ) {
       const range = new Range();
-      range.setStart(node, at);
-      range.setEnd(node, at + needle.length);
+      range.setStart(node, matchStart);
+      range.setEnd(node, matchStart + needle.length);
       ranges.push(range);
     }
   }

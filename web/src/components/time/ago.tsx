@@ -17,7 +17,7 @@ export const Ago = ({
 };
 
 const tickMs = 10_000;
-/** A list shows a hundred ages: one timer for all of them renders them in one task. */
+/** One timer serves all ages on the page, so that a list with a hundred of them is rendered in one task. */
 const listeners = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
 let currentMs = 0;
@@ -37,7 +37,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** Returns the same time for a second, because React compares the results of two calls. */
+/** Returns the same time for a second, because React renders again if two successive calls return different values. */
 function readNow(): number {
   const nowMs = Date.now();
   if (Math.abs(nowMs - currentMs) >= 1_000) {

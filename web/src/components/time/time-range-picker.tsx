@@ -13,7 +13,7 @@ export const TimeRangePicker = ({
   onTimes,
 }: {
   readonly times: TimeSelection;
-  /** The range that an empty selection means. @defaultValue all time */
+  /** The range that applies while the selection is empty. @defaultValue all time */
   readonly defaultPreset?: TimePreset;
   readonly onTimes: (times: UrlTimes) => void;
 }) => {

@@ -58,8 +58,8 @@ export interface TimeRange {
 }
 
 /**
- * Converts the time range of the URL. The start of a range that ends now is rounded down to a multiple of a sixtieth
- * of the range's length, so that a query repeated a moment later is equal to the first and can be cached.
+ * Converts a time range of the URL to moments. The start of a range that ends now is rounded down to a multiple of a
+ * sixtieth of the range's length, so that a query repeated a moment later is equal to the first and can be cached.
  */
 export function toTimeRange({ last, from, to }: TimeSelection, nowMs: number): TimeRange {
   if (last !== undefined) {

@@ -11,7 +11,7 @@ interface FormState {
   readonly error?: string;
 }
 
-/** The field for a text of a comment, with its buttons. What was entered stays until it is saved. */
+/** A form for the text of a comment. The entered text stays until it is saved. */
 export const CommentForm = ({
   label,
   action,
@@ -28,7 +28,7 @@ export const CommentForm = ({
   readonly action: string;
   readonly initialText?: string;
   readonly hasInitialFocus?: boolean;
-  /** Returns an error message if something else than the text prevents saving. */
+  /** Returns an error message if something other than the text prevents saving. */
   readonly check?: () => string | undefined;
   readonly onChange?: (text: string) => void;
   /** Saves the text. If it throws, the form shows the error and keeps the text. */
@@ -111,7 +111,7 @@ export const CommentForm = ({
   );
 };
 
-/** Texts that were begun and not sent, by target, while the page is open. */
+/** Unsent texts by `draftKey`. They are kept until the page is closed. */
 const drafts = new Map<string, string>();
 
 /** The form for a new comment. It asks for a name if neither the browser nor its API key has one. */
@@ -120,16 +120,16 @@ export const NewComment = ({
   keyName,
   onSave,
 }: {
-  /** Under which the text is kept if the form is closed before it is sent. */
+  /** Identifies the unsent text, which is kept when the form is closed. */
   readonly draftKey: string;
   readonly keyName: string | undefined;
   readonly onSave: (text: string) => Promise<void>;
 }) => {
   const [name, setName] = usePersonName();
   const [nameText, setNameText] = useState(name);
-  const [isNaming, setIsNaming] = useState(false);
+  const [isEditingName, setIsEditingName] = useState(false);
   const isNameNeeded = name === "" && keyName === undefined;
-  const hasNameField = isNaming || isNameNeeded;
+  const hasNameField = isEditingName || isNameNeeded;
   const isNameUnchanged = nameText.trim() === "" && !isNameNeeded;
   return (
     <CommentForm
@@ -142,7 +142,7 @@ export const NewComment = ({
         if (hasNameField && !isNameUnchanged) {
           setName(nameText.trim());
         }
-        setIsNaming(false);
+        setIsEditingName(false);
         await onSave(text);
       }}
     >
@@ -163,7 +163,7 @@ export const NewComment = ({
             variant="subtle"
             onClick={() => {
               setNameText(name);
-              setIsNaming(true);
+              setIsEditingName(true);
             }}
           >
             Change name

@@ -1,7 +1,7 @@
 import { requireItems, requireText, toNumber, toRecord, toText } from "../../api/parse.ts";
 import { parseTimeMs } from "../../components/time/time.ts";
 
-/** What comments are about. */
+/** The resource that a comment is about. */
 export interface CommentTarget {
   readonly kind: "run" | "example";
   readonly id: string;
@@ -15,7 +15,7 @@ export interface Comment {
   readonly author: string;
   /** The name of the author's API key; `undefined` on a server without keys. */
   readonly keyName: string | undefined;
-  /** Whether the person at this browser wrote it. */
+  /** Whether the user of this browser wrote the comment. */
   readonly isOwn: boolean;
   readonly createdMs: number;
   readonly editedMs: number | undefined;
@@ -75,13 +75,13 @@ export function validateComment(text: string): string | undefined {
   if (text.trim() === "") {
     return "Enter a comment.";
   }
-  // A string's length counts some characters twice.
+  // `length` counts some characters, such as emoji, twice.
   const chars = text.length > maxCommentChars ? Array.from(text).length : text.length;
   return chars > maxCommentChars
     ? `Use at most ${maxCommentChars.toLocaleString("en")} characters. This comment has ${chars.toLocaleString("en")}.`
     : undefined;
 }
 
-/** Who wrote a comment, in words: the chosen name, or the name of the API key. */
-export const nameAuthor = ({ author, keyName }: Pick<Comment, "author" | "keyName">): string =>
+/** The name to show as the author of a comment: the chosen name, or the name of the API key. */
+export const getAuthorName = ({ author, keyName }: Pick<Comment, "author" | "keyName">): string =>
   author === "" ? (keyName ?? "") : author;

@@ -9,7 +9,7 @@ import { Markdown } from "../../components/text/markdown.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
 import { formatTime } from "../../components/time/time.ts";
-import { nameAuthor } from "./comment.ts";
+import { getAuthorName } from "./comment.ts";
 import type { Comment, CommentTarget } from "./comment.ts";
 import { CommentForm, NewComment } from "./comment-form.tsx";
 import {
@@ -32,10 +32,11 @@ export const Comments = ({ target }: { readonly target: CommentTarget }) => {
   const list = useInfiniteQuery(createCommentsQuery(target, name));
   const queryClient = useQueryClient();
   const [openDialog, setOpenDialog] = useState<OpenDialog>({ kind: "none" });
-  // The same id is sent again if a request fails, so that a comment that arrived nevertheless is not stored twice.
+  // After a failed request the same id is sent again: if the server stored the comment nevertheless, it is not stored
+  // twice.
   const [newId, setNewId] = useState(() => crypto.randomUUID());
   const refresh = async (): Promise<void> => {
-    // A first request that began before the change would otherwise be used, without what has changed.
+    // Cancel requests that began before the change: their responses would not contain it.
     await queryClient.cancelQueries({ queryKey: commentsKey });
     await queryClient.invalidateQueries({ queryKey: commentsKey });
   };
@@ -119,7 +120,7 @@ const CommentItem = ({
   readonly comment: Comment;
   readonly onOpen: (dialog: OpenDialog) => void;
 }) => {
-  const author = toVisibleText(nameAuthor(comment));
+  const author = toVisibleText(getAuthorName(comment));
   return (
     <article className="comment" aria-label={`Comment by ${author}`}>
       <p className="comment-head">

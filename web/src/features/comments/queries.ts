@@ -6,15 +6,15 @@ import type { CommentPage, CommentTarget } from "./comment.ts";
 
 const listPath = toEndpointPath("/ui/comments");
 const pageSize = 100;
-/** How often comments are read again, so that those of other people appear. */
+/** How often comments are read again, in milliseconds, so that those of other people appear. */
 const refreshMs = 30_000;
 
 /** The part of the query keys that all queries of comments share. */
 export const commentsKey = ["comments"] as const;
 
 /**
- * The comments on a run or an example, the oldest first, in pages. The server says which ones this person wrote, so the
- * person's name is a part of the key.
+ * The comments on a run or an example, the oldest first, in pages. The response marks the comments that this person
+ * wrote, so the person's name is part of the query key.
  */
 export const createCommentsQuery = (target: CommentTarget, personName: string) =>
   infiniteQueryOptions({
@@ -32,7 +32,7 @@ export const createCommentsQuery = (target: CommentTarget, personName: string) =
       comments.length < pageSize || pages.length * pageSize >= total
         ? undefined
         : pages.length * pageSize,
-    // A person who changes their name while writing keeps the list and the form.
+    // Keeps the list and the form on the page while a person changes their name.
     placeholderData: keepPreviousData,
     refetchInterval: refreshMs,
   });

@@ -7,7 +7,10 @@ import type { DashboardSearch } from "./dashboard-search.ts";
 import type { Metrics } from "./metrics.ts";
 import { toRunListSearch } from "./run-links.ts";
 
-/** The charts of the dashboard. A click on a mark, or Enter, opens the runs behind it; dragging selects a range. */
+/**
+ * The charts of the dashboard. A click on a bar or a line, or Enter, opens the runs that it counts. Dragging selects a
+ * time range.
+ */
 export const ChartGrid = ({
   metrics,
   search,
@@ -34,7 +37,7 @@ export const ChartGrid = ({
         toMs: start + metrics.widthMs,
         grouping: search.group,
         group: groups[series],
-        values: valuesOf(metrics),
+        values: listGroupValues(metrics),
         isError,
       }),
     });
@@ -62,11 +65,11 @@ export const ChartGrid = ({
   );
 };
 
-/** The values that have groups of their own. */
-export const valuesOf = ({ groups }: Metrics): readonly string[] =>
+/** The values of the property that have groups of their own; all other runs are in the groups "Other" and "None". */
+export const listGroupValues = ({ groups }: Metrics): readonly string[] =>
   groups.filter(({ kind }) => kind === "value").map(({ value }) => value);
 
-/** Replaces the range by the selected one, in whole minutes. */
+/** Replaces the time range of the URL by the selected one, widened to whole minutes. */
 function toSelectedSearch(
   { last: _last, ...search }: DashboardSearch,
   { from, to }: { readonly from: number; readonly to: number },

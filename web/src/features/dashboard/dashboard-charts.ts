@@ -4,7 +4,7 @@ import { formatDollars } from "../../components/text/cost.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatDuration } from "../../components/time/time.ts";
 import { formatShare } from "../../api/live-report.ts";
-import { errorRateOf } from "./metrics.ts";
+import { computeErrorRate } from "./metrics.ts";
 import type { MetricGroup, MetricPoints, Metrics } from "./metrics.ts";
 
 /** A chart of the dashboard. */
@@ -45,11 +45,14 @@ export const toGroupLabel = ({ kind, value }: Pick<MetricGroup, "kind" | "value"
 
 type ReadPoints = (points: MetricPoints) => readonly (number | null)[];
 
-/** Creates the charts: of all runs with the period before, or stacked and compared by group. */
+/**
+ * Creates the charts. Without groups, they compare all runs with the previous period. With groups, they have a series
+ * for each group.
+ */
 export function toCharts(metrics: Metrics): readonly DashboardChart[] {
   const isGrouped = metrics.groups.length > 0;
   const createChart = (options: ChartOptions): DashboardChart =>
-    isGrouped ? createGroupChart(metrics, options) : createAllChart(metrics, options);
+    isGrouped ? createGroupChart(metrics, options) : createUngroupedChart(metrics, options);
   const createDurationChart = (label: string, read: ReadDurations): DashboardChart =>
     isGrouped
       ? createGroupChart(metrics, {
@@ -82,14 +85,14 @@ export function toCharts(metrics: Metrics): readonly DashboardChart[] {
   ];
 }
 
-/** Whether a first token was measured: of streamed model calls, but not of traces. */
+/** Whether the time to the first token was measured. Only streamed model calls have one, traces have none. */
 const hasFirstTokens = ({ total, previous }: Metrics): boolean =>
   total.firstToken.p50 !== undefined || previous.firstToken.p50 !== undefined;
 
 type ReadDurations = (points: MetricPoints) => MetricPoints["latency"];
 
 const readErrorRates: ReadPoints = ({ runs, errors }) =>
-  runs.map((count, index) => errorRateOf({ runs: count, errors: errors[index] ?? 0 }) ?? null);
+  runs.map((count, index) => computeErrorRate({ runs: count, errors: errors[index] ?? 0 }) ?? null);
 
 interface ChartOptions {
   readonly label: string;
@@ -115,7 +118,7 @@ const createGroupChart = (
   groups,
 });
 
-const createAllChart = (
+const createUngroupedChart = (
   { points, previousPoints }: Metrics,
   { label, format, read, kind, isError = false }: ChartOptions,
 ): DashboardChart => ({

@@ -10,10 +10,10 @@ export type Grouping = (typeof groupings)[number];
 export const scopes = ["traces", "models", "all"] as const;
 export type Scope = (typeof scopes)[number];
 
-/** The range of a dashboard whose URL has none, and the length of one whose URL has only an end. */
+/** The time range if the URL has none. If the URL has only the end of a range, the range has this length. */
 export const defaultRange = "1d";
 
-/** Search parameters in the URL of the dashboard. A custom range without an end goes on until now. */
+/** Search parameters in the URL of the dashboard. A custom range without an end ends now. */
 export interface DashboardSearch extends UrlTimes {
   readonly group?: Grouping;
   /** @defaultValue traces */
@@ -27,7 +27,7 @@ export function parseDashboardSearch(search: Readonly<Record<string, unknown>>):
   const scope = parseChoice(search["scope"], scopes);
   const filter = toSearchText(search["filter"]);
   return {
-    ...withStart(parseTimeSelection(search)),
+    ...addMissingStart(parseTimeSelection(search)),
     ...(group === undefined ? {} : { group }),
     ...(scope === undefined ? {} : { scope }),
     ...(filter === undefined ? {} : { filter }),
@@ -35,7 +35,7 @@ export function parseDashboardSearch(search: Readonly<Record<string, unknown>>):
 }
 
 /** Adds the start of a range that has only an end: a dashboard can't count all runs before it. */
-const withStart = (times: UrlTimes): UrlTimes =>
+const addMissingStart = (times: UrlTimes): UrlTimes =>
   times.to === undefined || times.from !== undefined
     ? times
     : {
@@ -43,7 +43,10 @@ const withStart = (times: UrlTimes): UrlTimes =>
         from: new Date(Date.parse(times.to) - timePresets[defaultRange].ms).toISOString(),
       };
 
-/** Converts the range of the URL to times. An end that is now is rounded, so that equal queries can be cached. */
+/**
+ * Converts the range of the URL to times. If the range ends now, its end is rounded up to a minute, so that queries
+ * repeated within it are equal and can be cached.
+ */
 export function toDashboardTimes(
   { last, from, to }: UrlTimes,
   nowMs: number,

@@ -73,13 +73,13 @@ const MetricsView = ({
       </>
     )}
     <p className="note">
-      Changes compare with the period before. Percentiles are accurate to 2 %. Days begin at 00:00
-      UTC.
+      Changes are relative to the previous period. Percentiles are accurate to 2 %. Days begin at
+      00:00 UTC.
     </p>
   </>
 );
 
-/** Says which ranges are not counted, and whether they will be. */
+/** Shows which time ranges are not counted, and whether they will be. */
 const MissingNote = ({
   metrics: { missing },
   hasFilter,

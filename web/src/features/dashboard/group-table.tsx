@@ -4,10 +4,10 @@ import { formatCount } from "../../components/chart/chart-data.ts";
 import { ScrollX } from "../../components/page/scroll-x.tsx";
 import { formatDollars } from "../../components/text/cost.ts";
 import { formatDuration } from "../../components/time/time.ts";
-import { valuesOf } from "./chart-grid.tsx";
+import { listGroupValues } from "./chart-grid.tsx";
 import { toGroupColor, toGroupLabel } from "./dashboard-charts.ts";
 import type { DashboardSearch } from "./dashboard-search.ts";
-import { costPerRunOf, errorRateOf, formatChange } from "./metrics.ts";
+import { computeCostPerRun, computeErrorRate, formatChange } from "./metrics.ts";
 import type { MetricGroup, MetricValues, Metrics } from "./metrics.ts";
 import { toRunListSearch } from "./run-links.ts";
 
@@ -19,17 +19,17 @@ interface Column {
 
 const columns: readonly Column[] = [
   { title: "Runs", read: ({ runs }) => runs, format: formatCount },
-  { title: "Error rate", read: errorRateOf, format: formatShare },
+  { title: "Error rate", read: computeErrorRate, format: formatShare },
   { title: "p50", read: ({ latency }) => latency.p50, format: formatDuration },
   { title: "p95", read: ({ latency }) => latency.p95, format: formatDuration },
   { title: "p99", read: ({ latency }) => latency.p99, format: formatDuration },
   { title: "First token", read: ({ firstToken }) => firstToken.p50, format: formatDuration },
   { title: "Tokens", read: ({ tokens }) => tokens, format: formatCount },
   { title: "Cost", read: ({ cost }) => cost, format: formatDollars },
-  { title: "Cost per run", read: costPerRunOf, format: formatDollars },
+  { title: "Cost per run", read: computeCostPerRun, format: formatDollars },
 ];
 
-/** The totals of each group, with their changes since the period before. Each row links to the runs of its group. */
+/** The totals of each group, with their changes since the previous period. Each row links to the runs of its group. */
 export const GroupTable = ({
   metrics,
   search,
@@ -74,7 +74,7 @@ export const GroupTable = ({
                       toMs: metrics.toMs,
                       grouping: search.group,
                       group,
-                      values: valuesOf(metrics),
+                      values: listGroupValues(metrics),
                     })}
                   >
                     {toGroupLabel(group)}

@@ -4,7 +4,7 @@ import { formatCount } from "../../components/chart/chart-data.ts";
 import { Tile, Tiles } from "../../components/page/tiles.tsx";
 import { formatDollars } from "../../components/text/cost.ts";
 import { formatDuration } from "../../components/time/time.ts";
-import { errorRateOf, formatChange } from "./metrics.ts";
+import { computeErrorRate, formatChange } from "./metrics.ts";
 import type { MetricValues, Metrics } from "./metrics.ts";
 
 interface Figure {
@@ -18,7 +18,7 @@ interface Figure {
 
 const tiles: readonly Figure[] = [
   { name: "Runs", figure: "runs", read: ({ runs }) => runs, format: formatCount },
-  { name: "Error rate", figure: "error_rate", read: errorRateOf, format: formatShare },
+  { name: "Error rate", figure: "error_rate", read: computeErrorRate, format: formatShare },
   {
     name: "p50 latency",
     figure: "latency_p50",
@@ -59,7 +59,10 @@ const tiles: readonly Figure[] = [
 
 const zeroToUndefined = (value: number): number | undefined => (value === 0 ? undefined : value);
 
-/** The numbers of all runs, each with its change since the period before. What was not measured in either has no tile. */
+/**
+ * The totals of all runs, each with its change since the previous period. The tile of the first token is left out if no
+ * first token was measured.
+ */
 export const MetricTiles = ({
   metrics: { total, previous },
   address: { tenantId, projectId },
@@ -100,5 +103,5 @@ export const MetricTiles = ({
   </Tiles>
 );
 
-/** Traces have no first token of their own; model calls have, if they were streamed. */
+/** The name of a tile that may be left out: only streamed model calls have a first token, traces have none. */
 const firstTokenTile = "p50 first token";

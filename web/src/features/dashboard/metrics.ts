@@ -13,17 +13,17 @@ import { formatTime, parseTimeMs } from "../../components/time/time.ts";
 const percentiles = ["p50", "p95", "p99"] as const;
 type Percentile = (typeof percentiles)[number];
 
-const counts = ["runs", "errors", "tokens", "cost"] as const;
-type Count = (typeof counts)[number];
+const countNames = ["runs", "errors", "tokens", "cost"] as const;
+type CountName = (typeof countNames)[number];
 
-/** What is known about some runs. Durations are in milliseconds, and `undefined` if there are none. */
-export interface MetricValues extends Readonly<Record<Count, number>> {
+/** The metrics of a set of runs. Durations are in milliseconds, and `undefined` if none was measured. */
+export interface MetricValues extends Readonly<Record<CountName, number>> {
   readonly latency: Readonly<Record<Percentile, number | undefined>>;
   readonly firstToken: Readonly<Record<Percentile, number | undefined>>;
 }
 
-/** The same for each point in time: a list per number, with `null` for a missing duration. */
-export interface MetricPoints extends Readonly<Record<Count, readonly number[]>> {
+/** The same metrics for each point of a chart: a list with one value per point, and `null` for a missing duration. */
+export interface MetricPoints extends Readonly<Record<CountName, readonly number[]>> {
   readonly latency: Readonly<Record<Percentile, readonly (number | null)[]>>;
   readonly firstToken: Readonly<Record<Percentile, readonly (number | null)[]>>;
 }
@@ -96,7 +96,7 @@ function parseValues(value: unknown): MetricValues {
   const parsePercentiles = (name: string) =>
     createRecord(percentiles, (percentile) => toNumber(toRecord(values[name])[percentile]));
   return {
-    ...createRecord(counts, (name) => toNumber(values[name]) ?? 0),
+    ...createRecord(countNames, (name) => toNumber(values[name]) ?? 0),
     latency: parsePercentiles("latency_ms"),
     firstToken: parsePercentiles("first_token_ms"),
   };
@@ -111,7 +111,7 @@ function parsePoints(value: unknown, count: number): MetricPoints {
       return indexes.map((index) => toNumber(list[index]) ?? null);
     });
   return {
-    ...createRecord(counts, (name) => {
+    ...createRecord(countNames, (name) => {
       const list = toItems(points[name]);
       return indexes.map((index) => toNumber(list[index]) ?? 0);
     }),
@@ -135,14 +135,14 @@ function requireTime(members: JsonMembers, name: string): number {
 }
 
 /** The share of runs with an error; `undefined` without runs. */
-export const errorRateOf = ({ runs, errors }: Pick<MetricValues, "runs" | "errors">) =>
+export const computeErrorRate = ({ runs, errors }: Pick<MetricValues, "runs" | "errors">) =>
   runs === 0 ? undefined : errors / runs;
 
 /** The mean cost of a run; `undefined` if no run has a cost. */
-export const costPerRunOf = ({ runs, cost }: Pick<MetricValues, "runs" | "cost">) =>
+export const computeCostPerRun = ({ runs, cost }: Pick<MetricValues, "runs" | "cost">) =>
   runs === 0 || cost === 0 ? undefined : cost / runs;
 
-/** The largest change that is shown as a number: above it, only the direction says something. */
+/** The largest change, in percent, that is shown exactly. A larger one is shown as `> +9,999 %`. */
 const maxPercent = 9_999;
 
 /** Formats how much a number changed: `+12 %`, `−3 %`; `undefined` if there is nothing to compare with. */
@@ -164,9 +164,9 @@ export function formatChange(
 const maxNamedRanges = 3;
 
 /**
- * Says which ranges the figures lack; `undefined` if there are none. Without a filter, the server is still counting them:
- * after many runs have arrived at once, it waits until they have settled. With a filter it reads runs for a limited time,
- * the latest first, and counts no earlier ones later.
+ * Describes the time ranges that the metrics do not include; `undefined` if there are none. Without a filter, the
+ * server counts these ranges in the background, after runs have stopped arriving in them. With a filter, it reads the
+ * latest runs for a limited time, and never counts the earlier ones.
  */
 export function describeMissing(
   missing: Metrics["missing"],
@@ -177,13 +177,13 @@ export function describeMissing(
   }
   const ranges = missing
     .slice(0, maxNamedRanges)
-    .map(({ fromMs, toMs }) => `${toMinute(fromMs)} – ${toMinute(toMs)}`)
+    .map(({ fromMs, toMs }) => `${formatMinute(fromMs)} – ${formatMinute(toMs)}`)
     .join(", ");
   const others = missing.length - maxNamedRanges;
-  const named = others > 0 ? `${ranges} and ${others} more` : ranges;
+  const namedRanges = others > 0 ? `${ranges} and ${others} more` : ranges;
   return hasFilter
-    ? `Incomplete: reading all runs would take too long. Not counted: ${named}`
-    : `Counting the latest changes. The figures do not include ${named} yet.`;
+    ? `Incomplete: reading all runs would take too long. Not counted: ${namedRanges}`
+    : `Counting the latest changes. The figures do not include ${namedRanges} yet.`;
 }
 
-const toMinute = (timeMs: number): string => formatTime(timeMs).slice(0, 16);
+const formatMinute = (timeMs: number): string => formatTime(timeMs).slice(0, 16);

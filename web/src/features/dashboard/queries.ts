@@ -7,8 +7,8 @@ import { parseMetrics } from "./metrics.ts";
 
 const refetchIntervalMs = 30_000;
 /**
- * How often metrics without a filter are queried again while some are missing: the server computes these. With a filter
- * the result would be the same.
+ * How often metrics without a filter are requested again while time ranges are missing, which the server is counting.
+ * With a filter, the missing ranges stay missing.
  */
 const incompleteRefetchMs = 3_000;
 

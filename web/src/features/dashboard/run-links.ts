@@ -11,10 +11,10 @@ export interface CountedRuns {
   readonly fromMs: number;
   /** The runs start before this time. */
   readonly toMs: number;
-  /** The property and the group of the runs, if they are only those of one group. */
+  /** The property by which runs are grouped, and the group, if only the runs of one group are counted. */
   readonly grouping?: Grouping | undefined;
   readonly group?: Pick<MetricGroup, "kind" | "value"> | undefined;
-  /** The values that have groups of their own, which the group of all others excludes. */
+  /** The values that have groups of their own. The group "Other" excludes the runs with these values. */
   readonly values?: readonly string[] | undefined;
   /** Whether only runs with an error are counted. */
   readonly isError?: boolean;
@@ -33,7 +33,7 @@ export function toRunListSearch(counted: CountedRuns): RunListSearch {
   return {
     ...(scope === "traces" ? {} : { all: true }),
     from: new Date(fromMs).toISOString(),
-    // The end of the list's range is included, and the start of the next point is not counted.
+    // The run list includes the end of its time range, but the dashboard does not count runs that start at `toMs`.
     to: new Date(toMs - 1).toISOString(),
     ...(joined === undefined ? {} : { filter: joined }),
   };

@@ -94,7 +94,7 @@ export const parseSharedSearch = (search: JsonMembers): SharedSearch => {
   return omitUndefined({ q, split, example });
 };
 
-/** Parses a metadata filter in the URL, as text or as an object: the router itself parses JSON objects. */
+/** Parses a metadata filter in the URL. The value may be an object, because the router parses JSON. */
 function toMetadataFilter(value: unknown): string | undefined {
   const isObject = typeof value === "object" && value !== null;
   const json = isObject ? JSON.stringify(value) : toSearchText(value);

@@ -1,6 +1,6 @@
 import { toRecord, toText } from "../../api/parse.ts";
 
-/** Who wrote a version of a dataset. Members that are not known are empty. */
+/** The author of a version of a dataset. Members that are not known are empty. */
 export interface VersionAuthor {
   /** The name that a person has chosen. */
   readonly name: string;
@@ -10,7 +10,7 @@ export interface VersionAuthor {
   readonly client: string;
 }
 
-/** Returns `undefined` if the author is not known: the version is older than the record of authors. */
+/** Returns `undefined` if the author is not known: the version was written before the server recorded authors. */
 export function parseVersionAuthor(value: unknown): VersionAuthor | undefined {
   if (value === null || value === undefined) {
     return undefined;
@@ -23,23 +23,23 @@ export function parseVersionAuthor(value: unknown): VersionAuthor | undefined {
   };
 }
 
-/** Names of clients that are no programs of users. */
+/** The names to show for clients that are not programs of a user. */
 const clientNames: Readonly<Record<string, string>> = {
   browser: "Browser",
   rule: "Rule",
   job: "Job",
 };
 
-const nameClient = (client: string): string => clientNames[client] ?? client;
+const getClientName = (client: string): string => clientNames[client] ?? client;
 
-/** The author in as few words as possible: the person, or else the key, or else the program. */
-export const nameVersionAuthor = (author: VersionAuthor | undefined): string =>
+/** A short name of the author: the person, or else the API key, or else the program. */
+export const getVersionAuthorName = (author: VersionAuthor | undefined): string =>
   author === undefined
     ? "Unknown"
-    : ([author.name, author.keyName, nameClient(author.client)].find((name) => name !== "") ??
+    : ([author.name, author.keyName, getClientName(author.client)].find((name) => name !== "") ??
       "Unknown");
 
-/** All that is known about the author. */
+/** Describes the author with all that is known: the person, the API key and the program. */
 export function describeVersionAuthor(author: VersionAuthor | undefined): string {
   if (author === undefined) {
     return "The version was written before authors were recorded";
@@ -48,6 +48,6 @@ export function describeVersionAuthor(author: VersionAuthor | undefined): string
   return [
     ...(name === "" ? [] : [name]),
     ...(keyName === "" ? [] : [`API key ${keyName}`]),
-    ...(client === "" ? [] : [nameClient(client)]),
+    ...(client === "" ? [] : [getClientName(client)]),
   ].join(", ");
 }

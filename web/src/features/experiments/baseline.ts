@@ -15,11 +15,11 @@ export function usePinnedBaseline(datasetId: string): readonly [string, (id: str
 export function chooseBaseline(
   experimentIds: readonly string[],
   pinnedId: string,
-  startById: ReadonlyMap<string, number>,
+  startMsById: ReadonlyMap<string, number>,
 ): string {
   if (experimentIds.includes(pinnedId)) {
     return pinnedId;
   }
-  const startOf = (id: string): number => startById.get(id) ?? Infinity;
-  return experimentIds.toSorted((left, right) => startOf(left) - startOf(right))[0] ?? "";
+  const getStartMs = (id: string): number => startMsById.get(id) ?? Infinity;
+  return experimentIds.toSorted((left, right) => getStartMs(left) - getStartMs(right))[0] ?? "";
 }

@@ -1,29 +1,32 @@
 import type { ComparedRow } from "./comparison.ts";
 
-/** Minimum width of a column, in pixels. If all columns fit, they share the width that is left. */
+/** Minimum width of a column, in pixels. If all columns fit, they share the remaining width. */
 export const minColumnWidth = 220;
-/** Minimum width of the first column where the window is narrow: it stays in view while the others are scrolled. */
+/** Minimum width of the first column in a narrow window. This column stays in view while the others are scrolled. */
 export const narrowFirstColumnWidth = 150;
-/** The space in a cell to the left and right of its content, and its border. */
+/** The width of the space to the left and right of a cell's content, with the border. */
 const cellMargin = 25;
-/** The space that a score needs, and the gap between two scores of a line. */
+/** The width of a score, and the gap between two scores on a line. */
 const scoreWidth = 150;
 const scoreGap = 12;
-/** A cell with its output, of at most three lines, and its margins. */
+/** The height of an output, of at most three lines, with the margins of its cell. */
 const outputHeight = 76;
 const lineHeight = 18;
-/** The first cell has inputs and reference outputs, of at most three lines each. */
+/** The height of the first cell: its inputs and reference outputs have at most three lines each. */
 const minRowHeight = 132;
-/** Columns that exist on each side of the visible ones, so that the Tab key reaches the next one. */
+/**
+ * The number of columns that are rendered on each side of the visible ones, so that the Tab key reaches the next
+ * column.
+ */
 const columnsAhead = 1;
 
-/** The part of the table that can be seen, in pixels. */
+/** The visible part of the table, in pixels. */
 export interface Viewport {
   readonly scrollLeft: number;
   readonly width: number;
 }
 
-/** The experiments whose columns exist, and how wide they are. */
+/** The experiments whose columns are rendered, and how many scores fit on a line of a cell. */
 export interface VisibleColumns {
   /** Indexes of the first and the last experiment. */
   readonly first: number;
@@ -31,14 +34,14 @@ export interface VisibleColumns {
   readonly scoresPerLine: number;
 }
 
-/** Computes which columns are visible. All columns of experiments have the same width. */
+/** Computes which columns to render. All columns of experiments have the same width. */
 export function toVisibleColumns(
   { scrollLeft, width }: Viewport,
   { count, firstColumnWidth }: { readonly count: number; readonly firstColumnWidth: number },
 ): VisibleColumns {
   const spareWidth = Math.max(0, width - firstColumnWidth - count * minColumnWidth);
   const columnWidth = minColumnWidth + spareWidth / (count + 1);
-  // The first column covers what is scrolled below it.
+  // The first column stays in place and covers the columns that are scrolled under it.
   const shownWidth = Math.max(0, width - firstColumnWidth - spareWidth / (count + 1));
   const first = Math.floor(scrollLeft / columnWidth) - columnsAhead;
   const last = Math.ceil((scrollLeft + shownWidth) / columnWidth) - 1 + columnsAhead;
@@ -51,8 +54,8 @@ export function toVisibleColumns(
 }
 
 /**
- * Returns the height of a row, which holds all scores of each experiment. It is computed, because to measure each row
- * while the user scrolls takes longer than to render it, and because most of its cells don't exist.
+ * Computes the height of a row, in which all scores of each experiment fit. Measuring the row would take longer than
+ * rendering it, and could not include the cells that are not rendered.
  */
 export function toRowHeight({ scores, runs }: ComparedRow, scoresPerLine: number): number {
   const scoreCount = Object.values(scores).reduce(

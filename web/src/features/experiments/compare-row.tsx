@@ -11,7 +11,7 @@ interface CompareRowProps {
   /** The position and the height of the row, in pixels. */
   readonly offsetTop: number;
   readonly height: number;
-  /** Indexes of the first and the last experiment whose cells exist. */
+  /** Indexes of the first and the last experiment whose cells are rendered. */
   readonly first: number;
   readonly last: number;
   readonly isOpen: boolean;

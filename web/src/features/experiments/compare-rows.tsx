@@ -19,7 +19,7 @@ interface CompareRowsProps {
   readonly context: ComparisonContext;
   readonly rows: readonly ComparedRow[];
   readonly openId: string | undefined;
-  /** Must stay the same function, so that rows are not rendered again. */
+  /** Pass the same function at each render; otherwise all rows are rendered again. */
   readonly onOpen: (exampleId: string) => void;
   readonly hasMore: boolean;
   readonly onMore: () => void;
@@ -27,7 +27,7 @@ interface CompareRowsProps {
 
 /**
  * A table with one row per example: its inputs and reference outputs, then each experiment's output. Only the visible
- * rows exist, and of them only the visible columns.
+ * rows are rendered, and in them only the visible columns.
  */
 export const CompareRows = (props: CompareRowsProps) =>
   props.rows.length === 0 ? <Empty title="No matching examples" /> : <CompareTable {...props} />;
@@ -38,7 +38,7 @@ const CompareTable = ({ context, rows, openId, onOpen, hasMore, onMore }: Compar
   const firstColumnWidth = isNarrow ? narrowFirstColumnWidth : minColumnWidth;
   const count = context.experimentIds.length;
   const { first, last, scoresPerLine } = useVisibleColumns(scroller, { count, firstColumnWidth });
-  // The virtualizer asks for the heights of all rows again when this function changes.
+  // When this function changes, the virtualizer computes the heights of all rows again.
   const getItemKey = useCallback(
     (index: number) => `${scoresPerLine} ${rows[index]?.exampleId}`,
     [rows, scoresPerLine],
@@ -128,8 +128,8 @@ const CompareTable = ({ context, rows, openId, onOpen, hasMore, onMore }: Compar
 };
 
 /**
- * Returns a handler that opens links to pages of the UI without loading the UI again. The cells have plain links,
- * because the router's links follow the location, each on its own, and a screen of this table has a hundred of them.
+ * Returns a handler that opens links to pages of the UI without loading the UI again. The cells have plain links: each
+ * link of the router subscribes to the location, which is slow for the hundred links that this table shows.
  */
 function useRouterLinks(): (event: MouseEvent) => void {
   const router = useRouter();

@@ -40,9 +40,9 @@ export const ExperimentComparison = () => {
     search.baseline ?? chooseBaseline(experimentIds, pinnedId, compared.data?.starts ?? new Map());
   const pages = useInfiniteQuery({
     ...createComparisonQuery(datasetId, { ...search, baseline: baselineId }),
-    // The starts of the experiments decide which one is the baseline.
+    // The start times of the experiments are needed to choose the baseline.
     enabled: experimentIds.length > 0 && compared.isFetched,
-    // Each time, all loaded pages are read again. The more there are, the longer the page waits.
+    // A refetch reads all loaded pages again, so the interval grows with their number.
     refetchInterval: ({ state: { data } }) =>
       isRunning ? comparisonRefreshMs * Math.ceil((data?.pages.length ?? 1) / 4) : false,
   });
@@ -148,7 +148,7 @@ export const ExperimentComparison = () => {
   );
 };
 
-/** Reads the rows once more when the experiments have ended: the last ones may have arrived since the last time. */
+/** Reads the rows once more when the experiments have ended: the last results may be newer than the last response. */
 function useRefreshAtEnd(isRunning: boolean, refetch: () => Promise<unknown>): void {
   const wasRunning = useRef(isRunning);
   useEffect(() => {

@@ -14,7 +14,7 @@ export interface Experiment {
   readonly cost: number | undefined;
   /** Mean score by feedback key. */
   readonly scores: Readonly<Record<string, number>>;
-  /** The splits of which the examples were run; empty for all. */
+  /** The splits whose examples were run; empty if all examples were run. */
   readonly splits: readonly string[];
   /** The tag by which the version of the dataset was chosen. */
   readonly versionTag: string | undefined;
@@ -58,18 +58,18 @@ export const parseExperiments = (value: unknown): readonly Experiment[] =>
     };
   });
 
-/** What a comparison needs to know of its experiments; also of those that the experiment list has not loaded. */
+/** Facts about the compared experiments, including those that the experiment list has not loaded. */
 export interface ComparedExperiments {
-  /** By id. */
+  /** Names by experiment id. */
   readonly names: ReadonlyMap<string, string>;
-  /** In epoch milliseconds, by id. */
+  /** Start times by experiment id, in milliseconds since the Unix epoch. */
   readonly starts: ReadonlyMap<string, number>;
-  /** Whether rows may still be added to one of them. */
+  /** Whether one of them is running, so that rows may still be added. */
   readonly isRunning: boolean;
 }
 
-/** An experiment that began earlier, and has no end, was probably abandoned. */
-const longestRunMs = 86_400_000;
+/** An experiment that has no end after this time was probably abandoned. */
+const maxExperimentMs = 86_400_000;
 
 /** @throws TypeError `value` is not a list, or an item is not an experiment. */
 export function parseComparedExperiments(value: unknown, nowMs: number): ComparedExperiments {
@@ -87,7 +87,7 @@ export function parseComparedExperiments(value: unknown, nowMs: number): Compare
     isRunning: experiments.some(
       (members) =>
         toText(members["end_time"]) === undefined &&
-        nowMs - (parseTimeMs(members["start_time"]) ?? 0) < longestRunMs,
+        nowMs - (parseTimeMs(members["start_time"]) ?? 0) < maxExperimentMs,
     ),
   };
 }

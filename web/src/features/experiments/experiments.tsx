@@ -35,11 +35,13 @@ export const Experiments = ({
     [experiments, baseline],
   );
   // The baseline is the first column, and the others follow in the order in which they were run.
-  const startOf = (id: string): number =>
+  const getStartMs = (id: string): number =>
     id === baselineId
       ? -Infinity
       : (experiments?.find((experiment) => experiment.id === id)?.startMs ?? 0);
-  const comparedIds = [...selection].toSorted((left, right) => startOf(left) - startOf(right));
+  const comparedIds = [...selection].toSorted(
+    (left, right) => getStartMs(left) - getStartMs(right),
+  );
   return (
     <div className="dataset-list">
       <div className="example-filters">

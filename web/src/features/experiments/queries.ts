@@ -11,7 +11,10 @@ import type { Experiment, PairwiseComparison } from "./experiment.ts";
 
 const projectsPath = toEndpointPath("/sessions");
 const comparisonsPath = toEndpointPath("/datasets/comparative");
-/** A page has fewer examples if it has many experiments, because it contains an output of each on each example. */
+/**
+ * The limits of one page of a comparison. With many experiments, a page has fewer examples, because it contains an
+ * output of each experiment for each example.
+ */
 const maxPageExamples = 25;
 const minPageExamples = 10;
 const maxPageOutputs = 300;

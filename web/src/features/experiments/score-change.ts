@@ -31,7 +31,7 @@ export function toScoreChange(
     return { kind: "same", text: "=" };
   }
   const rounded = formatScore(Math.abs(change));
-  // A change that is rounded to zero is still one: means of many scores differ by little.
+  // Show a change that would be rounded to zero with one more digit: the means of many scores differ only a little.
   const amount = rounded === "0" ? smallChangeFormat.format(Math.abs(change)) : rounded;
   return {
     kind: change > 0 === isLowerBetter ? "worse" : "better",

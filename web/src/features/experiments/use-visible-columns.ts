@@ -6,7 +6,7 @@ import type { VisibleColumns } from "./compare-layout.ts";
 /** The width for which columns are rendered before the width of the table is known. */
 const assumedWidth = 1_440;
 
-/** Follows which columns of a table are visible while the user scrolls it or changes its size. */
+/** Returns the columns of a table that must be rendered. Updates them when the user scrolls or resizes the table. */
 export function useVisibleColumns(
   scroller: RefObject<HTMLElement | null>,
   { count, firstColumnWidth }: { readonly count: number; readonly firstColumnWidth: number },

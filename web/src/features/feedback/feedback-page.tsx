@@ -21,7 +21,7 @@ export const FeedbackPage = () => {
   const { data: projects, error, refetch } = useQuery(createProjectSearchQuery(""));
   const { tenantId } = route.useParams();
   const search = route.useSearch();
-  // Without a project in the URL, the page shows the one that people are judging.
+  // Without a project in the URL, the page shows the one with the latest feedback.
   const latest = useQuery({ ...latestFeedbackProjectQuery, enabled: search.project === undefined });
   const defaultProjectId = latest.isPending ? undefined : (latest.data ?? projects?.[0]?.id);
   const projectId = search.project ?? defaultProjectId;

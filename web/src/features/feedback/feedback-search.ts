@@ -5,7 +5,7 @@ export type FeedbackDays = (typeof feedbackDays)[number];
 
 /** Search parameters in the URL of the feedback page. */
 export interface FeedbackSearch {
-  /** Project id. @defaultValue the first project */
+  /** Project id. @defaultValue the project with the latest feedback, or else the first project */
   readonly project?: string;
   /** Feedback key. @defaultValue the key of the latest feedback */
   readonly key?: string;

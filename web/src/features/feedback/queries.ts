@@ -47,7 +47,10 @@ export const createRecentFeedbackQuery = (projectId: string, key: string | undef
     refetchInterval: refetchIntervalMs,
   });
 
-/** The project that got the latest feedback; `null` if none did, or only unknown runs. */
+/**
+ * The project with the latest feedback; `null` if there is no feedback, or if the server has not received the runs that
+ * it is about.
+ */
 export const latestFeedbackProjectQuery = queryOptions({
   queryKey: ["feedback", "latest-project"],
   queryFn: async ({ signal }): Promise<string | null> => {

@@ -6,15 +6,18 @@ import { toVisibleText } from "../../components/text/visible-text.ts";
 import { describeState, isActive } from "./job.ts";
 import type { Job } from "./job.ts";
 import { JobRow } from "./job-row.tsx";
-import { isStartedHere, jobsKey, latestJobsQuery } from "./queries.ts";
+import { isStartedInThisTab, jobsKey, latestJobsQuery } from "./queries.ts";
 import "./jobs.css";
 
-/** Number of jobs in the menu. The page has all. */
+/** Number of jobs in the menu. The page of jobs lists all of them. */
 const shownJobs = 5;
-/** Milliseconds for which the end of a job is announced. */
+/** How long the notice about the end of a job is shown, in milliseconds. */
 const noticeMs = 8_000;
 
-/** The jobs in the bar at the top: how many are running, their progress, and a notice when one that was started here ends. */
+/**
+ * The menu of jobs in the bar at the top. It shows how many are running and their progress, and a notice when a job
+ * ends that was started in this tab.
+ */
 export const JobMenu = ({ tenantId }: { readonly tenantId: string }) => {
   const { data: jobs = [] } = useQuery(latestJobsQuery);
   const [isOpen, setIsOpen] = useState(false);
@@ -75,7 +78,7 @@ export const JobMenu = ({ tenantId }: { readonly tenantId: string }) => {
   );
 };
 
-/** The jobs that have ended a moment ago, of those that were started here. */
+/** Returns the jobs that were started in this tab and ended a moment ago. */
 function useNotices(jobs: readonly Job[]): {
   readonly notices: readonly Job[];
   readonly dismiss: (id: string) => void;
@@ -88,15 +91,15 @@ function useNotices(jobs: readonly Job[]): {
     [],
   );
   useEffect(() => {
-    for (const job of jobs.filter(({ id }) => isStartedHere(id))) {
+    for (const job of jobs.filter(({ id }) => isStartedInThisTab(id))) {
       if (isActive(job)) {
-        // A job that is continued is announced again.
+        // If the job was continued, announce its next end, too.
         announcedIds.current.delete(job.id);
       } else if (!announcedIds.current.has(job.id)) {
         announcedIds.current.add(job.id);
         setNotices((current) => [...current.filter(({ id }) => id !== job.id), job]);
         setTimeout(() => dismiss(job.id), noticeMs);
-        // The job may have changed what the page shows.
+        // The job may have changed the data that the page shows.
         void queryClient.invalidateQueries({
           predicate: ({ queryKey }) => queryKey[0] !== jobsKey,
         });

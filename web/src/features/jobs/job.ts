@@ -15,7 +15,7 @@ export type JobState = "queued" | "running" | "succeeded" | "failed" | "canceled
 
 const states = ["queued", "running", "succeeded", "failed", "canceled"] as const;
 
-/** Work that goes on at the server. */
+/** Work that the server continues after the request that started it. */
 export interface Job {
   readonly id: string;
   readonly kind: string;
@@ -32,7 +32,7 @@ export interface Job {
   readonly failureMessages: readonly string[];
   /** Why the job failed. */
   readonly error?: string;
-  /** What the job resulted in, in one sentence. */
+  /** The result of the job, in one sentence. */
   readonly summary?: string;
   /** The dataset or queue to which the job has added something. */
   readonly datasetId?: string;
@@ -83,7 +83,7 @@ export const parseJobs = (value: unknown): readonly Job[] =>
 /** Whether a job has not ended. */
 export const isActive = ({ state }: Job): boolean => state === "queued" || state === "running";
 
-/** The state of a job in a word. */
+/** The state of a job as a label. */
 export const describeState = (job: Job): string =>
   isActive(job) && job.isCancelRequested ? "Canceling" : stateLabels[job.state];
 
@@ -95,10 +95,10 @@ const stateLabels: { readonly [State in JobState]: string } = {
   canceled: "Canceled",
 };
 
-/** A number of the progress of jobs that can't count their items before they have read them. */
+/** The name of the figure with which a job reports its progress if it can't count its items in advance. */
 const percentFigure = "percent";
 
-/** How far a job has come, from 0 to 100; `undefined` while the number of items is unknown. */
+/** The progress of a job in percent, from 0 to 100; `undefined` while the number of items is unknown. */
 export const toPercent = ({ done, total, figures }: Job): number | undefined =>
   figures.find(([name]) => name === percentFigure)?.[1] ??
   (total === undefined || total === 0 ? undefined : Math.min(100, (100 * done) / total));

@@ -8,7 +8,7 @@ import "./jobs.css";
 
 const route = getRouteApi("/o/$tenantId/jobs");
 
-/** The page `/o/{tenantId}/jobs`, which lists the work that goes on at the server and that has ended lately. */
+/** The page `/o/{tenantId}/jobs`, which lists the jobs that are running and those that ended recently. */
 export const Jobs = () => {
   const { tenantId } = route.useParams();
   const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } =

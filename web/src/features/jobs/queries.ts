@@ -7,7 +7,7 @@ import type { Job } from "./job.ts";
 
 const jobsPath = toEndpointPath("/ui/jobs");
 const jobsPerPage = 50;
-/** Milliseconds between reads while a job is queued or running. No job is read again after it has ended. */
+/** How often jobs are read again while one of them is queued or running, in milliseconds. */
 const refetchIntervalMs = 1_000;
 const latestCount = 20;
 
@@ -36,12 +36,12 @@ export const jobListQuery = infiniteQueryOptions({
   refetchInterval: ({ state: { data } }) => toRefetchInterval(data?.pages.flat()),
 });
 
-/** The ids of the jobs that were started here: the end of these is announced. */
+/** The ids of the jobs that were started in this tab. Only their end is announced. */
 const startedIds = new Set<string>();
 
-export const isStartedHere = (id: string): boolean => startedIds.has(id);
+export const isStartedInThisTab = (id: string): boolean => startedIds.has(id);
 
-/** Starts a job at the server. */
+/** Starts a job on the server. */
 export async function startJob(
   queryClient: QueryClient,
   kind: string,

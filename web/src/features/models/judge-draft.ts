@@ -2,18 +2,19 @@ import { toItems, toNumber, toRecord, toText } from "../../api/parse.ts";
 import { createModelDraft, findModelFaults, toModelBody } from "./model-draft.ts";
 import type { ModelDraft } from "./model-draft.ts";
 
-export const judgeForms = {
+/** The kinds of results that a judge can give, with their labels. */
+export const judgeResultLabels = {
   score: "Score from 0 to 1",
   verdict: "Yes or no",
   categories: "Categories",
 };
-export type JudgeForm = keyof typeof judgeForms;
+export type JudgeResultKind = keyof typeof judgeResultLabels;
 
-/** A judge, as it is entered. */
+/** A judge as the user has entered it. */
 export interface JudgeDraft extends ModelDraft {
   readonly key: string;
   readonly template: string;
-  readonly form: JudgeForm;
+  readonly form: JudgeResultKind;
   /** Separated by commas. */
   readonly categories: string;
 }
@@ -35,7 +36,7 @@ export const createRunJudgeDraft = (endpoint: string): JudgeDraft => ({
     "Input:\n{{inputs}}\n\nAnswer to judge:\n{{output}}\n\nIs the answer helpful and complete?",
 });
 
-/** The judge in the body of a request. */
+/** Converts a judge for the body of a request. */
 export const toJudgeBody = (judge: JudgeDraft) => ({
   key: judge.key.trim(),
   template: judge.template,
@@ -46,11 +47,13 @@ export const toJudgeBody = (judge: JudgeDraft) => ({
   ...toModelBody(judge),
 });
 
-/** Parses what {@link toJudgeBody} creates; `undefined` if it is something else. */
+/** Parses a judge that {@link toJudgeBody} has created; `undefined` for any other value. */
 export function parseJudge(value: unknown): JudgeDraft | undefined {
   const members = toRecord(value);
   const form = toRecord(members["form"]);
-  const kind = (Object.keys(judgeForms) as JudgeForm[]).find((name) => name === form["kind"]);
+  const kind = (Object.keys(judgeResultLabels) as JudgeResultKind[]).find(
+    (name) => name === form["kind"],
+  );
   const [key, template, endpoint, model] = ["key", "template", "endpoint", "model"].map((name) =>
     toText(members[name]),
   );
@@ -77,7 +80,7 @@ export function parseJudge(value: unknown): JudgeDraft | undefined {
   };
 }
 
-/** What is wrong with a judge, or missing. */
+/** Returns an error message for each invalid or missing field of a judge. */
 export function findJudgeFaults(judge: JudgeDraft): readonly string[] {
   return [
     ...findModelFaults(judge),

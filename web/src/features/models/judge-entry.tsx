@@ -1,6 +1,6 @@
 import { NativeSelect, Textarea, TextInput } from "@mantine/core";
-import { judgeForms } from "./judge-draft.ts";
-import type { JudgeDraft, JudgeForm } from "./judge-draft.ts";
+import { judgeResultLabels } from "./judge-draft.ts";
+import type { JudgeDraft, JudgeResultKind } from "./judge-draft.ts";
 import { ModelFields } from "./model-fields.tsx";
 import "./models.css";
 
@@ -13,7 +13,7 @@ export const JudgeEntry = ({
 }: {
   readonly draft: JudgeDraft;
   readonly endpoints: readonly { readonly name: string; readonly host: string }[];
-  /** What the template can use, such as `inputs and output`. */
+  /** The variables that the template can use, in words, such as `inputs and output`. */
   readonly variables: string;
   readonly onChange: (draft: JudgeDraft) => void;
 }) => {
@@ -30,8 +30,8 @@ export const JudgeEntry = ({
         <NativeSelect
           label="Result"
           value={draft.form}
-          data={Object.entries(judgeForms).map(([value, label]) => ({ value, label }))}
-          onChange={({ currentTarget }) => change({ form: currentTarget.value as JudgeForm })}
+          data={Object.entries(judgeResultLabels).map(([value, label]) => ({ value, label }))}
+          onChange={({ currentTarget }) => change({ form: currentTarget.value as JudgeResultKind })}
         />
         {draft.form === "categories" && (
           <TextInput

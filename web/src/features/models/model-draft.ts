@@ -1,6 +1,6 @@
 import { omitUndefined } from "../../api/parse.ts";
 
-/** A model at an endpoint, as it is entered. Numbers are texts until it is used. */
+/** A model at an endpoint, as the user has entered it: numbers are still texts. */
 export interface ModelDraft {
   readonly endpoint: string;
   readonly model: string;
@@ -15,7 +15,7 @@ export const createModelDraft = (endpoint: string): ModelDraft => ({
   maxTokens: "",
 });
 
-/** The model in the body of a request. */
+/** Converts a model for the body of a request. */
 export const toModelBody = ({ endpoint, model, temperature, maxTokens }: ModelDraft) =>
   omitUndefined({
     endpoint,
@@ -24,12 +24,14 @@ export const toModelBody = ({ endpoint, model, temperature, maxTokens }: ModelDr
     max_tokens: maxTokens.trim() === "" ? undefined : Number(maxTokens),
   });
 
-/** What is wrong with the numbers of a model. */
+/** Returns an error message for each invalid number. */
 export function findModelFaults({ temperature, maxTokens }: ModelDraft): readonly string[] {
-  const [heat, tokens] = [Number(temperature), Number(maxTokens)];
+  const [temperatureNumber, maxTokensNumber] = [Number(temperature), Number(maxTokens)];
   return [
-    ...(heat >= 0 && heat <= 100 ? [] : ["Temperature must be a number from 0 to 100."]),
-    ...(maxTokens.trim() === "" || (Number.isInteger(tokens) && tokens > 0)
+    ...(temperatureNumber >= 0 && temperatureNumber <= 100
+      ? []
+      : ["Temperature must be a number from 0 to 100."]),
+    ...(maxTokens.trim() === "" || (Number.isInteger(maxTokensNumber) && maxTokensNumber > 0)
       ? []
       : ["Max tokens must be a whole number above 0."]),
   ];

@@ -11,18 +11,18 @@ export interface ModelEndpoint {
   readonly host: string;
   /** Whether the operator has set a key. */
   readonly hasKey: boolean;
-  /** Whether the operator allows a private address, at which models usually need no key. */
+  /** Whether the operator allows that the host has a private address, where models usually need no key. */
   readonly isPrivate: boolean;
   readonly keyVariable: string;
-  /** Until when the server holds the key that was entered in this tab; `undefined` without one. */
+  /** When the server deletes the key that was entered in this tab; `undefined` if none was entered. */
   readonly sessionKeyExpiresMs: number | undefined;
 }
 
 export interface ModelEndpoints {
   readonly endpoints: readonly ModelEndpoint[];
-  /** Whether the token must be entered first. */
+  /** Whether the user must enter the token that the server printed at its start. */
   readonly needsToken: boolean;
-  /** US dollars that the calls of a day may cost; `undefined` without a limit. */
+  /** The limit of the cost of a day's calls, in US dollars; `undefined` without a limit. */
   readonly budget: number | undefined;
   readonly spentToday: number;
 }

@@ -22,7 +22,7 @@ export const TokenForm = ({ className }: { readonly className: string }) => {
   );
 };
 
-/** The same as a part of another form. */
+/** The fields of {@link TokenForm} as a part of another form. */
 export const TokenFields = () => (
   <section className="form" aria-label="Token">
     {useToken("button").fields}

@@ -18,7 +18,7 @@ console.log(await greet("world"));
 await client.close();
 `;
 
-/** The variables with which a program that records already sends its runs here. */
+/** The environment variables with which a program that already records runs sends them to this server. */
 const createVariables = {
   langsmith: (origin: string) => `export LANGSMITH_TRACING=true
 export LANGSMITH_ENDPOINT=${origin}
@@ -41,7 +41,9 @@ const tabs = [
   ["langchain", "LangChain"],
 ] as const;
 
-/** Shown while the server has no projects: how a program in any of the supported ways records a first trace. */
+/**
+ * Shown while the server has no projects. It explains, for each supported SDK, how a program records its first trace.
+ */
 export const FirstRun = () => (
   <section className="first-run">
     <h1>No runs yet</h1>
@@ -61,8 +63,8 @@ export const FirstRun = () => (
       </Tabs.Panel>
       <Tabs.Panel value="langsmith">
         <p>
-          The SDKs for Python and JavaScript send their runs to this server. Set, and start the
-          program:
+          The SDKs for Python and JavaScript send their runs to this server. Set these variables,
+          and start the program:
         </p>
         <CopyText label="Environment variables" text={createVariables.langsmith(readServerUrl())} />
       </Tabs.Panel>

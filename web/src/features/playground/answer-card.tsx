@@ -27,7 +27,8 @@ export const AnswerCard = ({
   readonly onContinue: (messages: readonly PlaygroundMessage[]) => void;
 }) => {
   const { label, isRunning, text, thinking, toolCalls, end } = answer;
-  const assistant = (): PlaygroundMessage => createMessage("assistant", text, { toolCalls });
+  const createAssistantMessage = (): PlaygroundMessage =>
+    createMessage("assistant", text, { toolCalls });
   return (
     <article className="playground-answer" aria-label={`Answer of ${toVisibleText(label)}`}>
       <header className="playground-head">
@@ -46,7 +47,7 @@ export const AnswerCard = ({
           <LongText text={thinking} />
         </details>
       )}
-      {/* While the text grows, it is shown as it is: to lay out Markdown again and again takes too long. */}
+      {/* While the text grows, show it as plain text: to render Markdown at each change would take too long. */}
       {isRunning ? <LongText text={text} /> : <Markdown text={text} />}
       {isRunning && <Loader size="xs" type="dots" aria-label="The model is answering" />}
       {!isRunning && toolCalls.length > 0 ? (
@@ -54,7 +55,7 @@ export const AnswerCard = ({
           toolCalls={toolCalls}
           onSend={(results) =>
             onContinue([
-              assistant(),
+              createAssistantMessage(),
               ...toolCalls.map(({ id }, index) =>
                 createMessage("tool", results[index] ?? "", { toolCallId: id }),
               ),

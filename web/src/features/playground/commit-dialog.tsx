@@ -12,8 +12,8 @@ import { findPromptFault, stateToManifest, toModelDraft } from "./from-prompt.ts
 import type { PlaygroundSource, PlaygroundState } from "./playground-state.ts";
 
 /**
- * Saves the messages, the output schema and the model with its settings and tools in the hub: as a commit of the prompt that
- * was opened, or as a new prompt.
+ * Saves the messages, the output schema, and the model with its settings and tools: as a commit of the opened prompt,
+ * or as a new prompt.
  */
 export const CommitDialog = ({
   state,
@@ -25,14 +25,14 @@ export const CommitDialog = ({
   /** The protocol of the first model's endpoint. */
   readonly protocol: string | undefined;
   readonly onClose: () => void;
-  /** Called with the commit, on which the next one is based. */
+  /** Called with the new commit, on which the next one will be based. */
   readonly onCommit: (source: PlaygroundSource) => void;
 }) => {
   const client = useQueryClient();
   // A prompt of another tenant can't be changed.
-  const opened =
+  const openedPrompt =
     state.source?.kind === "prompt" && state.source.owner === "-" ? state.source : undefined;
-  const [isNew, setIsNew] = useState(opened === undefined);
+  const [isNew, setIsNew] = useState(openedPrompt === undefined);
   const [name, setName] = useState("");
   const [description, setDescription] = useState("");
   const [createdName, setCreatedName] = useState<string>();
@@ -46,7 +46,7 @@ export const CommitDialog = ({
   const save = async (): Promise<void> => {
     setProgress({ isBusy: true });
     try {
-      const base = isNew ? undefined : opened;
+      const base = isNew ? undefined : openedPrompt;
       const repo = base?.repo ?? name.trim();
       if (isNew && createdName !== repo) {
         await createPrompt({ repo_handle: repo, is_public: false });
@@ -83,13 +83,13 @@ export const CommitDialog = ({
             {fault === undefined && describeSaved(state, className)} Values of variables are not
             saved.
           </p>
-          {opened !== undefined && (
+          {openedPrompt !== undefined && (
             <Radio.Group
               label="Save as"
               value={isNew ? "new" : "commit"}
               onChange={(value) => setIsNew(value === "new")}
             >
-              <Radio value="commit" label={`New commit of ${toVisibleText(opened.repo)}`} />
+              <Radio value="commit" label={`New commit of ${toVisibleText(openedPrompt.repo)}`} />
               <Radio value="new" label="New prompt" />
             </Radio.Group>
           )}
@@ -130,7 +130,7 @@ export const CommitDialog = ({
   );
 };
 
-/** What is saved, as a sentence. */
+/** Describes what will be saved, in a sentence. */
 function describeSaved(state: PlaygroundState, className: ModelClass): string {
   const model = toModelDraft(state, className);
   const parts = [
@@ -141,7 +141,7 @@ function describeSaved(state: PlaygroundState, className: ModelClass): string {
       : [pluralize(model.tools.length, "tool")]),
     ...(model === undefined ? [] : [`the model ${toVisibleText(model.name)} with its settings`]),
   ];
-  const others = state.targets.length > 1 ? " Of the models, the first one is saved." : "";
+  const others = state.targets.length > 1 ? " Only the first model is saved." : "";
   const list =
     parts.length === 1 ? parts[0] : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
   return `Saved are ${list}.${others}`;

@@ -28,7 +28,7 @@ const rolesByName: Readonly<Record<string, MessageRole>> = {
   [templateRole]: "user",
 };
 
-/** Converts a prompt of the hub. */
+/** Converts a prompt to a state of the playground. */
 export function promptToState(source: PromptSource): PlaygroundState {
   const content = toPromptContent(source.manifest);
   if (content === undefined) {
@@ -46,18 +46,18 @@ export function promptToState(source: PromptSource): PlaygroundState {
     messages: content.messages.map(toPlaygroundMessage),
     schemaText: content.schema === undefined ? "" : toManifestText(content.schema),
     toolsText: model === undefined || model.tools.length === 0 ? "" : toManifestText(model.tools),
-    ...(model === undefined ? {} : { settings: toEntered(model) }),
+    ...(model === undefined ? {} : { settings: toEnteredSettings(model) }),
     targets: [{ id: crypto.randomUUID(), endpoint: "", model: model?.name ?? "" }],
     notes: [
       ...(content.format === "jinja2"
-        ? ["Of Jinja2, only variables are replaced: blocks and filters are sent as written."]
+        ? ["Only the variables of Jinja2 are replaced. Blocks and filters are sent as written."]
         : []),
-      ...(model === undefined ? [] : describeOthers(model)),
+      ...(model === undefined ? [] : describeOtherParameters(model)),
     ],
   });
 }
 
-const toEntered = ({ numbers, stop }: PromptModel): EnteredSettings => ({
+const toEnteredSettings = ({ numbers, stop }: PromptModel): EnteredSettings => ({
   ...(Object.fromEntries(modelNumbers.map((name) => [name, String(numbers[name] ?? "")])) as Record<
     ModelNumber,
     string
@@ -66,7 +66,7 @@ const toEntered = ({ numbers, stop }: PromptModel): EnteredSettings => ({
 });
 
 /** Parameters of the model that the playground does not send, but keeps when it saves the prompt. */
-function describeOthers({ others }: PromptModel): readonly string[] {
+function describeOtherParameters({ others }: PromptModel): readonly string[] {
   const names = Object.entries(others)
     .filter(([, value]) => !(typeof value === "string" && value.startsWith("secret ")))
     .map(([name]) => name);
@@ -89,7 +89,7 @@ function toPlaygroundMessage(message: PromptMessage): PlaygroundMessage {
   return createMessage(rolesByName[message.role] ?? "user", texts.join("\n"), { images });
 }
 
-/** Why the state can't become a prompt; `undefined` if it can. */
+/** Returns why the state can't be saved as a prompt; `undefined` if it can be. */
 export function findPromptFault(state: PlaygroundState): string | undefined {
   const { messages, toolsText, schemaText, settings } = state;
   const number =
@@ -113,7 +113,7 @@ export function findPromptFault(state: PlaygroundState): string | undefined {
     : "Enter a model: tools and settings are saved together with one.";
 }
 
-/** The model with its settings and tools; `undefined` if nothing of it was entered. */
+/** The model with its settings and tools; `undefined` if none of them was entered. */
 export function toModelDraft(
   { targets, settings, toolsText }: PlaygroundState,
   className: ModelClass,
@@ -142,8 +142,8 @@ const promptRoles: Readonly<Record<MessageRole, string>> = {
 };
 
 /**
- * Converts the messages, the schema of the answer, and the model with its settings and tools to a manifest. Based on an
- * existing one, its other members stay unchanged.
+ * Converts the messages, the schema of the answer, and the model with its settings and tools to a manifest. If `base`
+ * is an existing manifest, its other members are kept.
  *
  * @param className - the class of a model that was not saved before
  */
@@ -178,5 +178,5 @@ export function stateToManifest(
   );
 }
 
-/** Braces of a text without variables, which would begin a variable in a prompt. */
+/** Doubles the braces of a text without variables: a single brace would begin a variable in a prompt. */
 const escapeBraces = (text: string): string => text.replaceAll(/[{}]/g, "$&$&");

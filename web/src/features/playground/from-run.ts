@@ -7,8 +7,8 @@ import { createMessage, createState } from "./playground-state.ts";
 import type { MessageRole, PlaygroundMessage, PlaygroundState } from "./playground-state.ts";
 
 /**
- * Converts the model call that a run recorded, by whatever client. What can't be sent again, such as reasoning, is left
- * out, and a note says so.
+ * Converts the model call that a run recorded to a state of the playground, whichever client made the call. Parts that
+ * can't be sent again, such as reasoning, are left out, and a note gives their number.
  */
 export function toPlaygroundState(run: JsonMembers): PlaygroundState {
   const inputs = toRecord(run["inputs"]);
@@ -19,18 +19,18 @@ export function toPlaygroundState(run: JsonMembers): PlaygroundState {
     [inputs, toRecord(inputs["generationConfig"] ?? inputs["config"]), params]
       .flatMap((source) => names.map((name) => source[name]))
       .find((value) => value !== undefined && value !== null);
-  const left = { count: 0 };
+  const omitted = { count: 0 };
   const messages = (toChatMessages(run["inputs"]) ?? []).flatMap((message) =>
-    toMessages(message, left),
+    toMessages(message, omitted),
   );
   const tools = find("tools", "functions");
   const notes = [
     ...(messages.length === 0
       ? ["The inputs of the run contain no messages of a known format."]
       : []),
-    ...(left.count === 0
+    ...(omitted.count === 0
       ? []
-      : [`${pluralize(left.count, "part")} of the messages can't be sent again.`]),
+      : [`${pluralize(omitted.count, "part")} of the messages can't be sent again.`]),
   ];
   return createState({
     format: "none",
@@ -38,13 +38,13 @@ export function toPlaygroundState(run: JsonMembers): PlaygroundState {
     toolsText: toItems(tools).length === 0 ? "" : JSON.stringify(tools, undefined, 2),
     schemaText: toSchemaText(find("response_format", "text", "output_config")),
     settings: {
-      temperature: toEntered(find("temperature") ?? metadata["ls_temperature"]),
-      maxTokens: toEntered(
+      temperature: toNumberText(find("temperature") ?? metadata["ls_temperature"]),
+      maxTokens: toNumberText(
         find("max_completion_tokens", "max_output_tokens", "max_tokens", "maxTokens") ??
           metadata["ls_max_tokens"],
       ),
-      topP: toEntered(find("top_p", "topP")),
-      seed: toEntered(find("seed")),
+      topP: toNumberText(find("top_p", "topP")),
+      seed: toNumberText(find("seed")),
       stop: [find("stop", "stop_sequences") ?? metadata["ls_stop"] ?? []]
         .flat()
         .flatMap((stop) => toText(stop) ?? [])
@@ -72,10 +72,13 @@ const rolesByName: Readonly<Record<string, MessageRole>> = {
   tool: "tool",
 };
 
-/** Converts a message. Each tool result becomes a message of its own, which follows the calls. */
+/**
+ * Converts a message. Each of its tool results becomes a message of its own, before the rest: models require it
+ * directly after the message with the calls.
+ */
 function toMessages(
   { role, parts }: ChatMessage,
-  left: { count: number },
+  omitted: { count: number },
 ): readonly PlaygroundMessage[] {
   const results = parts.filter((part) => part.kind === "toolResult");
   const others = parts.filter((part) => part.kind !== "toolResult");
@@ -86,7 +89,7 @@ function toMessages(
   );
   const images = others.flatMap((part) => (part.kind === "image" ? [part.address] : []));
   const text = others.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n");
-  left.count += others.filter(isLeftOut).length;
+  omitted.count += others.filter(isOmitted).length;
   const messageRole = rolesByName[role] ?? "user";
   const isEmpty = text === "" && images.length + toolCalls.length === 0;
   return [
@@ -101,7 +104,7 @@ function toMessages(
   ];
 }
 
-const isLeftOut = (part: ChatPart): boolean => part.kind === "thinking" || part.kind === "other";
+const isOmitted = (part: ChatPart): boolean => part.kind === "thinking" || part.kind === "other";
 
 /** The text of a tool's result or arguments. Lists of text parts are joined. */
 function toResultText(value: unknown): string {
@@ -112,9 +115,9 @@ function toResultText(value: unknown): string {
   return toText(value) ?? JSON.stringify(value ?? {});
 }
 
-const toEntered = (value: unknown): string => String(toNumber(value) ?? "");
+const toNumberText = (value: unknown): string => String(toNumber(value) ?? "");
 
-/** The schema of the answer, as OpenAI's two APIs and Anthropic's take it. */
+/** Reads the schema of the answer in the formats of OpenAI's two APIs and of Anthropic's API. */
 function toSchemaText(value: unknown): string {
   const { json_schema, format, schema } = toRecord(value);
   const found =

@@ -9,7 +9,7 @@ import { modelEndpointsQuery } from "../models/model-endpoints.ts";
 import type { ModelEndpoint } from "../models/model-endpoints.ts";
 import { deleteModelKey, setModelKey } from "./queries.ts";
 
-/** Enters or removes the key of this tab for an endpoint. The browser does not keep it. */
+/** A dialog to enter or remove the API key of this tab for an endpoint. The browser does not store the key. */
 export const KeyDialog = ({
   endpoint: { name, host, hasKey, keyVariable, sessionKeyExpiresMs },
   onClose,

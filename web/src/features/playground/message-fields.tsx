@@ -5,9 +5,9 @@ import { toVisibleText } from "../../components/text/visible-text.ts";
 import { createMessage, messageRoles } from "./playground-state.ts";
 import type { PlaygroundMessage, PlaygroundState, VariableFormat } from "./playground-state.ts";
 
-/** A longer text is shown, but can't be edited: browsers lay out such a field for seconds. */
+/** A longer text is shown, but can't be edited: laying out such a field would take a browser seconds. */
 const maxEditedChars = 100_000;
-/** Messages that are shown at first. */
+/** The maximum number of messages that are shown. Earlier ones are sent, but not shown. */
 const shownMessages = 200;
 const maxRows = 16;
 
@@ -45,7 +45,7 @@ export const MessageFields = ({ state: { messages, format }, onChange }: FieldsP
         />
       </div>
       {hiddenCount > 0 && (
-        <p className="note">{pluralize(hiddenCount, "earlier message")} are sent, but not shown.</p>
+        <p className="note">Sent, but not shown: {pluralize(hiddenCount, "earlier message")}.</p>
       )}
       {messages.slice(hiddenCount).map((message, position) => {
         const index = hiddenCount + position;
@@ -122,7 +122,7 @@ const MessageText = ({ message: { id, role, text }, onChange }: MessageProps) =>
     />
   );
 
-/** The images and the tool calls of a message, which can be removed, and arguments edited. */
+/** The images and the tool calls of a message. They can be removed, and the arguments of the calls edited. */
 const MessageExtras = ({ message: { id, images, toolCalls }, onChange }: MessageProps) => (
   <>
     {images.map((image, index) => (
@@ -134,7 +134,9 @@ const MessageExtras = ({ message: { id, images, toolCalls }, onChange }: Message
           variant="subtle"
           color="red"
           aria-label={`Remove image ${index + 1}`}
-          onClick={() => onChange(id, { images: images.filter((_, at) => at !== index) })}
+          onClick={() =>
+            onChange(id, { images: images.filter((_, position) => position !== index) })
+          }
         >
           Remove
         </Button>
@@ -153,7 +155,9 @@ const MessageExtras = ({ message: { id, images, toolCalls }, onChange }: Message
             variant="subtle"
             color="red"
             aria-label={`Remove tool call ${index + 1} (${toVisibleText(call.name)})`}
-            onClick={() => onChange(id, { toolCalls: toolCalls.filter((_, at) => at !== index) })}
+            onClick={() =>
+              onChange(id, { toolCalls: toolCalls.filter((_, position) => position !== index) })
+            }
           >
             Remove
           </Button>
@@ -164,8 +168,8 @@ const MessageExtras = ({ message: { id, images, toolCalls }, onChange }: Message
           value={call.arguments}
           onChange={({ currentTarget }) =>
             onChange(id, {
-              toolCalls: toolCalls.map((other, at) =>
-                at === index ? { ...other, arguments: currentTarget.value } : other,
+              toolCalls: toolCalls.map((other, position) =>
+                position === index ? { ...other, arguments: currentTarget.value } : other,
               ),
             })
           }

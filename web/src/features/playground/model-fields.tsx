@@ -3,7 +3,7 @@ import { toVisibleText } from "../../components/text/visible-text.ts";
 import type { PlaygroundState, Target } from "./playground-state.ts";
 import type { ModelEndpoint, ModelEndpoints } from "../models/model-endpoints.ts";
 
-/** The most models that are called at the same time. */
+/** The maximum number of models that are called at the same time. */
 const maxTargets = 8;
 
 /** The models that are called: an endpoint and the name of a model for each. */

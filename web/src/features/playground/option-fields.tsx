@@ -12,7 +12,7 @@ const numberLabels: Readonly<Record<NumberSetting, string>> = {
   seed: "Seed",
 };
 
-/** Settings of the model, tools, and the schema of the answer. */
+/** Fields for the settings of the model, its tools, and the schema of its answer. */
 export const OptionFields = ({
   state: { settings, toolsText, schemaText },
   onChange,
@@ -42,7 +42,7 @@ export const OptionFields = ({
           ))}
           <Textarea
             label="Stop sequences"
-            description="One a line"
+            description="One per line"
             rows={2}
             value={settings.stop}
             onChange={({ currentTarget }) => set({ stop: currentTarget.value })}
@@ -51,7 +51,7 @@ export const OptionFields = ({
       </details>
       <JsonOption
         label="Tools"
-        hint="A JSON list of tools, as OpenAI or Anthropic takes them."
+        hint="A JSON list of tools in the format of OpenAI or Anthropic."
         text={toolsText}
         faults={toolFaults}
         onText={(text) => onChange({ toolsText: text })}

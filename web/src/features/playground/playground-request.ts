@@ -5,21 +5,21 @@ import { toExperimentPrompt } from "../prompts/prompt.ts";
 import { listVariables } from "./playground-state.ts";
 import type { MessageRole, PlaygroundMessage, PlaygroundState } from "./playground-state.ts";
 
-/** A fault in a text, with the range that it concerns. */
+/** An error in a text, with the range of the invalid part. */
 export interface TextFault {
   readonly from: number;
   readonly to: number;
   readonly message: string;
 }
 
-/** A tool in the form of the server. */
+/** A tool in the format of the server. */
 export interface Tool {
   readonly name: string;
   readonly description?: string;
   readonly parameters: object;
 }
 
-/** A message in the form of the server. */
+/** A message in the format of the server. */
 export interface RequestMessage {
   readonly role: Exclude<MessageRole, "placeholder">;
   readonly content: string;
@@ -67,7 +67,7 @@ function fillMessages(state: PlaygroundState): readonly RequestMessage[] {
   });
 }
 
-/** Says which message can't be filled in, and why. */
+/** Returns an error message that says which message can't be filled in, and why; else `undefined`. */
 function findMessageFault({ format, messages }: PlaygroundState): string | undefined {
   for (const [index, { role, text }] of messages.entries()) {
     const fault =
@@ -105,7 +105,7 @@ function parseOrText(text: string): unknown {
   }
 }
 
-/** Reads the tools, in the form of OpenAI or of Anthropic, and says what is wrong with them. */
+/** Parses the tools, in the format of OpenAI or of Anthropic, and finds their errors. */
 export function parseTools(text: string): {
   readonly tools: readonly Tool[];
   readonly faults: readonly TextFault[];
@@ -117,7 +117,7 @@ export function parseTools(text: string): {
   if (map.kind === "fault") {
     return { tools: [], faults: [map.fault] };
   }
-  const at = (path: string) => map.ranges.get(path) ?? { from: 0, to: 1 };
+  const getRange = (path: string) => map.ranges.get(path) ?? { from: 0, to: 1 };
   const value: unknown = JSON.parse(text);
   if (!Array.isArray(value)) {
     return { tools: [], faults: [{ from: 0, to: 1, message: "must be a JSON list of tools" }] };
@@ -130,11 +130,11 @@ export function parseTools(text: string): {
     const parameters = fields["parameters"] ?? fields["input_schema"];
     if (name === "" || names.has(name)) {
       const message = name === "" ? "the tool needs a name" : `there are two tools ${name}`;
-      faults.push({ ...at(`/${index}`), message });
+      faults.push({ ...getRange(`/${index}`), message });
     }
     if (parameters !== undefined && !isObject(parameters)) {
       faults.push({
-        ...at(`/${index}`),
+        ...getRange(`/${index}`),
         message: "the parameters of a tool must be a JSON schema",
       });
     }
@@ -149,7 +149,7 @@ export function parseTools(text: string): {
   return { tools, faults };
 }
 
-/** Reads the schema of the answer. */
+/** Parses the schema of the answer, and finds its errors. */
 export function parseSchema(text: string): {
   readonly schema: object | undefined;
   readonly faults: readonly TextFault[];
@@ -180,7 +180,7 @@ const numberRanges = {
 
 export type NumberSetting = keyof typeof numberRanges;
 
-/** Says what is wrong with an entered setting; `undefined` if nothing is. */
+/** Returns an error message for an invalid setting, else `undefined`. */
 export function findSettingFault(name: NumberSetting, text: string): string | undefined {
   const { min, max, isWhole } = numberRanges[name];
   const value = Number(text);
@@ -195,7 +195,7 @@ export function findSettingFault(name: NumberSetting, text: string): string | un
     : `Enter a ${kind} from ${min} to ${max.toLocaleString("en")}`;
 }
 
-/** What a recorded call says of where its messages come from. */
+/** The source of the messages of a call, which is recorded with the call. */
 export interface CallSource {
   /** `owner/repo:commit`. */
   readonly prompt?: string;
@@ -213,11 +213,11 @@ export function toCallSource(state: PlaygroundState): CallSource {
   };
 }
 
-/** Creates the request of a state; the sentence says why none can be sent. */
+/** Creates the request of a state, or returns a sentence that says why no request can be sent. */
 export function createRequest(state: PlaygroundState): RequestDraft | string {
   const { tools, faults: toolFaults } = parseTools(state.toolsText);
   const { schema, faults: schemaFaults } = parseSchema(state.schemaText);
-  const invalid = (Object.keys(numberRanges) as NumberSetting[]).find(
+  const invalidSetting = (Object.keys(numberRanges) as NumberSetting[]).find(
     (name) => findSettingFault(name, state.settings[name]) !== undefined,
   );
   if (toolFaults[0] !== undefined) {
@@ -226,7 +226,7 @@ export function createRequest(state: PlaygroundState): RequestDraft | string {
   if (schemaFaults[0] !== undefined) {
     return `Output schema: ${schemaFaults[0].message}.`;
   }
-  if (invalid !== undefined) {
+  if (invalidSetting !== undefined) {
     return "Correct the settings first.";
   }
   const fault = findMessageFault(state);

@@ -21,31 +21,31 @@ export interface PlaygroundMessage {
   /** Addresses of images, mostly `data:` URLs. */
   readonly images: readonly string[];
   readonly toolCalls: readonly ToolCall[];
-  /** The call that a message of the role `tool` answers. */
+  /** The id of the tool call that a message of the role `tool` answers. */
   readonly toolCallId: string;
 }
 
 /** The syntax of variables; `none` for messages in which braces mean nothing, such as recorded ones. */
 export type VariableFormat = TemplateFormat | "none";
 
-/** The settings as entered. An empty text leaves a setting to the provider. */
+/** The settings as the user has entered them. For an empty text, the provider chooses the value. */
 export interface EnteredSettings {
   readonly temperature: string;
   readonly maxTokens: string;
   readonly topP: string;
   readonly seed: string;
-  /** Texts at which the answer ends, one a line. */
+  /** Texts at which the answer ends, one per line. */
   readonly stop: string;
 }
 
-/** A model that is called. Several are called at the same time. */
+/** A model to call. All targets are called at the same time. */
 export interface Target {
   readonly id: string;
   readonly endpoint: string;
   readonly model: string;
 }
 
-/** Where the content comes from. */
+/** The prompt or the run from which the content was loaded. */
 export type PlaygroundSource =
   | {
       readonly kind: "prompt";
@@ -69,7 +69,7 @@ export interface PlaygroundState {
   readonly settings: EnteredSettings;
   readonly targets: readonly Target[];
   readonly isRecorded: boolean;
-  /** What of the source was not taken over, as sentences. */
+  /** Sentences that say which parts of the source were not loaded. */
   readonly notes: readonly string[];
 }
 
@@ -95,7 +95,7 @@ const emptySettings: EnteredSettings = {
   stop: "",
 };
 
-/** The state of an empty playground, or the beginning of one that is loaded. */
+/** Creates the state of a playground: `changes`, and for everything else the values of an empty playground. */
 export const createState = (changes: Partial<PlaygroundState> = {}): PlaygroundState => ({
   origin: "",
   source: undefined,
@@ -136,7 +136,10 @@ export function listVariables({
   return [...found.values()];
 }
 
-/** Longer texts are recorded ones: to search them for variables at each key press would take noticeably long. */
+/**
+ * Longer texts are not searched for variables: doing so at each keystroke would take noticeably long. They come from
+ * recorded runs.
+ */
 const maxTemplateChars = 200_000;
 
 const readVariables = (text: string, format: VariableFormat) =>
@@ -145,7 +148,7 @@ const readVariables = (text: string, format: VariableFormat) =>
     : toVariables(text, format).map((variable) => ({ ...variable, isMessageList: false }));
 
 const storageName = "millrace-playground";
-/** The most characters that are stored for a reload: browsers store about five million in all. */
+/** The maximum number of characters that are stored for a reload. Browsers store about five million in all. */
 const maxStoredChars = 2_000_000;
 
 /** Stores the state for a reload of this tab. Returns whether it could be stored. */
@@ -157,7 +160,7 @@ export function storeState(state: PlaygroundState): boolean {
       return true;
     }
   } catch {
-    // The storage is full: the caller says that the state will not survive a reload.
+    // The storage is full. The caller warns that the state will not survive a reload.
   }
   sessionStorage.removeItem(storageName);
   return false;

@@ -101,8 +101,8 @@ const Editor = ({
   const keyEndpoint = models.endpoints.find(({ name }) => name === keyName);
   const isRunning = Object.values(answers).some((answer) => answer.isRunning);
   const canCall = models.endpoints.length > 0 && !models.needsToken;
-  const call = (toCall: PlaygroundState, targets: readonly Target[]): void => {
-    const request = createRequest(toCall);
+  const call = (stateToSend: PlaygroundState, targets: readonly Target[]): void => {
+    const request = createRequest(stateToSend);
     const missing = targets.find(({ endpoint, model }) => endpoint === "" || model.trim() === "");
     if (typeof request === "string" || missing !== undefined) {
       setProblem(typeof request === "string" ? request : "Choose an endpoint and enter a model.");
@@ -113,8 +113,8 @@ const Editor = ({
       void run(id, `${model} (${endpoint})`, {
         endpoint,
         request: { ...request, model: model.trim() },
-        record: toCall.isRecorded,
-        source: toCallSource(toCall),
+        record: stateToSend.isRecorded,
+        source: toCallSource(stateToSend),
       });
     }
   };
@@ -163,7 +163,8 @@ const Editor = ({
           <OptionFields state={state} onChange={change} />
           <div className="playground-actions">
             {isRunning ? (
-              // With a key of its own, it does not become the submit button while its click is handled.
+              // Without a key of its own, this element would become the submit button while its click is handled, and
+              // submit the form.
               <Button key="stop" type="button" color="red" onClick={() => stop()}>
                 Stop
               </Button>
@@ -230,7 +231,10 @@ const Editor = ({
   );
 };
 
-/** Leads to a new experiment with the saved commit, which its name says, because later changes are not part of it. */
+/**
+ * A link to a new experiment with the saved commit. Its label names the commit, because later changes are not part of
+ * the experiment.
+ */
 const RunOverDataset = ({
   source,
 }: {
@@ -252,13 +256,13 @@ const RunOverDataset = ({
 
 const storeDelayMs = 300;
 
-/** What must be done before models can be called. */
+/** Shows what must be set up before models can be called. */
 const Setup = ({ models }: { readonly models: ModelEndpoints }) => {
   if (models.endpoints.length === 0) {
     return (
       <div className="playground-setup">
         <Empty title="No model endpoints">
-          <p>The operator of this server names the endpoints at which models can be called:</p>
+          <p>The operator of this server must name the endpoints that it may call, for example:</p>
           <pre>
             millrace serve --model-endpoint openai=https://api.openai.com/v1{"\n"}
             millrace serve --model-endpoint local=http://localhost:11434/v1
@@ -270,7 +274,7 @@ const Setup = ({ models }: { readonly models: ModelEndpoints }) => {
   return models.needsToken ? <TokenForm className="playground-setup" /> : null;
 };
 
-/** Chooses the first endpoint where none that the server has is chosen. */
+/** Replaces endpoints that the server does not have by the server's first one. */
 function chooseEndpoints(state: PlaygroundState, { endpoints }: ModelEndpoints): PlaygroundState {
   const names = endpoints.map(({ name }) => name);
   return {

@@ -12,7 +12,7 @@ import {
 import { createModelHeaders } from "../../api/model-session.ts";
 import type { CallSource, RequestDraft } from "./playground-request.ts";
 
-/** Gives the server a key for an endpoint, which it holds in memory for this tab. */
+/** Sends an API key for an endpoint to the server, which holds the key in memory for this tab. */
 export const setModelKey = async (name: string, key: string): Promise<unknown> =>
   callJson(toEndpointPath("/ui/models/:name/key", { name }), {
     method: "PUT",
@@ -37,7 +37,7 @@ export const playgroundProjectQuery = queryOptions({
   staleTime: Number.POSITIVE_INFINITY,
 });
 
-/** What arrives of an answer. */
+/** An event of an answer: a part of its content, or its end. */
 export type AnswerEvent =
   | { readonly kind: "text" | "thinking"; readonly text: string }
   | {
@@ -49,7 +49,7 @@ export type AnswerEvent =
   | { readonly kind: "arguments"; readonly index: number; readonly text: string }
   | { readonly kind: "end"; readonly end: AnswerEnd };
 
-/** What the server says when an answer has ended. */
+/** What the server reports at the end of an answer. */
 export interface AnswerEnd {
   readonly failure?: string;
   readonly retryAfterSeconds?: number;
@@ -73,6 +73,7 @@ export interface AnswerEnd {
 export interface CallBody {
   readonly endpoint: string;
   readonly request: RequestDraft & { readonly model: string };
+  /** Whether the server records the call as a run. */
   readonly record: boolean;
   readonly source?: CallSource;
 }

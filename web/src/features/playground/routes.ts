@@ -22,12 +22,12 @@ export const playgroundRoutes = [
   }),
 ] as const;
 
-/** What the playground begins with: a prompt, or the model call of a run. */
+/** Search parameters in the URL of the playground. They name what to load: a prompt, or the model call of a run. */
 interface PlaygroundSearch {
-  /** The owner of the prompt; the current tenant without it. */
+  /** The owner of the prompt. @defaultValue the current tenant */
   readonly owner?: string;
   readonly prompt?: string;
-  /** A hash or a tag; the latest commit without it. */
+  /** A hash or a tag. @defaultValue the latest commit */
   readonly commit?: string;
   readonly run?: string;
 }

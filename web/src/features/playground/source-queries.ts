@@ -8,7 +8,7 @@ import { promptToState } from "./from-prompt.ts";
 import { createState } from "./playground-state.ts";
 import type { PlaygroundState } from "./playground-state.ts";
 
-/** What the playground begins with, as its address names it. */
+/** The content to load, as the URL of the playground names it. */
 interface SourceSearch {
   readonly owner?: string;
   readonly prompt?: string;
@@ -16,7 +16,7 @@ interface SourceSearch {
   readonly run?: string;
 }
 
-/** Identifies the content that an address names; empty for an empty playground. */
+/** Identifies the content that a URL names; empty for an empty playground. */
 export function toOrigin({ owner = "-", prompt, commit = "latest", run }: SourceSearch): string {
   if (run !== undefined) {
     return `run ${run}`;
@@ -24,7 +24,9 @@ export function toOrigin({ owner = "-", prompt, commit = "latest", run }: Source
   return prompt === undefined ? "" : `prompt ${owner}/${prompt}:${commit}`;
 }
 
-/** Loads what the address names. It is loaded once: later changes of a prompt must not replace what the user edits. */
+/**
+ * Loads the content that the URL names, and only once: later changes of a prompt must not replace what the user edits.
+ */
 export const createSourceQuery = ({ owner = "-", prompt, commit, run }: SourceSearch) =>
   queryOptions({
     queryKey: ["playground", owner, prompt, commit, run],

@@ -15,10 +15,13 @@ export interface Answer {
   readonly end: AnswerEnd;
 }
 
-/** How often the page shows what has arrived: each time, it lays out the whole text again. */
-const showEveryMs = 60;
+/**
+ * How often the page shows the text that has arrived, in milliseconds. Each time, the browser lays out the whole text
+ * again.
+ */
+const showIntervalMs = 60;
 
-/** Calls models, and keeps the answer of each target. Calls end when the page is left. */
+/** Calls models, and keeps the answer of each target. Leaving the page aborts the calls. */
 export function useAnswers() {
   const client = useQueryClient();
   const [answers, setAnswers] = useState<Readonly<Record<string, Answer>>>({});
@@ -62,7 +65,7 @@ export function useAnswers() {
       try {
         for await (const event of streamAnswer(body, controller.signal)) {
           answer = addEvent(answer, event);
-          timer ??= setTimeout(show, showEveryMs);
+          timer ??= setTimeout(show, showIntervalMs);
         }
       } catch (cause) {
         const message = cause instanceof Error ? cause.message : String(cause);

@@ -47,7 +47,7 @@ export const OwnPrices = ({
                 <th scope="col" className="number">
                   Output
                 </th>
-                <th scope="col">Others</th>
+                <th scope="col">Other prices</th>
                 <th scope="col">
                   <span className="unseen">Actions</span>
                 </th>

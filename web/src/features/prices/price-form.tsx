@@ -23,7 +23,7 @@ export const PriceForm = ({
   readonly prices: readonly Price[];
   /** The row to edit; absent for a new one. */
   readonly edited?: Price;
-  /** What a new row begins with. */
+  /** The initial values of a new row. */
   readonly draft?: Partial<Price>;
   readonly onSaved: (price: Price) => void;
   readonly onClose: () => void;
@@ -40,7 +40,7 @@ export const PriceForm = ({
         priceKinds.map(([kind]) => [kind, formatRate(initial.prices?.[kind])]),
       ) as RateTexts,
   );
-  const [showsAll, setShowsAll] = useState(
+  const [areAllKindsShown, setAreAllKindsShown] = useState(
     priceKinds.some(([kind]) => !usualKinds.includes(kind) && texts[kind] !== ""),
   );
   const rates = priceKinds.map(([kind, label]) => ({
@@ -61,14 +61,17 @@ export const PriceForm = ({
         ),
       ),
     };
-    const isMoved = edited !== undefined && !hasSameKey(price, edited);
-    if ((edited === undefined || isMoved) && prices.some((other) => hasSameKey(price, other))) {
+    const isKeyChanged = edited !== undefined && !hasSameKey(price, edited);
+    if (
+      (edited === undefined || isKeyChanged) &&
+      prices.some((other) => hasSameKey(price, other))
+    ) {
       throw new Error(
         "There is a price for this model, provider, tier and date. Edit that one, or change one of them.",
       );
     }
     await savePrice(price);
-    if (isMoved) {
+    if (isKeyChanged) {
       await deletePrice(edited);
     }
     onSaved(price);
@@ -119,7 +122,7 @@ export const PriceForm = ({
       </p>
       <div className="price-fields">
         {rates
-          .filter(({ kind }) => showsAll || usualKinds.includes(kind))
+          .filter(({ kind }) => areAllKindsShown || usualKinds.includes(kind))
           .map(({ kind, label, rate }) => (
             <TextInput
               key={kind}
@@ -137,12 +140,12 @@ export const PriceForm = ({
             />
           ))}
       </div>
-      {!showsAll && (
+      {!areAllKindsShown && (
         <Button
           className="price-more"
           size="compact-xs"
           variant="subtle"
-          onClick={() => setShowsAll(true)}
+          onClick={() => setAreAllKindsShown(true)}
         >
           More kinds of tokens
         </Button>
@@ -151,7 +154,7 @@ export const PriceForm = ({
   );
 };
 
-/** What applies to tokens of a kind without a price. */
+/** The placeholder of each field: which price applies to tokens of a kind without one, or an example. */
 const placeholders: { readonly [Kind in PriceKind]: string } = {
   input: "2.5",
   output: "10",

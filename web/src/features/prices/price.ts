@@ -25,7 +25,10 @@ export const priceKinds = [
 
 export type PriceKind = (typeof priceKinds)[number][0];
 
-/** A price that depends on the input tokens of the run: of the last tier that they exceed. */
+/**
+ * A price that depends on the number of a run's input tokens: the price of the last tier whose `start` they exceed, or
+ * else `base`.
+ */
 export interface TieredRate {
   readonly base: number;
   readonly tiers: readonly { readonly start: number; readonly price: number }[];
@@ -76,7 +79,7 @@ export interface UsedModel {
 
 export interface UsedModels {
   readonly models: readonly UsedModel[];
-  /** Calls of further models. */
+  /** The number of calls of models that are not listed. */
   readonly otherCalls: number;
   readonly isComplete: boolean;
   readonly days: number;
@@ -160,7 +163,9 @@ function parseRate(value: unknown): Rate | undefined {
   return { base, tiers };
 }
 
-/** Writes a price as the form takes it: `2.5`, or `2, 4 above 200000` if it depends on the input tokens. */
+/**
+ * Formats a price as the user enters it in the form: `2.5`, or `2, 4 above 200000` if it depends on the input tokens.
+ */
 export function formatRate(rate: Rate | undefined): string {
   if (rate === undefined) {
     return "";
@@ -175,7 +180,10 @@ export function formatRate(rate: Rate | undefined): string {
 const numberPattern = /^(?:\d+(?:\.\d*)?|\.\d+)$/;
 const tierPattern = /^(?<price>\d+(?:\.\d*)?|\.\d+) +above +(?<start>\d+)$/;
 
-/** Reads what {@link formatRate} writes; `undefined` for an empty text, and a sentence if it is something else. */
+/**
+ * Parses a price in the format of {@link formatRate}. Returns `undefined` for an empty text, and an error message for
+ * an invalid one.
+ */
 export function parseRateText(text: string): Rate | undefined | { readonly fault: string } {
   const [first = "", ...rest] = text.split(",").map((part) => part.trim());
   if (first === "" && rest.length === 0) {
@@ -199,7 +207,7 @@ export function parseRateText(text: string): Rate | undefined | { readonly fault
       };
 }
 
-/** Whether two rows of the price table have the same key. The server ignores case, and keeps names without spaces around. */
+/** Whether two rows of the price table have the same key. Like the server, this ignores case and surrounding spaces. */
 export const hasSameKey = (left: PriceKey, right: PriceKey): boolean =>
   toKey(left) === toKey(right);
 

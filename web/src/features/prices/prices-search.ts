@@ -2,7 +2,7 @@ import { omitUndefined, toSearchText } from "../../api/parse.ts";
 
 /** Search parameters in the URL of the page of prices. */
 export interface PricesSearch {
-  /** The text that public prices are searched for. */
+  /** The text for which the public prices are searched. */
   readonly q?: string;
   /** A model for which the form of a new price is open. */
   readonly add?: string;

@@ -15,7 +15,7 @@ import "./prices.css";
 
 const route = getRouteApi("/o/$tenantId/settings/prices");
 
-/** What the form is open for: a new price, which may begin as a copy of a public one, or a price to edit. */
+/** The price in the open form: a new price, which may begin as a copy of a public one, or a price to edit. */
 type OpenForm =
   | { readonly kind: "new"; readonly draft: Partial<Price> }
   | { readonly kind: "edit"; readonly price: Price };

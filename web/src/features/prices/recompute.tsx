@@ -8,7 +8,7 @@ import "../jobs/jobs.css";
 
 const jobKind = "prices.recompute";
 
-/** Computes the costs of stored runs again, as a job whose progress is shown. */
+/** A button that starts a job, which computes the costs of stored runs again, and the progress of that job. */
 export const Recompute = ({ tenantId }: { readonly tenantId: string }) => {
   const queryClient = useQueryClient();
   const { data: jobs = [] } = useQuery(latestJobsQuery);
@@ -19,7 +19,7 @@ export const Recompute = ({ tenantId }: { readonly tenantId: string }) => {
   return (
     <FormSection
       title="Stored runs"
-      description="A change of prices applies to runs that arrive later. Recompute to apply it to the runs that are stored already, each with the price of the time at which it started. Costs that runs report stay."
+      description="Changed prices apply to runs that arrive later. Recompute to apply them to stored runs, each with the price that was valid when it started. Costs that runs report are kept."
     >
       <Button
         variant="default"

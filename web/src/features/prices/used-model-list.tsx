@@ -17,7 +17,7 @@ export const UsedModelList = ({ onAdd }: { readonly onAdd: (model: string) => vo
     <FormSection
       title="Models in use"
       description={
-        used === undefined ? undefined : describeUse(unpriced.length, used.days, used.isComplete)
+        used === undefined ? undefined : describeUsage(unpriced.length, used.days, used.isComplete)
       }
     >
       {used === undefined && error === null && <Loading resourceName="the models" />}
@@ -62,13 +62,13 @@ export const UsedModelList = ({ onAdd }: { readonly onAdd: (model: string) => vo
   );
 };
 
-function describeUse(unpricedCount: number, days: number, isComplete: boolean): string {
+function describeUsage(unpricedCount: number, days: number, isComplete: boolean): string {
   const time = isComplete
     ? `the last ${days} days`
-    : `the last ${days} days, of which the latest calls could be counted in time`;
+    : `the last ${days} days (only the latest ones, because counting all takes too long)`;
   const missing =
     unpricedCount === 0
-      ? "None lacks a price."
+      ? "All of them have a price."
       : "The cost of calls without a price is unknown: add one, then recompute.";
   return `Model calls of ${time}. ${missing}`;
 }

@@ -39,16 +39,16 @@ export const createActivityQuery = (projectId: string, range: ActivityRange) =>
       const fromMs = nowMs - activityRanges[range].ms;
       const path = toEndpointPath("/ui/runs/counts");
       const query = { session: projectId, is_root: "true", buckets: String(bucketCount) };
-      const inRange = new URLSearchParams({
+      const rangeQuery = new URLSearchParams({
         ...query,
         from: new Date(fromMs).toISOString(),
         to: new Date(nowMs).toISOString(),
       });
-      // Without a range, the response ends with the latest trace.
-      const overall = new URLSearchParams({ ...query, buckets: "1" });
+      // Without a time range, `to` of the response is the start of the latest trace.
+      const allTimeQuery = new URLSearchParams({ ...query, buckets: "1" });
       const [counts, all] = await Promise.all([
-        getJson(`${path}?${inRange}`, signal),
-        getJson(`${path}?${overall}`, signal),
+        getJson(`${path}?${rangeQuery}`, signal),
+        getJson(`${path}?${allTimeQuery}`, signal),
       ]);
       return toActivity(counts, { fromMs, toMs: nowMs, last: all });
     },

@@ -5,7 +5,7 @@ import { toVisibleText } from "../../components/text/visible-text.ts";
 import type { UrlTimes } from "../../components/time/time-range.ts";
 import { createProjectQuery } from "./queries.ts";
 
-/** The head of a page of a project: the way back to its run list, the title, and the controls of the page. */
+/** The heading of a page of a project: a link back to the run list, the title, and the controls of the page. */
 export const ProjectPageHead = ({
   address: { tenantId, projectId },
   title,
@@ -15,9 +15,9 @@ export const ProjectPageHead = ({
 }: {
   readonly address: { readonly tenantId: string; readonly projectId: string };
   readonly title: string;
-  /** The filter that the run list had, and has again on the way back. */
+  /** The filter of the run list, which the link back restores. */
   readonly filter?: string | undefined;
-  /** The time range of the page, which the run list has on the way back. */
+  /** The time range of the page, which the link back applies to the run list. */
   readonly times?: UrlTimes;
   readonly children: ReactNode;
 }) => {

@@ -17,10 +17,13 @@ import "../../components/chart/chart.css";
 import "./projects.css";
 
 const liveTitles = ["Runs/s", "Error rate", "p50 latency", "p99 latency", "Tokens", "Cost"];
-/** Only the first projects show their activity, which takes two requests a project. */
+/** Only the first projects show their activity, because it takes two requests per project. */
 const maxActiveRows = 50;
 
-/** A table of projects, busiest first: their traces in a range that the user chooses, and what happens now. */
+/**
+ * A table of projects, busiest first: their traces in a time range that the user chooses, and their activity in the
+ * last five minutes.
+ */
 export const ProjectTable = ({
   title,
   projects,

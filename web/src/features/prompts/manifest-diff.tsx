@@ -27,7 +27,7 @@ export const ManifestDiff = ({
   );
   const variables = useMemo(() => listAllVariables(contents), [contents]);
   const isFilled = variables.some(({ name }) => (enteredValues[name] ?? "") !== "");
-  // A difference that the readable form leaves out, such as in the class of a node, must not look like none.
+  // The readable text leaves out some differences, such as the class of a node. The JSON then shows them.
   const isOnlyInJson = useMemo(
     () =>
       before !== undefined &&

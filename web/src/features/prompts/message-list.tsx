@@ -67,7 +67,7 @@ const MessagePart = ({
   }
 };
 
-/** Says why a template can't be filled in. */
+/** Shows why a template can't be filled in. */
 const TemplateFault = ({
   text,
   format,

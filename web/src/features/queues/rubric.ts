@@ -35,9 +35,9 @@ export interface Answer {
 
 /**
  * Converts a rubric item to a question. The item's `feedback_config` determines the kind of question. If it is missing
- * or invalid, an item with descriptions of scores or values becomes a question with these as choices, an item that says
- * that it is no assertion asks for a number from 0 to 1, and any other item is a yes/no question. Returns `undefined` if
- * the item has no feedback key.
+ * or invalid, an item with `score_descriptions` or `value_descriptions` becomes a question with these choices, an item
+ * with `is_assertion: false` asks for a number from 0 to 1, and any other item becomes a yes/no question. Returns
+ * `undefined` if the item has no feedback key.
  */
 export function toRubricQuestion(item: JsonMembers): RubricQuestion | undefined {
   const key = toText(item["feedback_key"]);

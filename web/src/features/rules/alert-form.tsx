@@ -115,7 +115,7 @@ export const AlertForm = ({
           label="Runs"
           value={scope}
           onChange={({ currentTarget }) =>
-            setScope(keyOf(alertScopes, currentTarget.value) ?? scope)
+            setScope(findKey(alertScopes, currentTarget.value) ?? scope)
           }
           data={Object.entries(alertScopes).map(([key, text]) => ({ value: key, label: text }))}
         />
@@ -123,7 +123,7 @@ export const AlertForm = ({
           label="Only with"
           value={grouping}
           onChange={({ currentTarget }) =>
-            setGrouping(keyOf(alertGroupings, currentTarget.value) ?? "")
+            setGrouping(findKey(alertGroupings, currentTarget.value) ?? "")
           }
           data={[
             { value: "", label: "Any property" },
@@ -155,13 +155,13 @@ export const AlertForm = ({
       />
       <p className="quiet">
         {label} is computed each minute. The alert fires after two values in a row beyond the
-        threshold, and recovers after three that are 5 % away from it.
+        threshold, and recovers after three in a row on its other side, at least 5 % away from it.
       </p>
     </DialogForm>
   );
 };
 
-const keyOf = <Key extends string>(
+const findKey = <Key extends string>(
   table: Readonly<Record<Key, string>>,
   text: string,
 ): Key | undefined => (Object.keys(table) as Key[]).find((key) => key === text);

@@ -6,7 +6,7 @@ import { Dialog } from "../../components/dialog/dialog.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
-import { alertStates, describeAlert, figures, toAlertRuns } from "./alert.ts";
+import { alertStateLabels, describeAlert, figures, toAlertRuns } from "./alert.ts";
 import type { Alert, AlertState } from "./alert.ts";
 import { AlertForm } from "./alert-form.tsx";
 import { AutomationCard } from "./automation-card.tsx";
@@ -117,7 +117,7 @@ const AlertCard = ({
         {changedMs !== undefined && (
           <>
             {" · "}
-            {alertStates[alert.state]} since <Ago timeMs={changedMs} />
+            {alertStateLabels[alert.state]} since <Ago timeMs={changedMs} />
           </>
         )}
         {runs !== undefined && (
@@ -136,7 +136,7 @@ const AlertCard = ({
 
 const StateMark = ({ state }: { readonly state: AlertState | undefined }) => (
   <span className="alert-state" data-state={state ?? "disabled"}>
-    {state === undefined ? "Disabled" : alertStates[state]}
+    {state === undefined ? "Disabled" : alertStateLabels[state]}
   </span>
 );
 

@@ -7,13 +7,14 @@ import type { RunListSearch } from "../runs/run-list-search.ts";
 
 interface Figure {
   readonly label: string;
-  /** The unit in which a threshold is entered, and how many of the server's units it is. */
+  /** The unit in which a threshold is entered. */
   readonly unit: string;
+  /** How many of the server's units one such unit is. */
   readonly factor: number;
   readonly format: (value: number) => string;
 }
 
-const latency = (label: string): Figure => ({
+const createDurationFigure = (label: string): Figure => ({
   label,
   unit: "s",
   factor: 1_000,
@@ -29,12 +30,12 @@ export const figures = {
     format: (value: number) => `${Number((value * 100).toFixed(2))} %`,
   },
   runs: { label: "Runs", unit: "runs", factor: 1, format: formatCount },
-  latency_p50: latency("p50 latency"),
-  latency_p95: latency("p95 latency"),
-  latency_p99: latency("p99 latency"),
-  first_token_p50: latency("p50 first token"),
-  first_token_p95: latency("p95 first token"),
-  first_token_p99: latency("p99 first token"),
+  latency_p50: createDurationFigure("p50 latency"),
+  latency_p95: createDurationFigure("p95 latency"),
+  latency_p99: createDurationFigure("p99 latency"),
+  first_token_p50: createDurationFigure("p50 first token"),
+  first_token_p95: createDurationFigure("p95 first token"),
+  first_token_p99: createDurationFigure("p99 first token"),
   tokens: { label: "Tokens", unit: "tokens", factor: 1, format: formatCount },
   cost: { label: "Cost", unit: "$", factor: 1, format: formatDollars },
 } as const satisfies Readonly<Record<string, Figure>>;
@@ -51,19 +52,19 @@ export const alertGroupings = { model: "Model", name: "Name", tag: "Tag", user: 
 
 export type AlertGrouping = keyof typeof alertGroupings;
 
-/** Minutes of the windows that the form offers. */
+/** The lengths of the windows that the form offers, in minutes. */
 export const alertWindows = [5, 15, 30, 60, 180, 360, 720, 1_440] as const;
 
 export const formatWindow = (minutes: number): string =>
   minutes % 60 === 0 ? `${minutes / 60} h` : `${minutes} min`;
 
-export const alertStates = {
+export const alertStateLabels = {
   ok: "OK",
   firing: "Firing",
   no_data: "No data",
 } as const;
 
-export type AlertState = keyof typeof alertStates;
+export type AlertState = keyof typeof alertStateLabels;
 
 export interface Alert {
   readonly id: string;
@@ -111,7 +112,7 @@ export const parseAlerts = (value: unknown): readonly Alert[] =>
       threshold: toNumber(members["threshold"]) ?? 0,
       webhookId: toText(members["webhook_id"]),
       isEnabled: members["is_enabled"] === true,
-      state: parseName(members["state"], alertStates) ?? "no_data",
+      state: parseName(members["state"], alertStateLabels) ?? "no_data",
       value: toNumber(members["value"]),
       evaluatedMs: parseTimeMs(members["evaluated_at"]),
       changedMs: parseTimeMs(members["changed_at"]),
@@ -125,12 +126,12 @@ export const parseAlertHistory = (value: unknown): readonly AlertEvent[] =>
     const { at, state, value: figure } = toRecord(item);
     return {
       atMs: parseTimeMs(at) ?? 0,
-      state: parseName(state, alertStates) ?? "no_data",
+      state: parseName(state, alertStateLabels) ?? "no_data",
       value: toNumber(figure),
     };
   });
 
-/** What an alert watches, such as `Error rate of traces above 5 % over 15 min`. */
+/** Describes what an alert watches, such as `Error rate of traces above 5 % over 15 min`. */
 export const describeAlert = ({
   figure,
   scope,
@@ -142,15 +143,15 @@ export const describeAlert = ({
   Alert,
   "figure" | "scope" | "group" | "direction" | "threshold" | "windowMinutes"
 >): string => {
-  const ofGroup =
+  const groupText =
     group === undefined ? "" : ` with ${alertGroupings[group.by].toLowerCase()} ${group.value}`;
   const { label, format } = figures[figure];
-  return `${label} of ${alertScopes[scope].toLowerCase()}${ofGroup} ${direction} ${format(threshold)} over ${formatWindow(windowMinutes)}`;
+  return `${label} of ${alertScopes[scope].toLowerCase()}${groupText} ${direction} ${format(threshold)} over ${formatWindow(windowMinutes)}`;
 };
 
 /**
- * The search parameters of the run list with the runs behind the last evaluation of an alert; `undefined` before the
- * first one.
+ * Returns the search parameters of the run list that shows the runs of the last evaluation of an alert; `undefined`
+ * before the first evaluation.
  */
 export function toAlertRuns(alert: Alert): RunListSearch | undefined {
   if (alert.evaluatedMs === undefined) {
@@ -166,7 +167,7 @@ export function toAlertRuns(alert: Alert): RunListSearch | undefined {
   return {
     ...(alert.scope === "traces" ? {} : { all: true }),
     from: new Date(endMs - alert.windowMinutes * minuteMs).toISOString(),
-    // The end of the list's range is included.
+    // The run list includes the end of its time range, but the window of an alert does not.
     to: new Date(endMs - 1).toISOString(),
     ...(joined === undefined ? {} : { filter: joined }),
   };

@@ -4,7 +4,7 @@ import { JudgeEntry } from "../models/judge-entry.tsx";
 import type { ModelEndpoints } from "../models/model-endpoints.ts";
 import { TokenFields } from "../models/token-form.tsx";
 
-/** The fields of a rule's judge, or what is missing for one. */
+/** The fields of a rule's judge, or what must be set up before there can be one. */
 export const JudgeAction = ({
   models,
   error,
@@ -41,7 +41,7 @@ export const JudgeAction = ({
         draft={judge}
         endpoints={
           endpoint === undefined
-            ? [...models.endpoints, { name: judge.endpoint, host: "not configured any more" }]
+            ? [...models.endpoints, { name: judge.endpoint, host: "no longer configured" }]
             : models.endpoints
         }
         variables="inputs and output, and their members, such as inputs.question"

@@ -8,7 +8,7 @@ import { parseRules, toRuleBody } from "./rule.ts";
 import type { RuleDraft, TargetKind } from "./rule.ts";
 import { parseDeliveries, parseWebhooks } from "./webhook.ts";
 
-/** How often the lists are read again. The server works in the background. */
+/** How often the lists are read again, in milliseconds, because the server changes them in the background. */
 const refetchIntervalMs = 5_000;
 
 export const createRulesQuery = (projectId: string) =>
@@ -79,7 +79,7 @@ export async function saveRule(
     : callRule("PATCH", toEndpointPath("/ui/rules/:id", { id }), body));
 }
 
-/** Sends a request of which the server must know whether it may call models. */
+/** Sends a request for a rule with the headers that permit model calls, because the rule may have a judge. */
 const callRule = async (method: "POST" | "PATCH", path: string, body: object): Promise<unknown> =>
   callJson(path, { method, body, headers: createModelHeaders() });
 
@@ -89,7 +89,7 @@ export const enableRule = async (id: string, isEnabled: boolean): Promise<unknow
 export const deleteRule = async (id: string): Promise<unknown> =>
   deleteJson(toEndpointPath("/ui/rules/:id", { id }));
 
-/** Applies a rule to the traces of the last days; `undefined` stops doing so. */
+/** Applies a rule to the traces of the last `days` days. With `undefined`, stops applying it to past traces. */
 export const applyRule = async (id: string, days: number | undefined): Promise<unknown> => {
   const nowMs = Date.now();
   const range =
@@ -142,7 +142,7 @@ export const updateWebhook = async (id: string, body: object): Promise<unknown> 
 export const deleteWebhook = async (id: string): Promise<unknown> =>
   deleteJson(toEndpointPath("/ui/webhooks/:id", { id }));
 
-/** The result of a test. */
+/** The response of the receiver to a test, or why there was none. */
 export interface TestResult {
   readonly status: number | undefined;
   readonly error: string | undefined;
@@ -155,6 +155,6 @@ export async function testWebhook(id: string): Promise<TestResult> {
   return { status: toNumber(status), error: toText(error) };
 }
 
-/** Sends deliveries that failed again; all of the webhook without `ids`. */
+/** Sends failed deliveries again: those with these ids or, without `ids`, all of the webhook. */
 export const resendDeliveries = async (id: string, ids?: readonly string[]): Promise<unknown> =>
   postJson(toEndpointPath("/ui/webhooks/:id/resend", { id }), ids === undefined ? {} : { ids });

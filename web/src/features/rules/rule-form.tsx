@@ -58,7 +58,9 @@ export const RuleForm = ({
       onClose={onClose}
       onSubmit={async () => {
         if (hasUnappliedText(filterField.current)) {
-          throw new Error("The text in the filter is not applied yet. Press Enter in it first.");
+          throw new Error(
+            "The text in the filter is not applied yet. Press Enter in the filter first.",
+          );
         }
         if (action === undefined || faults.length > 0) {
           throw new Error(faults.join(" "));
@@ -76,7 +78,7 @@ export const RuleForm = ({
       />
       <Input.Wrapper
         label="Filter"
-        description="Compared with the root run of each trace when that run has ended. Leave empty to match all traces."
+        description="Checked against the root run of each trace once that run has ended. Leave empty to match all traces."
       >
         <div ref={filterField} className="rule-filter">
           <FilterBar
@@ -91,7 +93,7 @@ export const RuleForm = ({
       <MatchPreview projectId={projectId} filter={draft.filter} percent={draft.samplingPercent} />
       <NumberInput
         label="Sampling (%)"
-        description="The share of the matching traces. The same trace is always in or out."
+        description="The share of the matching traces to which the rule is applied. The same trace is always included or always left out."
         min={0.01}
         max={100}
         decimalScale={2}
@@ -111,13 +113,13 @@ export const RuleForm = ({
   );
 };
 
-/** Whether the filter contains text that Enter has not made a condition of the filter yet. */
+/** Whether the filter field contains text that was not applied with Enter yet. */
 const hasUnappliedText = (field: HTMLElement | null): boolean => {
   const input = field?.querySelector("[data-filter-input]");
   return input instanceof HTMLInputElement && input.value.trim() !== "";
 };
 
-/** The fields of an action, and the action that is entered; `undefined` while it is not complete. */
+/** Returns the fields of an action, and the entered action, which is `undefined` while it is not complete. */
 function useActionFields(initial: RuleAction | undefined) {
   const [kind, setKind] = useState<ActionKind>(initial?.kind ?? "queue");
   const [chosenId, setChosenId] = useState(

@@ -146,7 +146,7 @@ const RuleCard = ({
 
 const formatPercent = (share: number): string => `${Number((share * 100).toFixed(1))} %`;
 
-/** A button of a card, with the reason if its action fails. */
+/** A button of a card. If its action fails, it shows the error. */
 const ActionButton = ({
   label,
   onClick,
@@ -185,7 +185,7 @@ const ActionTarget = ({
     enabled: kind === "queue" || kind === "dataset",
   });
   if (action === undefined) {
-    return "an action that this page does not know";
+    return "an action that this version of the UI does not support";
   }
   if (action.kind === "judge") {
     const { key, model, endpoint } = action.judge;
@@ -225,7 +225,7 @@ const ActionTarget = ({
   );
 };
 
-/** The days of past runs to which a rule can be applied. */
+/** The numbers of past days that the form offers. */
 const pastDays = [1, 7, 30, 90] as const;
 
 const ApplyForm = ({ rule, onClose }: { readonly rule: Rule; readonly onClose: () => void }) => {

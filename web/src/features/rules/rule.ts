@@ -7,7 +7,7 @@ export const actionKinds = ["queue", "dataset", "webhook", "judge"] as const;
 
 export type ActionKind = (typeof actionKinds)[number];
 
-/** Kinds of actions that add runs to something with an id. */
+/** The kinds of actions that have a target with an id: a queue, a dataset or a webhook. */
 export type TargetKind = Exclude<ActionKind, "judge">;
 
 /** What a rule does with a run: adds it to a queue, dataset or webhook, or lets a model judge it. */
@@ -18,9 +18,9 @@ export type RuleAction =
 export interface Rule {
   readonly id: string;
   readonly name: string;
-  /** Empty: all traces. */
+  /** Empty to match all traces. */
   readonly filter: string;
-  /** From 0 to 1. */
+  /** The share of the matching traces to which the rule is applied, from 0 to 1. */
   readonly samplingRate: number;
   /** `undefined` for an action that this version of the UI does not know. */
   readonly action: RuleAction | undefined;
@@ -71,7 +71,7 @@ export const parseRules = (value: unknown): readonly Rule[] =>
           reason: toText(error["reason"]) ?? "",
           nextMs: parseTimeMs(error["next_attempt_at"]),
         })),
-      pastProgress: parsePast(members["past"]),
+      pastProgress: parsePastProgress(members["past"]),
     };
   });
 
@@ -86,7 +86,7 @@ function parseAction(value: unknown): RuleAction | undefined {
   return kind === undefined || targetId === undefined ? undefined : { kind, targetId };
 }
 
-function parsePast(value: unknown): number | undefined {
+function parsePastProgress(value: unknown): number | undefined {
   const { from, to, position } = toRecord(value);
   const [fromMs, toMs, positionMs] = [from, to, position].map(parseTimeMs);
   return fromMs === undefined || toMs === undefined || positionMs === undefined
@@ -105,7 +105,7 @@ export const toRuleBody = ({ name, filter, samplingPercent, action }: RuleDraft)
       : { kind: action.kind, [`${action.kind}_id`]: action.targetId },
 });
 
-/** What a rule has done, such as `12 matched, 9 applied, 1 waiting, 2 failed`. */
+/** Describes what a rule has done, such as `12 matched, 9 applied, 1 waiting, 2 failed`. */
 export const describeCounts = ({
   matched,
   applied,

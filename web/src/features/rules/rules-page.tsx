@@ -139,7 +139,10 @@ const ProjectSelect = ({
   );
 };
 
-/** The primary action of a tab. A link with a figure or a filter opens its form. */
+/**
+ * The button for the primary action of a tab. If the URL contains a figure or a filter, its form is open from the
+ * start.
+ */
 const NewButton = ({
   tab,
   projectId,
@@ -151,13 +154,13 @@ const NewButton = ({
 }) => {
   const navigate = useNavigate();
   const { tenantId } = route.useParams();
-  const isLinked =
+  const isOpenedByUrl =
     (tab === "alerts" && search.figure !== undefined) ||
     (tab === "rules" && search.filter !== undefined);
-  const [isOpen, setIsOpen] = useState(isLinked);
+  const [isOpen, setIsOpen] = useState(isOpenedByUrl);
   const close = (): void => {
     setIsOpen(false);
-    if (isLinked) {
+    if (isOpenedByUrl) {
       void navigate({
         to: "/o/$tenantId/rules",
         params: { tenantId },

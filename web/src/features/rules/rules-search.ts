@@ -10,8 +10,9 @@ export interface RulesSearch {
   readonly project?: string;
   /** @defaultValue rules */
   readonly tab?: RulesTab;
-  /** The figure, or the filter, of a new alert or rule whose form is open. */
+  /** Opens the form of a new alert, with this figure. */
   readonly figure?: string;
+  /** Opens the form of a new rule, with this filter. */
   readonly filter?: string;
 }
 

@@ -59,7 +59,7 @@ export const WebhookForm = ({
         />
         <TextInput
           label="URL"
-          description="https. Private addresses only if the operator of the server lists them."
+          description="Must begin with https://. The server sends to a private address only if its operator has allowed that address."
           required
           type="url"
           placeholder="https://example.com/millrace"

@@ -36,7 +36,7 @@ export const WebhookList = () => {
     <>
       {webhooks.length === 0 ? (
         <Empty title="No webhooks yet">
-          <p>A webhook is an address that receives events of rules and alerts, signed.</p>
+          <p>A webhook is a URL to which the server sends signed events of rules and alerts.</p>
         </Empty>
       ) : (
         <ul className="automation-list" aria-label="Webhooks">

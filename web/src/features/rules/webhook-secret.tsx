@@ -30,8 +30,8 @@ export const NewSecret = ({
   </Dialog>
 );
 
-/** For how many hours deliveries are signed with the old secret as well. */
-const overlaps = [
+/** The hours for which deliveries are also signed with the old secret. */
+const overlapChoices = [
   { value: "1", label: "1 hour" },
   { value: "24", label: "24 hours" },
   { value: "168", label: "7 days" },
@@ -79,7 +79,7 @@ export const ChangeSecret = ({
         )}
         <Select
           label="The current secret stays valid for"
-          data={overlaps}
+          data={overlapChoices}
           allowDeselect={false}
           value={hours}
           onChange={(value) => setHours(value ?? "24")}

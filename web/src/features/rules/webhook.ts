@@ -10,7 +10,9 @@ export interface Webhook {
   readonly waiting: number;
   readonly dead: number;
   readonly lastDeliveredMs: number | undefined;
-  /** Until when deliveries are signed with the old secret as well; `undefined` if they are not. */
+  /**
+   * When the old secret expires. Until then, deliveries are also signed with it. `undefined` if there is no old secret.
+   */
   readonly previousSecretUntilMs: number | undefined;
 }
 

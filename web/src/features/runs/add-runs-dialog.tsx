@@ -22,7 +22,7 @@ import { describeTarget } from "./all-matches/run-target.ts";
 import type { RunTarget } from "./all-matches/run-target.ts";
 import type { ProjectAddress } from "./run-list-search.ts";
 
-/** Adds all runs that match a filter, as a job, in place of single runs. */
+/** All runs that match a filter, instead of single runs. `start` starts the job that adds them. */
 interface AllMatches<Options extends readonly unknown[]> {
   readonly target: RunTarget;
   readonly start: (targetId: string, ...options: Options) => Promise<unknown>;
@@ -33,7 +33,7 @@ interface AddRunsDialogProps {
   /** "dataset" or "queue", as part of the labels. */
   readonly resource: string;
   readonly count: number;
-  /** Set if all runs that match a filter are added, which goes on after the dialog was closed. */
+  /** Set if a job adds all runs that match a filter. The job continues after the dialog is closed. */
   readonly target?: RunTarget | undefined;
   readonly createTargetsQuery: (
     namePart: string,

@@ -82,7 +82,7 @@ const comparedFields: readonly {
   { label: "Metadata", read: ({ metadata }) => metadata },
 ];
 
-/** A table of what the two runs are and used, with the differences. */
+/** A table of the status, the start, the latency, the tokens and the cost of the two runs, with the differences. */
 const CompareFacts = ({
   runs,
   address,
@@ -96,7 +96,8 @@ const CompareFacts = ({
       runs.map(({ id }) => id),
     ),
   );
-  const itemOf = ({ id }: RunDetails): RunItem | undefined => items.find((item) => item.id === id);
+  const findItem = ({ id }: RunDetails): RunItem | undefined =>
+    items.find((item) => item.id === id);
   return (
     <ScrollX label="Facts of the runs">
       <table className="projects compare-facts-table">
@@ -137,7 +138,7 @@ const CompareFacts = ({
             <td>–</td>
           </tr>
           {comparedFigures.map(({ label, read, format }) => {
-            const [first, second] = runs.map((run) => read(run, itemOf(run)));
+            const [first, second] = runs.map((run) => read(run, findItem(run)));
             return (
               <tr key={label}>
                 <th scope="row">{label}</th>

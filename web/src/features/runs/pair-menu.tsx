@@ -7,7 +7,7 @@ import { toVisibleText } from "../../components/text/visible-text.ts";
 import { useRunValues } from "./queries.ts";
 import { createFeedbackCondition, createMetadataCondition, toFilterText } from "./quick-filters.ts";
 
-/** Props of a quick filter, which adds its condition to the filter. */
+/** Props of a quick filter: a control that adds a condition to the filter of the run list. */
 export interface QuickFilterProps {
   readonly projectId: string;
   readonly filter: string;

@@ -137,7 +137,9 @@ export const createComparedRunQuery = (id: string) =>
       parseRunDetails(await getJson(toEndpointPath("/runs/:id", { id }), signal)),
   });
 
-/** What two runs used; of root runs, in their whole traces. */
+/**
+ * The tokens, costs and start times of the compared runs. For a root run, tokens and cost are those of its whole trace.
+ */
 export const createComparedItemsQuery = (projectId: string, ids: readonly string[]) =>
   queryOptions({
     queryKey: ["compared-items", projectId, ids],

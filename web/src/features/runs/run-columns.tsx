@@ -91,7 +91,7 @@ export const toRunColumns = ({
       tokens === undefined ? "" : `${isUsagePartial ? "≥ " : ""}${formatCount(tokens)}`,
     width: 76,
     align: "end",
-    tooltip: `Tokens of the run; of a trace, of all of its model calls. ${notSortableTooltip}`,
+    tooltip: `Tokens of the run; for a trace, of all its model calls. ${notSortableTooltip}`,
   },
   {
     id: "cost",
@@ -99,7 +99,7 @@ export const toRunColumns = ({
     renderCell: (run) => <Cost run={run} />,
     width: 104,
     align: "end",
-    tooltip: `Cost in US dollars of the run; of a trace, of all of its model calls. ${notSortableTooltip}`,
+    tooltip: `Cost in US dollars of the run; for a trace, of all its model calls. ${notSortableTooltip}`,
   },
   {
     id: "tags",
@@ -148,7 +148,7 @@ export const toRunColumns = ({
   })),
 ];
 
-/** The beginning of a run's input and of its output. Of a failed run the error takes the place of the output. */
+/** The beginning of a run's input and of its output. For a failed run, the error replaces the output. */
 const RunPreview = ({ run: { inputs, outputs, error } }: { readonly run: RunItem }) => {
   const [input, output] = [toPreviewText(inputs), toPreviewText(outputs)];
   const errorLine = error?.split("\n", 1)[0] ?? "";
@@ -165,13 +165,13 @@ const RunPreview = ({ run: { inputs, outputs, error } }: { readonly run: RunItem
   );
 };
 
-/** The cost of a run. That of model calls with tokens is unknown if it is absent, and not zero. */
+/** The cost of a run. If a run called models and used tokens, but has no cost, its cost is unknown, not zero. */
 const Cost = ({ run: { cost, tokens = 0, models, isUsagePartial } }: { readonly run: RunItem }) => {
   if (cost !== undefined) {
     return `${isUsagePartial ? "≥ " : ""}${formatDollars(cost)}`;
   }
   return tokens > 0 && models.length > 0 ? (
-    <span className="absent" title="The cost of no model call is known: open the run to see why.">
+    <span className="absent" title="No cost of a model call is known. Open the run to see why.">
       Unknown
     </span>
   ) : (

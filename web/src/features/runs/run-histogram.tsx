@@ -36,7 +36,7 @@ export const RunHistogram = ({
   );
 };
 
-/** Names what is counted. If counting all runs took too long, says how far back the counts go. */
+/** Returns a label that names what is counted and, if counting all runs took too long, how far back the counts go. */
 function toHistogramLabel(
   { isRootOnly, filter }: RunCountsQuery,
   countedToMs: number | undefined,

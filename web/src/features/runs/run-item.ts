@@ -13,8 +13,9 @@ export interface RunItem {
   /** Absent while the run has not ended. */
   readonly endMs: number | undefined;
   readonly firstTokenMs: number | undefined;
-  /** What the run reports or, of a root run, what the model calls of its whole trace used. */
+  /** The tokens that the run reports or, for a root run, those of all model calls of its trace. */
   readonly tokens: number | undefined;
+  /** In US dollars, of the same runs as `tokens`. */
   readonly cost: number | undefined;
   /** Whether tokens and cost are lower bounds, because the trace has more runs than the server added up. */
   readonly isUsagePartial: boolean;

@@ -1,5 +1,5 @@
-/** Members whose texts say nothing about a run: who wrote a message, and what kind of value follows. */
-const noiseKeys: ReadonlySet<string> = new Set([
+/** Members that a preview leaves out, because they do not show what a run is about: roles, types and ids. */
+const omittedKeys: ReadonlySet<string> = new Set([
   "role",
   "type",
   "id",
@@ -10,8 +10,8 @@ const noiseKeys: ReadonlySet<string> = new Set([
   "index",
   "lc",
 ]);
-/** Members whose value says what a run is about even without their name. */
-const speakingKeys: ReadonlySet<string> = new Set([
+/** Members whose values are shown without the name of the member. */
+const unnamedKeys: ReadonlySet<string> = new Set([
   "input",
   "inputs",
   "output",
@@ -34,8 +34,9 @@ const maxChars = 300;
 const tokenPattern = /"((?:[^"\\]|\\.)*)(?:"(\s*:)?|\\?$)|(-?\d[\d.eE+-]*|true|false)/g;
 
 /**
- * Shortens the JSON of inputs or outputs to what a person reads first: of messages their texts, without the system
- * prompt; of an object its values, with the names of those that don't speak for themselves. The JSON may be cut off.
+ * Shortens the JSON of inputs or outputs to a preview. Of messages it contains the texts, without the system prompt. Of
+ * an object it contains the values, with the names of members that are needed to understand them. The JSON may be cut
+ * off.
  */
 export function toPreviewText(json: string | undefined): string {
   if (json === undefined) {
@@ -50,15 +51,15 @@ export function toPreviewText(json: string | undefined): string {
       key = value;
     } else if (key === "role") {
       role = value;
-    } else if (!noiseKeys.has(key) && !constantRoles.has(role) && value.trim() !== "") {
-      parts.push(key === "" || speakingKeys.has(key) ? value : `${key}: ${value}`);
+    } else if (!omittedKeys.has(key) && !constantRoles.has(role) && value.trim() !== "") {
+      parts.push(key === "" || unnamedKeys.has(key) ? value : `${key}: ${value}`);
     }
     if (parts.length > 8) {
       break;
     }
   }
   const preview = parts.join(" · ").replaceAll(/\s+/g, " ").trim().slice(0, maxChars);
-  // A text that is no JSON, or JSON without values, is shown as it is.
+  // A text that is not JSON, or JSON without values, is shown as it is.
   return preview === "" && json !== "{}" && json !== "[]" ? json.slice(0, maxChars) : preview;
 }
 

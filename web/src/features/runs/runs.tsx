@@ -12,7 +12,7 @@ import { Empty } from "../../components/page/states.tsx";
 import { useColumnLayout } from "../../components/table/column-layout.ts";
 import { DataTable } from "../../components/table/data-table.tsx";
 import type { Column, RowLinkProps } from "../../components/table/data-table.tsx";
-import type { TablePlace } from "../../components/table/table-place.ts";
+import type { TablePosition } from "../../components/table/table-position.ts";
 import { TimeRangePicker } from "../../components/time/time-range-picker.tsx";
 import { formatTime } from "../../components/time/time.ts";
 import { CompareRuns } from "./compare-runs.tsx";
@@ -37,11 +37,11 @@ const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
 /** The runs of a project. The URL stores the list's state; the list is live while its top is in view. */
 export const Runs = ({
   address,
-  place,
+  positionRef,
 }: {
   readonly address: ProjectAddress;
-  /** Where the list was left, for the way back from a trace. */
-  readonly place: RefObject<TablePlace | undefined>;
+  /** Stores the position of the list while a trace is open. */
+  readonly positionRef: RefObject<TablePosition | undefined>;
 }) => {
   const search = route.useSearch();
   const {
@@ -156,8 +156,8 @@ export const Runs = ({
                 </Empty>
               }
               footer={<RunListFooter list={list} />}
-              place={{
-                ref: place,
+              savedPosition={{
+                ref: positionRef,
                 key: JSON.stringify([
                   query.filter,
                   query.isRoot,
@@ -170,7 +170,7 @@ export const Runs = ({
           </div>
         </div>
       ) : (
-        <Empty title="The filter of this address is not valid">
+        <Empty title="The filter in the URL is not valid">
           <p>Change or remove the condition that is marked above.</p>
         </Empty>
       )}
@@ -186,7 +186,7 @@ export const Runs = ({
   );
 };
 
-/** A run that began longer ago, and appears now, was scrolled into view. */
+/** A row whose run began longer ago is not new: it appears because the user scrolled. */
 const freshMs = 60_000;
 
 /** Returns a function that checks whether a run began after the list was opened, and in the last minute. */
@@ -214,7 +214,10 @@ function useRunColumns(
   }, [keysJson, isRootOnly]);
 }
 
-/** Returns a function that renders a link to a run. The link's URL contains the state of the list, for the way back. */
+/**
+ * Returns a function that renders a link to a run. The link's URL contains the state of the list, so that the user can
+ * return to it.
+ */
 const createLinkRenderer =
   (address: ProjectAddress) =>
   (run: RunItem, linkProps: RowLinkProps): ReactNode => (
@@ -231,8 +234,8 @@ const createLinkRenderer =
   );
 
 /**
- * The error in the filter of the URL, which a link may contain. A valid filter that consists of words or operators is
- * replaced by its functions, which are the conditions that the filter bar shows.
+ * Returns the error in the filter of the URL, which may come from a link. If the filter is valid, but consists of words
+ * or operators, it is replaced by the same filter written with functions, which the filter bar shows as conditions.
  */
 function useFilterFault(
   filter: string,

@@ -137,8 +137,8 @@ const describeSelection = (target: RunTarget | undefined): string => {
 };
 
 /**
- * The runs to which the actions apply. All that match are those of the moment in which they were selected: a time range such
- * as the last hour moves on.
+ * Returns the runs to which the actions apply. When the user selects all matching runs, their time range is fixed,
+ * because a range such as the last hour moves on.
  */
 function useTarget(query: RunListQuery, listKey: string, selectedIds: ReadonlySet<string>) {
   const { projectId, isRoot, filter, range } = query;
@@ -148,9 +148,10 @@ function useTarget(query: RunListQuery, listKey: string, selectedIds: ReadonlySe
     data === undefined ? undefined : { count: data.total, isExact: data.countedToMs === undefined };
   // Another filter or time range clears the selection.
   const allTarget = all?.listKey === listKey ? all.target : undefined;
-  const selected = selectedIds.size > 0 ? toSelectedTarget(projectId, selectedIds) : undefined;
+  const selectedTarget =
+    selectedIds.size > 0 ? toSelectedTarget(projectId, selectedIds) : undefined;
   return {
-    target: allTarget ?? selected,
+    target: allTarget ?? selectedTarget,
     isAllSelected: allTarget !== undefined,
     matchCount,
     selectAll: () => setAll(matchCount && { listKey, target: toAllTarget(query, matchCount) }),

@@ -44,7 +44,7 @@ export interface ProjectUsage {
 }
 
 /** A limit of the tenant that the operator has set. */
-export interface LimitUse {
+export interface LimitUsage {
   /** `stored_bytes`, `stored_runs` or `ingest_bytes`. */
   readonly limit: string;
   readonly max: number;
@@ -55,7 +55,7 @@ export interface LimitUse {
 /** Disk usage of the server. */
 export interface StorageUsage {
   /** Empty if the operator has set no limits. */
-  readonly limits: readonly LimitUse[];
+  readonly limits: readonly LimitUsage[];
   readonly databaseBytes: number;
   /** Bytes within the database that new data can reuse. */
   readonly freeBytes: number;
@@ -189,7 +189,9 @@ export const createTenant = async (draft: {
     display_name: draft.displayName,
   });
 
-/** Sets the retention rule of a project, or of all projects if `projectId` is `null`. Without `days`, removes it. */
+/**
+ * Sets the retention rule of a project, or of all projects if `projectId` is `null`. Without `days`, removes the rule.
+ */
 export const setRetention = async (
   projectId: string | null,
   days: number | null | undefined,

@@ -8,7 +8,7 @@ import { formatBytes } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatTime, parseTimeMs } from "../../components/time/time.ts";
 import { storagePageSize, createStorageQuery } from "./queries.ts";
-import type { LimitUse, StorageUsage } from "./queries.ts";
+import type { LimitUsage, StorageUsage } from "./queries.ts";
 
 /** The disk usage of the server, and the number of runs by project. */
 export const Storage = () => {
@@ -52,13 +52,13 @@ export const Storage = () => {
 };
 
 const limitNames: ReadonlyMap<string, string> = new Map([
-  ["stored_bytes", "Runs of this tenant"],
+  ["stored_bytes", "Size of stored runs"],
   ["stored_runs", "Number of runs"],
   ["ingest_bytes", "Received today (UTC)"],
 ]);
 
 /** "1.2 MB of 5 MB", and what happens at the limit. */
-function describeUse({ limit, max, used }: LimitUse): string {
+function describeUsage({ limit, max, used }: LimitUsage): string {
   const format = (value: number): string =>
     limit.endsWith("bytes") ? formatBytes(value) : value.toLocaleString("en");
   if (used === undefined) {
@@ -84,11 +84,15 @@ const StorageTotals = ({
       {attachments.isComplete ? "" : "more than "}
       {attachments.count.toLocaleString("en")}, {formatBytes(attachments.bytes)}
     </dd>
-    {limits.map((use) => (
-      <Fragment key={use.limit}>
-        <dt>{limitNames.get(use.limit) ?? use.limit}</dt>
-        <dd className={use.used !== undefined && use.used >= use.max ? "bad" : ""}>
-          {describeUse(use)}
+    {limits.map((limitUsage) => (
+      <Fragment key={limitUsage.limit}>
+        <dt>{limitNames.get(limitUsage.limit) ?? limitUsage.limit}</dt>
+        <dd
+          className={
+            limitUsage.used !== undefined && limitUsage.used >= limitUsage.max ? "bad" : ""
+          }
+        >
+          {describeUsage(limitUsage)}
         </dd>
       </Fragment>
     ))}

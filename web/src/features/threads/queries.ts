@@ -24,7 +24,7 @@ export const createThreadsQuery = (projectId: string, text: string) =>
     },
     initialPageParam: "",
     getNextPageParam: ({ next }: ThreadItemPage) => next,
-    // Only the first page: to read many pages again every few seconds would keep the server busy.
+    // Only while one page is loaded: reading many pages again every few seconds would keep the server busy.
     refetchInterval: ({ state: { data } }) =>
       (data?.pages.length ?? 0) <= 1 ? refetchIntervalMs : false,
   });

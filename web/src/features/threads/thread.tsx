@@ -90,7 +90,7 @@ const Conversation = ({
   );
 };
 
-/** Describes the whole thread: while some turns are not loaded, only their number. */
+/** Describes the whole thread. While some turns are not loaded, only the number of turns is known. */
 function describeThread(turns: readonly TurnItem[], turnCount: number): readonly string[] {
   const costs = turns.flatMap(({ cost }) => cost ?? []);
   const tokens = turns.reduce((sum, turn) => sum + (turn.tokens ?? 0), 0);

@@ -21,7 +21,7 @@ export const Threads = () => {
   const navigate = route.useNavigate();
   const pages = useInfiniteQuery(createThreadsQuery(projectId, q));
   const threads = useMemo(
-    () => pages.data && withoutRepeated(pages.data.pages.flatMap(({ items }) => items)),
+    () => pages.data && removeRepeated(pages.data.pages.flatMap(({ items }) => items)),
     [pages.data],
   );
   const searchField = useSearchShortcut("Search threads");
@@ -84,7 +84,7 @@ const NoThreads = ({ isSearch }: { readonly isSearch: boolean }) =>
   );
 
 /** Removes the second row of a thread that moved to another page between two requests. */
-function withoutRepeated(threads: readonly ThreadItem[]): readonly ThreadItem[] {
+function removeRepeated(threads: readonly ThreadItem[]): readonly ThreadItem[] {
   const ids = new Set<string>();
   return threads.filter(({ id }) => !ids.has(id) && ids.add(id));
 }

@@ -144,7 +144,9 @@ async function readTurn(inputs: unknown, outputs: unknown, isFirst: boolean): Pr
   };
 }
 
-/** Returns `undefined` for a value that is neither messages nor a text. A text is a message of the given role. */
+/**
+ * Reads the messages of a value. A text becomes a message of the given role. Returns `undefined` for any other value.
+ */
 async function readMessages(
   value: unknown,
   role: "user" | "assistant",

@@ -25,7 +25,7 @@ const largeTraceRefreshMs = 3_000;
 const largeTraceRuns = 10_000;
 /** How often a trace without runs is queried again, because its runs may not have reached the server yet. */
 const emptyTraceRefreshMs = 2_000;
-/** The maximum number of runs of one trace that the UI loads. The view says so when the trace has more. */
+/** The maximum number of runs of one trace that the UI loads. The view shows a note if the trace has more. */
 export const traceRunLimit = 200_000;
 
 /** The loaded part of a trace. */

@@ -12,7 +12,7 @@ import { useTraceKeys } from "./use-trace-keys.ts";
 import { formatZoom, useTraceView } from "./use-trace-view.ts";
 import { findCollapsedAncestors, findNextRun } from "./visible-runs.ts";
 
-/** A trace of fewer runs is seen whole in its tree: a minimap would only repeat it. */
+/** The tree shows a trace with fewer runs as a whole, so it needs no minimap. */
 const minMinimapRuns = 10;
 
 /** The body of a trace that has at least one run: toolbar, minimap, tree and run panel. */
@@ -30,7 +30,7 @@ export const TraceBody = ({
   const { model } = trace;
   const { search, change } = useTraceAddress();
   const [collapsedIds, setCollapsedIds] = useState<ReadonlySet<string>>(new Set());
-  /** The run to which the last step among the slowest runs led. */
+  /** The run that the last step through the slowest runs selected. */
   const [lastSlowRun, setLastSlowRun] = useState<number>();
   const view = useTraceView(trace, traceId, { search, collapsedIds });
   const searchRef = useRef<HTMLInputElement>(null);

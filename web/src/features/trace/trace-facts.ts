@@ -56,12 +56,11 @@ export const findFailedRuns = ({ order, statuses }: TraceModel): readonly number
 /**
  * The critical path of a trace: the segments of time that decided when it ended.
  *
- * The path is followed backwards in time from the end of the first root; at any moment it is in one run.
- * Within a run, it enters the child that ended last before the current moment (a child that outlives its
- * parent counts as ending with it), follows that child back to its start, and continues in the parent
- * from there. When no child remains, the run itself is on the path back to its start. Shortening any
- * segment would have let the trace end earlier, all else being equal. Segments do not overlap and,
- * without clock skew, cover the root's time without a gap.
+ * The path is followed backwards in time from the end of the first root; at any moment it is in one run. Within a run,
+ * it enters the child that ended last before the current moment (a child that outlives its parent counts as ending with
+ * it), follows that child back to its start, and continues in the parent from there. When no child remains, the run
+ * itself is on the path back to its start. Shortening any segment would shorten the trace, all else being equal.
+ * Segments do not overlap and, without clock skew, cover the root's time without a gap.
  */
 export function findCriticalPath(model: TraceModel, now: number): readonly Interval[] {
   const root = model.order[0];

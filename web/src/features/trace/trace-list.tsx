@@ -102,7 +102,7 @@ export const TraceList = (props: TraceListProps) => {
   );
 };
 
-/** Returns a function that says whether a run is expanded; `undefined` for a run without children. */
+/** Returns a function that returns whether a run is expanded; `undefined` for a run without children. */
 function useIsExpanded({ view: { model }, collapsedIds, collapsedTypesText }: TraceListProps) {
   const types = useMemo(() => splitList(collapsedTypesText), [collapsedTypesText]);
   return (run: number): boolean | undefined =>

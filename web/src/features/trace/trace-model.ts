@@ -67,7 +67,7 @@ const drafts = new WeakMap<TraceModel, TraceDraft>();
 
 /** Collects the runs of further pages of a trace, each when it arrives. */
 export interface TraceGrowth {
-  /** The number of runs that the trace has with the added ones, some of which may be the same. */
+  /** The number of runs in `model` plus that of the added runs. A run that was in both is counted twice. */
   readonly runCount: number;
   add(page: TraceColumns): void;
   /**
@@ -77,7 +77,7 @@ export interface TraceGrowth {
   build(): TraceModel;
 }
 
-/** Begins to grow a trace; `model` is absent for a new one. */
+/** Starts to add runs to a trace. Without `model`, the trace is new. */
 export function startGrowth(model?: TraceModel): TraceGrowth {
   let draft: TraceDraft | undefined;
   let runCount = model?.count ?? 0;
@@ -154,7 +154,7 @@ const createDraft = (): TraceDraft => ({
   indexById: new Map(),
 });
 
-/** Returns a copy of the draft from which a model was built; a new draft without one. */
+/** Returns a copy of the draft from which a model was built; an empty draft if there is none. */
 function copyDraft(model: TraceModel | undefined): TraceDraft {
   const draft = model === undefined ? undefined : drafts.get(model);
   return draft === undefined ? createDraft() : cloneDraft(draft);
@@ -212,7 +212,7 @@ function addRuns(draft: TraceDraft, page: TraceColumns, shiftMicros: number): In
       draft.indexById.set(id, runIndex);
       draft.ids.push(id);
     } else if (known < knownCount) {
-      forgetSparse(draft, known);
+      clearSparse(draft, known);
     }
     const end = page.end[index] ?? null;
     draft.names[runIndex] = page.names[page.name[index] ?? -1] ?? "";
@@ -224,7 +224,7 @@ function addRuns(draft: TraceDraft, page: TraceColumns, shiftMicros: number): In
   return runIndexes;
 }
 
-/** Parents on the same page, which most are, need no lookup by id. */
+/** Sets the parents of a page's runs. Most parents are on the same page, and are found by index instead of by id. */
 function setParents(draft: TraceDraft, page: TraceColumns, runIndexes: Int32Array): void {
   for (let index = 0; index < page.count; index += 1) {
     const runIndex = runIndexes[index] ?? 0;
@@ -237,8 +237,11 @@ function setParents(draft: TraceDraft, page: TraceColumns, runIndexes: Int32Arra
   }
 }
 
-/** Removes what a run had in the columns that few runs have: the page has what it has now. */
-function forgetSparse(draft: TraceDraft, runIndex: number): void {
+/**
+ * Removes the values of a changed run from the columns in which few runs have a value. The page contains its current
+ * values.
+ */
+function clearSparse(draft: TraceDraft, runIndex: number): void {
   draft.farParents.delete(runIndex);
   for (const column of [
     draft.models,
@@ -252,7 +255,10 @@ function forgetSparse(draft: TraceDraft, runIndex: number): void {
   }
 }
 
-/** Sets the values that a page has in a column. The time it takes is that of these values, not of all runs. */
+/**
+ * Copies the values of a page to a column. The time it takes is proportional to the number of these values, not to that
+ * of all runs.
+ */
 function setSparse<Value>(
   column: Map<number, Value>,
   runIndexes: Int32Array,
@@ -266,7 +272,7 @@ function setSparse<Value>(
   }
 }
 
-/** The values of a column after a conversion. */
+/** Converts each value of a column. */
 const convertSparse = <Value>(
   values: Readonly<Record<number, number>>,
   convert: (value: number) => Value,

@@ -15,7 +15,9 @@ export const traceTabs = [
 ] as const;
 export type TraceTab = (typeof traceTabs)[number];
 
-/** In place of the id of a run: the selected run is compared with the reference outputs of its example. */
+/**
+ * The value of `vs` that compares the selected run with the reference outputs of its example instead of another run.
+ */
 export const referenceName = "reference";
 
 /** The state of an open trace, as stored in the URL's query. */

@@ -71,7 +71,7 @@ export function useTraceView(
         collapsedIds,
         collapsedTypes: splitList(close),
         hiddenTypes: splitList(hide),
-        errorsOnly: errors === true,
+        areOnlyErrorsShown: errors === true,
       }),
     [model, collapsedIds, close, hide, errors],
   );

@@ -10,7 +10,7 @@ export interface TraceFilters {
   /** Run types whose runs are not shown; their children move up to the nearest shown ancestor. */
   readonly hiddenTypes: ReadonlySet<string>;
   /** Whether only failed runs and their ancestors are shown. */
-  readonly errorsOnly: boolean;
+  readonly areOnlyErrorsShown: boolean;
 }
 
 /** The rows of a trace. */
@@ -24,8 +24,8 @@ export interface VisibleRuns {
 /** Selects the runs that are shown as rows. */
 export function toVisibleRuns(model: TraceModel, filters: TraceFilters): VisibleRuns {
   const { count, order, ids, types, subtreeSizes, parents, depths } = model;
-  const { collapsedIds, collapsedTypes, hiddenTypes, errorsOnly } = filters;
-  const failedMarks = errorsOnly ? markFailed(model) : undefined;
+  const { collapsedIds, collapsedTypes, hiddenTypes, areOnlyErrorsShown } = filters;
+  const failedMarks = areOnlyErrorsShown ? markFailed(model) : undefined;
   const runs = new Int32Array(count);
   const rowDepths = new Int32Array(count);
   /** By run index: the number of hidden runs among the run and its ancestors. */
@@ -98,8 +98,8 @@ export function findCollapsedAncestors(
 }
 
 /**
- * Returns the run of a list that follows (`by` 1) or precedes (`by` -1) the run `from` in tree order. After the last
- * run it returns the first, and the other way round. Runs are identified by their index.
+ * Returns the run of a list that follows (`by` 1) or precedes (`by` -1) the run `from` in tree order. The first run
+ * follows the last one, and the last run precedes the first one. Runs are identified by their index.
  */
 export function findNextRun(
   { ranks }: TraceModel,

@@ -138,7 +138,7 @@ const toColumns = (openDialog: (dialog: OpenDialog) => void): readonly Column<Vi
   },
 ];
 
-/** Marks a filter that the server does not accept any more, for example because an earlier version had other fields. */
+/** Marks a filter that the server no longer accepts, for example because an earlier version had other fields. */
 const FilterFaultMark = ({ filter = "" }: { readonly filter: string | undefined }) => {
   const { data } = useQuery({
     ...createFilterCheckQuery("runs", filter),
@@ -209,7 +209,7 @@ const ViewForm = ({
       />
       <Textarea
         label="Filter"
-        description="In the filter language. Empty: all runs."
+        description="In the filter language. Leave empty to match all runs."
         rows={3}
         spellCheck={false}
         value={filter}

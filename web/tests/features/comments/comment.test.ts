@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import {
   maxCommentChars,
-  nameAuthor,
+  getAuthorName,
   parseCommentCounts,
   parseCommentPage,
   validateComment,
@@ -51,6 +51,6 @@ test("a comment has a text of at most 10,000 characters, each counted once", () 
 });
 
 test("an author is named by the chosen name, or else by the API key", () => {
-  expect(nameAuthor({ author: "Ada", keyName: "laptop" })).toBe("Ada");
-  expect(nameAuthor({ author: "", keyName: "laptop" })).toBe("laptop");
+  expect(getAuthorName({ author: "Ada", keyName: "laptop" })).toBe("Ada");
+  expect(getAuthorName({ author: "", keyName: "laptop" })).toBe("laptop");
 });

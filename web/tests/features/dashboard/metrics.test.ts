@@ -6,7 +6,7 @@ import {
   toDashboardTimes,
 } from "../../../src/features/dashboard/dashboard-search.ts";
 import {
-  costPerRunOf,
+  computeCostPerRun,
   describeMissing,
   formatChange,
   parseMetrics,
@@ -109,9 +109,9 @@ test("the URL keeps valid parameters; the default range is the last 24 hours", (
 });
 
 test("the cost per run is unknown without runs or without costs, and huge changes are cut", () => {
-  expect(costPerRunOf({ runs: 4, cost: 1 })).toBe(0.25);
-  expect(costPerRunOf({ runs: 0, cost: 0 })).toBeUndefined();
-  expect(costPerRunOf({ runs: 4, cost: 0 })).toBeUndefined();
+  expect(computeCostPerRun({ runs: 4, cost: 1 })).toBe(0.25);
+  expect(computeCostPerRun({ runs: 0, cost: 0 })).toBeUndefined();
+  expect(computeCostPerRun({ runs: 4, cost: 0 })).toBeUndefined();
   expect(formatChange(1_000_000, 1)).toBe("> +9,999 %");
   expect(formatChange(24, 1)).toBe("+2,300 %");
 });

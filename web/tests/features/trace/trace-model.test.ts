@@ -26,7 +26,7 @@ const noFilters: TraceFilters = {
   collapsedIds: new Set(),
   collapsedTypes: new Set(),
   hiddenTypes: new Set(),
-  errorsOnly: false,
+  areOnlyErrorsShown: false,
 };
 
 describe("the tree of a trace", () => {
@@ -119,7 +119,7 @@ describe("the rows of a trace", () => {
   });
 
   test("with errors only, failed runs and their ancestors are shown", () => {
-    expect(shown({ errorsOnly: true }).runs).toEqual([1, 2, 3]);
+    expect(shown({ areOnlyErrorsShown: true }).runs).toEqual([1, 2, 3]);
   });
 
   test("the collapsed ancestors of a run are found", () => {

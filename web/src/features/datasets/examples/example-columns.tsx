@@ -26,7 +26,7 @@ export const SplitTags = ({ names }: { readonly names: readonly string[] }) => (
   </>
 );
 
-/** The columns of the example list. `commentCounts` has the number of comments by example. */
+/** The columns of the example list. `commentCounts` has the number of comments by example id. */
 export const createExampleColumns = (
   commentCounts: ReadonlyMap<string, number>,
 ): readonly Column<ExamplePreview>[] => [

@@ -111,7 +111,7 @@ export const createDiffQuery = (
     placeholderData: keepPreviousData,
   });
 
-/** What a version changed, compared with the one before it; the first one with a dataset without examples. */
+/** The changes of a version compared with the one before it. The first version is compared with an empty dataset. */
 export const createVersionChangesQuery = (
   datasetId: string,
   version: string,

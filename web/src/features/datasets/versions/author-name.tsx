@@ -1,5 +1,5 @@
 import { toVisibleText } from "../../../components/text/visible-text.ts";
-import { describeVersionAuthor, nameVersionAuthor } from "../version-author.ts";
+import { describeVersionAuthor, getVersionAuthorName } from "../version-author.ts";
 import type { VersionAuthor } from "../version-author.ts";
 
 /** The author of a version, with all that is known about them as a tooltip. */
@@ -8,6 +8,6 @@ export const AuthorName = ({ author }: { readonly author: VersionAuthor | undefi
     className={author === undefined ? "quiet" : undefined}
     title={toVisibleText(describeVersionAuthor(author))}
   >
-    {toVisibleText(nameVersionAuthor(author))}
+    {toVisibleText(getVersionAuthorName(author))}
   </bdi>
 );

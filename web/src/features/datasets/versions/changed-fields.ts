@@ -2,10 +2,10 @@ import type { ExamplePreview, TextPreview } from "../examples/example.ts";
 import { diffExamples } from "./diff-examples.ts";
 import type { FieldChange } from "./diff-examples.ts";
 
-/** The changed fields of an example, from the beginnings of its payloads. */
+/** The changed fields of an example, as far as the previews of its payloads show them. */
 export interface ChangedFields {
   readonly fields: readonly FieldChange[];
-  /** Whether a payload is longer than its beginning, so that further fields may have changed. */
+  /** Whether a payload is longer than its preview, so that further fields may have changed. */
   readonly isPartial: boolean;
 }
 
@@ -38,7 +38,7 @@ function toValue(preview: TextPreview): unknown {
   try {
     return JSON.parse(preview.text);
   } catch {
-    return preview.text; // Not expected of a whole payload; its text can be compared, too.
+    return preview.text; // A complete payload should be valid JSON. If it is not, its text is compared.
   }
 }
 

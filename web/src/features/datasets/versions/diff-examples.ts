@@ -2,7 +2,9 @@ import { toRecord } from "../../../api/parse.ts";
 
 /** A field of an example that differs between two versions. */
 export interface FieldChange {
-  /** The path, such as `inputs.question`. If the inputs are not an object in both versions, it is `inputs`. */
+  /**
+   * The path, such as `inputs.question`. It is only `inputs` if the inputs are not an object in one of the versions.
+   */
   readonly path: string;
   readonly kind: "added" | "removed" | "modified";
   /** The value in the earlier version; `undefined` if the field is absent there. */

@@ -185,12 +185,12 @@ const ChangedPaths = ({ fields, isPartial }: ChangedFields) => {
   const paths = fields.map(({ path }) => toVisibleText(path)).join(", ");
   return (
     <span title={paths === "" ? undefined : paths}>
-      {paths === "" && isPartial ? "Beyond the preview" : paths}
+      {paths === "" && isPartial ? "Change is beyond the preview" : paths}
     </span>
   );
 };
 
-/** The first of the changed fields in one of the two versions. */
+/** The value of the first changed field in one of the two versions. */
 const FieldValue = ({
   change: { kind, before, after },
   side,

@@ -63,7 +63,7 @@ export const Versions = ({ datasetId }: { readonly datasetId: string }) => {
   );
 };
 
-/** The number of a version, counted from the first, and how many examples it added, changed and removed. */
+/** How many examples a version added, changed and removed. */
 const VersionChanges = ({
   datasetId,
   version,
@@ -118,13 +118,13 @@ const toColumns = ({
   readonly rows: readonly DatasetVersion[];
   readonly onTag: (version: DatasetVersion) => void;
 }): readonly Column<DatasetVersion>[] => {
-  const toNeighbors = (version: DatasetVersion) => ({
+  const toVersionProps = (version: DatasetVersion) => ({
     datasetId,
     version,
     previous: rows[rows.indexOf(version) + 1],
   });
-  // Until the version before the last loaded one is loaded, too, its changes are unknown.
-  const isKnown = (version: DatasetVersion): boolean => !hasMore || rows.at(-1) !== version;
+  // The changes of the last loaded version are unknown until the version before it is loaded, too.
+  const hasKnownChanges = (version: DatasetVersion): boolean => !hasMore || rows.at(-1) !== version;
   return [
     {
       id: "at",
@@ -132,7 +132,8 @@ const toColumns = ({
       width: 76,
       isFixed: true,
       isShownWhenNarrow: true,
-      renderCell: (version) => isKnown(version) && <VersionNumber {...toNeighbors(version)} />,
+      renderCell: (version) =>
+        hasKnownChanges(version) && <VersionNumber {...toVersionProps(version)} />,
     },
     {
       id: "age",
@@ -146,14 +147,16 @@ const toColumns = ({
       title: "Author",
       width: 140,
       tooltip: "The person, the API key or the program that wrote the version",
-      renderCell: (version) => isKnown(version) && <VersionAuthorName {...toNeighbors(version)} />,
+      renderCell: (version) =>
+        hasKnownChanges(version) && <VersionAuthorName {...toVersionProps(version)} />,
     },
     {
       id: "changes",
       title: "Changes",
       width: 150,
       tooltip: "Examples that the version added, changed and removed",
-      renderCell: (version) => isKnown(version) && <VersionChanges {...toNeighbors(version)} />,
+      renderCell: (version) =>
+        hasKnownChanges(version) && <VersionChanges {...toVersionProps(version)} />,
     },
     {
       id: "tags",

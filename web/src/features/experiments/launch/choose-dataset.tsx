@@ -9,7 +9,7 @@ import "./launch.css";
 
 const route = getRouteApi("/experiments/new");
 
-/** The page `/experiments/new?prompt={prompt}`: chooses the dataset that a prompt is run over. */
+/** The page `/experiments/new?prompt={prompt}`: lets the user choose the dataset on which a prompt is run. */
 export const ChooseDataset = () => {
   const { prompt } = route.useSearch();
   const { data: tenant } = useQuery(tenantQuery);

@@ -6,14 +6,16 @@ import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { sumCosts } from "./launch.ts";
 import type { LaunchEstimate, TargetEstimate } from "./launch.ts";
 
-/** What the experiments will cost, and their prompts, filled in with the first example. */
+/** The estimated cost of the experiments, and their prompts, filled in with the first example. */
 export const EstimatePanel = ({ estimate }: { readonly estimate: LaunchEstimate }) => {
-  const [shown, setShown] = useState("0");
+  const [shownIndex, setShownIndex] = useState("0");
   const { targets, isMeasured } = estimate;
-  const target = targets[Number(shown)] ?? targets[0];
+  const target = targets[Number(shownIndex)] ?? targets[0];
   const cost = sumCosts(targets);
-  const unknownCost = targets.map((one) => one.cost).find((one) => typeof one === "string");
-  const rows = targets.reduce((sum, one) => sum + one.rows, 0);
+  const unknownCost = targets
+    .map(({ cost: targetCost }) => targetCost)
+    .find((targetCost) => typeof targetCost === "string");
+  const rows = targets.reduce((sum, { rows: targetRows }) => sum + targetRows, 0);
   return (
     <>
       <dl className="launch-cost" aria-label="Estimate">
@@ -41,18 +43,18 @@ export const EstimatePanel = ({ estimate }: { readonly estimate: LaunchEstimate 
       <p className="form-about">
         {isMeasured
           ? "Output tokens are estimated from earlier experiments on this dataset."
-          : "Output tokens are assumed, because there is no earlier experiment: 50 to 1,000 an answer."}
+          : "Without an earlier experiment on this dataset, 50 to 1,000 output tokens per answer are assumed."}
         {unknownCost !== undefined && ` The cost is unknown: ${unknownCost}`}
       </p>
       {targets.length > 1 && (
         <NativeSelect
           label="Preview of"
-          value={shown}
+          value={shownIndex}
           data={targets.map(({ name }, index) => ({
             value: String(index),
             label: toVisibleText(name),
           }))}
-          onChange={({ currentTarget }) => setShown(currentTarget.value)}
+          onChange={({ currentTarget }) => setShownIndex(currentTarget.value)}
         />
       )}
       {target !== undefined && <PromptPreview target={target} />}
@@ -61,8 +63,8 @@ export const EstimatePanel = ({ estimate }: { readonly estimate: LaunchEstimate 
 };
 
 const PromptPreview = ({ target }: { readonly target: TargetEstimate }) => (
-  <section aria-label="First row" className="launch-preview">
-    <h3>First row</h3>
+  <section aria-label="First example" className="launch-preview">
+    <h3>First example</h3>
     {target.error !== undefined && (
       <Alert color="red" title="The prompt can't be filled in">
         {toVisibleText(target.error)}
@@ -85,7 +87,7 @@ const PromptPreview = ({ target }: { readonly target: TargetEstimate }) => (
     ))}
     {target.sentParts.length > 0 && (
       <p className="quiet">
-        Sent with it, as saved with the prompt: {toVisibleText(target.sentParts.join(" · "))}
+        Sent as well, as saved with the prompt: {toVisibleText(target.sentParts.join(" · "))}
       </p>
     )}
   </section>

@@ -7,10 +7,13 @@ import { formatTime } from "../../../components/time/time.ts";
 import { createSplitsQuery, createVersionsQuery } from "../../datasets/queries.ts";
 import type { LaunchDraft } from "./launch-draft.ts";
 
-/** How long the fields wait for further characters of a version before its splits are read, in milliseconds. */
+/**
+ * The time between the last keystroke in the version field and the request for the splits of that version, in
+ * milliseconds.
+ */
 const debounceMs = 400;
 
-/** Which examples are run: of which split, in which version of the dataset. */
+/** Fields to choose which examples are run: the split, and the version of the dataset. */
 export const ExampleFields = ({
   datasetId,
   draft: { split, version },
@@ -33,11 +36,13 @@ export const ExampleFields = ({
       [formatTime(atMs), ...tags.map(toVisibleText)].join(" · "),
     ]),
   );
-  const tags = [...new Set(versions.flatMap((one) => one.tags))].filter((tag) => tag !== "latest");
+  const tags = [...new Set(versions.flatMap((listed) => listed.tags))].filter(
+    (tag) => tag !== "latest",
+  );
   return (
     <FormSection
       title="Examples"
-      description="Choose which examples to run. Enter a tag, or a time for the last version that existed then."
+      description="Choose which examples to run. The version is a tag, or a time, which selects the latest version at that time."
     >
       <div className="launch-fields">
         <NativeSelect

@@ -17,7 +17,7 @@ export const JudgeFields = ({
 }) => (
   <FormSection
     title="LLM judges"
-    description="A model judges each output. The form of its answer is added to your prompt."
+    description="A model judges each output. Instructions for the form of its answer are added to your prompt."
   >
     {judges.map((judge, index) => (
       <fieldset key={index} className="launch-item">

@@ -6,11 +6,11 @@ import type { LaunchSearch } from "./launch-search.ts";
 
 export interface ScorerDraft {
   readonly scorer: string;
-  /** The entered text of each option; `true` and `false` of a flag. */
+  /** The entered text of each option; `true` or `false` for a flag. */
   readonly options: Readonly<Record<string, string>>;
 }
 
-/** What is entered on the page of a new experiment. */
+/** What the user has entered on the page of a new experiment. */
 export interface LaunchDraft {
   /** `repo`, `repo:commit` or `owner/repo:commit`. */
   readonly prompts: readonly string[];
@@ -21,7 +21,7 @@ export interface LaunchDraft {
   readonly version: string;
   readonly repetitions: number;
   readonly concurrency: number;
-  /** The path in an example by the name of the variable. */
+  /** By the name of a variable, the path of the example's member that replaces it, such as `inputs.question`. */
   readonly mapping: Readonly<Record<string, string>>;
   readonly scorers: readonly ScorerDraft[];
   readonly judges: readonly JudgeDraft[];
@@ -66,10 +66,10 @@ export type LaunchResult =
   | { readonly faults: readonly string[] }
   | { readonly body: LaunchBody; readonly targetCount: number };
 
-/** Largest number of experiments that one request starts. */
+/** The maximum number of experiments that one request starts. */
 const maxTargets = 20;
 
-/** Checks what was entered, and converts it to the body of a request. */
+/** Checks the entered values, and converts them to the body of a request. */
 export function toLaunchBody(
   datasetId: string,
   draft: LaunchDraft,
@@ -158,7 +158,7 @@ function toValue(text: string, kind: ScorerField["kind"]): unknown {
       try {
         return JSON.parse(text) as unknown;
       } catch {
-        return text; // A text needs no quotation marks.
+        return text; // Not valid JSON, so it is used as a text: texts may be entered without quotation marks.
       }
     case "text":
       return text;

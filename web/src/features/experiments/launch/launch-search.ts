@@ -3,9 +3,9 @@ import type { JsonMembers } from "../../../api/parse.ts";
 
 /** Search parameters in the URL of a new experiment. */
 export interface LaunchSearch {
-  /** The prompt that is chosen at first: `repo`, `repo:commit` or `owner/repo:commit`. */
+  /** The prompt that is selected initially: `repo`, `repo:commit` or `owner/repo:commit`. */
   readonly prompt?: string;
-  /** The split and the version of the dataset that are chosen at first. */
+  /** The split and the version of the dataset that are selected initially. */
   readonly split?: string;
   readonly asOf?: string;
 }

@@ -45,9 +45,13 @@ export interface TargetEstimate {
   readonly outputTokens: Range;
   /** In US dollars; a text says why the cost is unknown. */
   readonly cost: Range | string;
+  /** The number of sampled examples that can't fill in the prompt. */
   readonly failing: number;
+  /** The number of examples for which the estimate filled in the prompt. */
   readonly sampled: number;
+  /** The variables of the prompt. */
   readonly variables: readonly string[];
+  /** The paths of the members of the examples, such as `inputs.question`. */
   readonly paths: readonly string[];
   /** The prompt, filled in with the first example. */
   readonly messages: readonly {
@@ -55,13 +59,14 @@ export interface TargetEstimate {
     readonly content: string;
     readonly chars: number;
   }[];
-  /** Why the prompt can't be filled in. */
-  /** What was saved with the prompt and is sent with its messages. */
+  /** The tools and settings that were saved with the prompt and are sent with its messages, in words. */
   readonly sentParts: readonly string[];
+  /** Why the prompt can't be filled in; `undefined` if it can. */
   readonly error: string | undefined;
 }
 
 export interface LaunchEstimate {
+  /** Whether the output tokens are estimated from earlier experiments. */
   readonly isMeasured: boolean;
   readonly targets: readonly TargetEstimate[];
 }
@@ -84,7 +89,10 @@ const settingLabels: readonly (readonly [name: string, label: string])[] = [
   ["reasoningEffort", "reasoning effort"],
 ];
 
-/** What was saved with a prompt and is sent with its messages: `tools look_up`, `temperature 0.25`. */
+/**
+ * Describes the tools and settings that were saved with a prompt and are sent with its messages: `tool look_up`,
+ * `temperature 0.25`.
+ */
 function describeSentParts(preview: JsonMembers): readonly string[] {
   const tools = toTexts(preview["tools"]);
   const settings = toRecord(preview["settings"]);
@@ -153,7 +161,7 @@ export interface ExperimentJob {
   readonly done: number;
   readonly total: number | undefined;
   readonly costUsd: number;
-  /** Calls whose cost is unknown. */
+  /** The number of calls whose cost is unknown. */
   readonly unpricedCalls: number;
   readonly failureCount: number;
   readonly failure: string | undefined;

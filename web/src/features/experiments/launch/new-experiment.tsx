@@ -74,12 +74,12 @@ export const NewExperiment = () => {
       {models.data === undefined && models.error !== null && (
         <Failure resourceName="the model endpoints" error={models.error} onRetry={models.refetch} />
       )}
-      {models.data !== undefined && <LaunchState models={models.data} />}
+      {models.data !== undefined && <LaunchContent models={models.data} />}
     </div>
   );
 };
 
-const LaunchState = ({ models }: { readonly models: ModelEndpoints }) => {
+const LaunchContent = ({ models }: { readonly models: ModelEndpoints }) => {
   const [endpoint] = models.endpoints;
   if (endpoint === undefined) {
     return (
@@ -87,8 +87,8 @@ const LaunchState = ({ models }: { readonly models: ModelEndpoints }) => {
         <p>
           Start it with the endpoints that it may call, for example{" "}
           <code>millrace serve --model-endpoint openai=https://api.openai.com/v1</code>, with the
-          key in <code>MILLRACE_MODEL_KEY_OPENAI</code>. Without one, evaluate with{" "}
-          <code>evaluate</code> from <code>millrace/evaluation</code>.
+          key in <code>MILLRACE_MODEL_KEY_OPENAI</code>. Without an endpoint, evaluate a program
+          with <code>evaluate</code> from <code>millrace/evaluation</code>.
         </p>
       </Empty>
     );
@@ -100,7 +100,7 @@ const LaunchState = ({ models }: { readonly models: ModelEndpoints }) => {
   );
 };
 
-/** How long the page waits for further changes before it estimates again, in milliseconds. */
+/** The time between the last change and the next estimate, in milliseconds. */
 const debounceMs = 400;
 
 const LaunchForm = ({
@@ -135,7 +135,7 @@ const LaunchForm = ({
       });
     },
   });
-  const withoutKey = models.endpoints.filter(
+  const endpointsWithoutKey = models.endpoints.filter(
     ({ name, hasKey, isPrivate }) =>
       !hasKey && !isPrivate && draft.models.some((model) => model.endpoint === name),
   );
@@ -232,7 +232,7 @@ const LaunchForm = ({
         />
       </form>
       <aside className="launch-estimate" aria-label="Cost and preview">
-        <h2>Before it starts</h2>
+        <h2>Cost and preview</h2>
         {"faults" in launch ? (
           <ul className="launch-faults" data-shown={areFaultsShown || undefined}>
             {launch.faults.map((fault) => (
@@ -250,7 +250,7 @@ const LaunchForm = ({
             )}
           </>
         )}
-        {withoutKey.map(({ name, keyVariable }) => (
+        {endpointsWithoutKey.map(({ name, keyVariable }) => (
           <p key={name} className="form-about">
             The endpoint {name} has no key on the server. If it needs one, the operator sets{" "}
             <code>{keyVariable}</code>; keys that are entered in the playground are not used.
@@ -270,7 +270,7 @@ const LaunchForm = ({
   );
 };
 
-/** Which member of an example each variable of the prompts gets. */
+/** Fields to choose, for each variable of the prompts, the member of an example that replaces it. */
 const MappingFields = ({
   estimate: { targets },
   mapping,
@@ -288,7 +288,7 @@ const MappingFields = ({
   return (
     <FormSection
       title="Variables"
-      description="What each variable of the prompts gets of an example."
+      description="Choose the field of an example that fills each variable of the prompts."
     >
       <div className="launch-fields">
         {variables.map((name) => (

@@ -13,7 +13,7 @@ export const scorersQuery = queryOptions({
   staleTime: Number.POSITIVE_INFINITY,
 });
 
-/** Number of prompts that are proposed. */
+/** The maximum number of prompts that the field suggests. */
 const promptLimit = 100;
 
 /** The names of the tenant's prompts, the latest first. */
@@ -60,7 +60,7 @@ export async function startExperiments(body: LaunchBody): Promise<readonly strin
 /** How often the progress of jobs is read, in milliseconds. */
 const progressMs = 1_000;
 
-/** The jobs that run some experiments. While one is running, the query polls. */
+/** The jobs that run the given experiments. The query polls while one of them is queued or running. */
 export const createExperimentJobsQuery = (experimentIds: readonly string[]) =>
   queryOptions({
     queryKey: ["experiments", "jobs", experimentIds],

@@ -3,7 +3,7 @@ import { FormSection } from "../../../components/dialog/form.tsx";
 import type { ScorerDraft, ScorerField, ScorerForm } from "./launch-draft.ts";
 import { replaceAt } from "./replace-at.ts";
 
-/** The scorers of an experiment. Their fields follow from the descriptions that the server has. */
+/** The scorers of an experiment. The fields of each scorer follow from its description by the server. */
 export const ScorerFields = ({
   scorers,
   forms,

@@ -86,7 +86,7 @@ const promptIds = {
   structured: ["langchain_core", "prompts", "structured", "StructuredPrompt"],
 } as const;
 
-/** Sets the schema of the answer of a prompt with messages; without one, the prompt is not structured any more. */
+/** Sets the schema of the answer of a prompt. Without a schema, a structured prompt becomes a chat prompt. */
 export function applySchema(prompt: JsonMembers, schema: object | undefined): JsonMembers {
   const { schema_, schema: otherSchema, ...kwargs } = toRecord(prompt["kwargs"]);
   const current = schema_ ?? otherSchema;

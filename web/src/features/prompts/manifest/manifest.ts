@@ -63,7 +63,7 @@ export function toPromptContent(manifest: unknown): PromptContent | undefined {
       };
 }
 
-/** Shown in place of a role for a text template, because it has none. */
+/** The role that is shown for a text template, which has no role of its own. */
 export const templateRole = "template";
 
 const toTextMessage = ({ kwargs }: LangChainNode): PromptMessage => ({

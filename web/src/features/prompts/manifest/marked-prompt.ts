@@ -6,16 +6,16 @@ import { templateRole } from "./manifest.ts";
 import { fillPieces } from "./template.ts";
 import type { FilledPiece, TemplateValues } from "./template.ts";
 
-/** A recorded message of which it is known what was a variable. */
+/** A recorded message in pieces, each of which is the value of a variable or a text of the prompt. */
 export interface MarkedMessage {
   readonly role: string;
   readonly pieces: readonly FilledPiece[];
 }
 
 /**
- * Finds out which parts of recorded messages are values of variables: fills in a prompt with values, and compares the
- * result with what was recorded. Returns `undefined` unless both are exactly the same, or if no variable was filled in: a
- * mark is never a guess. Messages may follow those of the prompt, such as those of tools; they are left out.
+ * Finds the values of variables in recorded messages: fills in a prompt with values, and compares the result with the
+ * recorded messages. Returns `undefined` if they differ in any way, because a mark must never be a guess, or if no
+ * variable was filled in. Recorded messages that follow those of the prompt, such as those of tools, are left out.
  */
 export function markVariables(
   { messages, format }: PromptContent,
@@ -33,7 +33,7 @@ export function markVariables(
     } else {
       const sent = recorded[marked.length];
       const parts = fillParts(message.parts, format, values);
-      if (sent === undefined || parts === undefined || !isSame(message.role, parts, sent)) {
+      if (sent === undefined || parts === undefined || !isSameMessage(message.role, parts, sent)) {
         return undefined;
       }
       marked.push({ role: sent.role, pieces: mergePieces(parts) });
@@ -45,7 +45,7 @@ export function markVariables(
   return hasVariable ? marked : undefined;
 }
 
-/** The pieces of a text; `undefined` for a part that is no text. */
+/** The pieces of a text; `undefined` for a part that is not a text. */
 type FilledPart = readonly FilledPiece[] | undefined;
 
 /** Fills in the parts of a message; `undefined` if one of its texts can't be filled in. */
@@ -65,7 +65,7 @@ function fillParts(
   return filled;
 }
 
-function isSame(role: string, parts: readonly FilledPart[], sent: ChatMessage): boolean {
+function isSameMessage(role: string, parts: readonly FilledPart[], sent: ChatMessage): boolean {
   return (
     isSameRole(role, sent.role) &&
     parts.length === sent.parts.length &&
@@ -88,11 +88,11 @@ const rolesByName: Readonly<Record<string, readonly string[]>> = {
 const isSameRole = (role: string, sentRole: string): boolean =>
   (rolesByName[role] ?? [role]).includes(sentRole);
 
-/** The texts of a message, with a line between them. A part that is no text is named. */
+/** Joins the texts of a message with line breaks. A note stands for each part that is not a text. */
 const mergePieces = (parts: readonly FilledPart[]): readonly FilledPiece[] =>
   parts.flatMap((pieces, index) => [
     ...(index === 0 ? [] : [{ text: "\n" }]),
-    ...(pieces ?? [{ text: "[a part that is no text]" }]),
+    ...(pieces ?? [{ text: "[a part that is not a text]" }]),
   ]);
 
 function markPlaceholder(
@@ -105,12 +105,12 @@ function markPlaceholder(
     return isOptional ? [] : undefined;
   }
   const list = Array.isArray(value) ? value : undefined;
-  const given = list?.length === 0 ? [] : toChatMessages(list);
-  if (given === undefined || given.length !== list?.length) {
+  const expected = list?.length === 0 ? [] : toChatMessages(list);
+  if (expected === undefined || expected.length !== list?.length) {
     return undefined;
   }
-  const sent = recorded.slice(0, given.length);
-  const isEqual = JSON.stringify(given) === JSON.stringify(sent);
+  const sent = recorded.slice(0, expected.length);
+  const isEqual = JSON.stringify(expected) === JSON.stringify(sent);
   return isEqual
     ? sent.map(({ role, parts }) => ({
         role,
@@ -122,15 +122,15 @@ function markPlaceholder(
 const toPartText = (part: ChatMessage["parts"][number]): string =>
   part.kind === "text" ? part.text : `[${part.kind}]`;
 
-/** The commit of a prompt that a run was made with. */
+/** The commit of the prompt that a run used. */
 export interface PromptReference {
   readonly address: { readonly owner: string; readonly repo: string };
   readonly commit: string;
 }
 
 /**
- * Reads which prompt a run used: from the metadata that LangChain and the SDK record, or from that of calls of the
- * server.
+ * Reads which prompt a run used: from the metadata that LangChain and the SDK record, or from the metadata of calls
+ * that the server made.
  */
 export function readPromptReference(metadata: unknown): PromptReference | undefined {
   const members = toRecord(metadata);
@@ -150,8 +150,8 @@ export function readPromptReference(metadata: unknown): PromptReference | undefi
 }
 
 /**
- * The values of variables that a run's inputs give: each variable has the input of its name, or the member that the
- * metadata of a call of an experiment names.
+ * Reads the values of variables from the inputs of a run. A variable has the value of the input with the same name,
+ * unless the metadata of an experiment's call maps the variable to another member.
  */
 export function readVariableValues(inputs: unknown, metadata: unknown): TemplateValues {
   const values = toRecord(inputs);
@@ -173,5 +173,5 @@ const readPath = (value: unknown, path: string): unknown =>
     );
 
 const isName = (text: string): boolean => /^(?:-|[\w-]{1,100})$/.test(text);
-/** A tag may have been moved since the run, so only hashes are references. */
+/** Whether a text is a commit hash. Tags are not accepted, because a tag may have moved since the run. */
 const isHash = (text: string): boolean => /^[\da-f]{7,64}$/i.test(text);

@@ -13,7 +13,7 @@ import type { PromptModel } from "./prompt-model.ts";
 /** The model that is saved with a prompt. */
 export type ModelDraft = Omit<PromptModel, "others">;
 
-/** Models of these classes are saved. Others stay as they were committed. */
+/** The classes of models that can be saved. Models of other classes stay as they were committed. */
 export type ModelClass = "ChatOpenAI" | "ChatAnthropic";
 
 const classIds: { readonly [Name in ModelClass]: readonly string[] } = {
@@ -23,7 +23,7 @@ const classIds: { readonly [Name in ModelClass]: readonly string[] } = {
 
 /**
  * Combines a prompt with a model, as clients of LangSmith save them: a sequence of the prompt and of a model to which
- * tools are bound. What did not change keeps the form that it has in `base`.
+ * tools are bound. Parameters that did not change stay as they are in `base`.
  */
 export function withModel(
   prompt: JsonMembers,
@@ -57,7 +57,7 @@ export function withModel(
   };
 }
 
-/** Whether a model needs another class than the one that was saved. A class that is not known here is kept. */
+/** Whether a model needs another class than the saved one. A saved class that is not in `classIds` is kept. */
 const isOtherClass = (draft: ModelDraft, current: ModelDraft): boolean =>
   draft.className !== current.className && Object.hasOwn(classIds, current.className);
 
@@ -97,12 +97,12 @@ const createNode = (id: readonly string[], kwargs: JsonMembers): JsonMembers => 
 interface Change {
   readonly names: readonly string[];
   readonly value: unknown;
-  /** Whether it is bound to the model, and not one of its own parameters. */
+  /** Whether it belongs to a binding around the model instead of the model itself. */
   readonly isBound: boolean;
 }
 
-const isSame = (one: unknown, other: unknown): boolean =>
-  JSON.stringify(one) === JSON.stringify(other);
+const isSame = (left: unknown, right: unknown): boolean =>
+  JSON.stringify(left) === JSON.stringify(right);
 
 function changeModel(step: unknown, current: ModelDraft, draft: ModelDraft): unknown {
   const changes: readonly Change[] = [
@@ -129,10 +129,12 @@ function changeModel(step: unknown, current: ModelDraft, draft: ModelDraft): unk
   return changes.reduce(applyChange, step);
 }
 
-/** Changes a parameter wherever it is: in the model, or in what is bound to it. */
+/** Changes a parameter wherever it is: in the model, or in a binding around it. */
 function applyChange(step: unknown, change: Change): JsonMembers {
-  const holders = [...listHolders(step)];
-  const found = holders.some((holder) => change.names.some((name) => Object.hasOwn(holder, name)));
+  const parameterObjects = [...listParameterObjects(step)];
+  const found = parameterObjects.some((parameters) =>
+    change.names.some((name) => Object.hasOwn(parameters, name)),
+  );
   const isBinding = toNode(step)?.name === "RunnableBinding";
   if (!found && change.isBound && !isBinding) {
     return createNode(["langchain", "schema", "runnable", "RunnableBinding"], {
@@ -140,21 +142,21 @@ function applyChange(step: unknown, change: Change): JsonMembers {
       kwargs: change.value === undefined ? {} : { [change.names[0] ?? ""]: change.value },
     });
   }
-  return replaceIn(step, change, found);
+  return changeInStep(step, change, found);
 }
 
-/** The objects with parameters: what is bound to the model, and then its own. */
-function* listHolders(step: unknown): Generator<JsonMembers> {
+/** Lists the objects that contain parameters: those of the bindings, the outermost first, then that of the model. */
+function* listParameterObjects(step: unknown): Generator<JsonMembers> {
   const node = toNode(step);
   if (node?.name === "RunnableBinding") {
     yield toRecord(node.kwargs["kwargs"]);
-    yield* listHolders(node.kwargs["bound"]);
+    yield* listParameterObjects(node.kwargs["bound"]);
   } else if (node !== undefined) {
     yield node.kwargs;
   }
 }
 
-function replaceIn(step: unknown, change: Change, isFound: boolean): JsonMembers {
+function changeInStep(step: unknown, change: Change, isFound: boolean): JsonMembers {
   const node = toRecord(step);
   const kwargs = toRecord(node["kwargs"]);
   if (toNode(step)?.name !== "RunnableBinding") {
@@ -164,13 +166,16 @@ function replaceIn(step: unknown, change: Change, isFound: boolean): JsonMembers
     ...node,
     kwargs: {
       ...kwargs,
-      bound: replaceIn(kwargs["bound"], change, isFound || change.isBound),
+      bound: changeInStep(kwargs["bound"], change, isFound || change.isBound),
       kwargs: setParameter(toRecord(kwargs["kwargs"]), change, !isFound && change.isBound),
     },
   };
 }
 
-/** Sets a parameter under each of its names that there is, or under the first one if it is new here. */
+/**
+ * Sets a parameter under each of its names that the object has. If it has none of them, sets it under the first one if
+ * `isAdded` is true.
+ */
 function setParameter(
   parameters: JsonMembers,
   { names, value }: Change,

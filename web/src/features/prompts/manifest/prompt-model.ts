@@ -16,11 +16,11 @@ export interface PromptModel {
   readonly numbers: { readonly [Name in ModelNumber]?: number };
   readonly stop: readonly string[];
   readonly tools: readonly unknown[];
-  /** All other parameters. A secret is the name of its variable. */
+  /** All other parameters. In place of a secret, the name of its variable: `secret OPENAI_API_KEY`. */
   readonly others: JsonMembers;
 }
 
-/** The names under which clients of LangChain save a parameter; the first one is written. */
+/** The names under which clients of LangChain save a parameter. The UI saves a new parameter under the first one. */
 export const parameterNames = {
   name: ["model", "model_name", "modelName"],
   temperature: ["temperature"],
@@ -31,16 +31,16 @@ export const parameterNames = {
   tools: ["tools"],
 } as const;
 
-/** How many bindings around a model are read. */
+/** The maximum number of bindings around a model that are read. */
 const maxBindings = 16;
 
-/** A model within a sequence: its step, and the members in which its parameters are, the innermost ones first. */
+/** A model within a sequence: its class, and the objects that contain its parameters, the innermost one first. */
 interface FoundModel {
   readonly className: string;
   readonly parameters: readonly JsonMembers[];
 }
 
-/** Finds the model of a step; `undefined` if the step is no model, such as an output parser. */
+/** Finds the model of a step; `undefined` for any other step, such as an output parser. */
 function findModel(step: unknown): FoundModel | undefined {
   let node: LangChainNode | undefined = toNode(step);
   const bound: JsonMembers[] = [];
@@ -53,7 +53,7 @@ function findModel(step: unknown): FoundModel | undefined {
     : { className: node.name, parameters: [node.kwargs, ...bound] };
 }
 
-/** The steps after the prompt of a sequence. */
+/** Returns the steps of a sequence that follow its prompt. */
 export const listSteps = (kwargs: JsonMembers): readonly unknown[] => [
   ...toItems(kwargs["middle"]),
   kwargs["last"],
@@ -93,14 +93,14 @@ export function readPromptModel(steps: readonly unknown[]): PromptModel | undefi
   };
 }
 
-/** The name of the variable from which a secret is read; `undefined` for another value. */
+/** Describes a secret by the name of its variable: `secret OPENAI_API_KEY`; `undefined` for any other value. */
 function describeSecret(value: unknown): string | undefined {
   const { lc, type, id } = toRecord(value);
   const name = toText(toItems(id).at(-1));
   return lc !== undefined && type === "secret" && name !== undefined ? `secret ${name}` : undefined;
 }
 
-/** The name, the description and the parameters of a tool, in the form of OpenAI or of Anthropic. */
+/** Reads the name, the description and the parameters of a tool in the format of OpenAI or of Anthropic. */
 export function readTool(tool: unknown): {
   readonly name: string;
   readonly description: string;

@@ -34,13 +34,16 @@ function parse(text: string, format: Exclude<TemplateFormat, "jinja2">): Parsed 
   }
 }
 
-/** Says why a template can't be filled in; `undefined` if it can, and for Jinja2, which is not parsed. */
+/** Returns why a template can't be filled in; `undefined` if it can, and for Jinja2, which is not parsed. */
 export function findTemplateFault(text: string, format: TemplateFormat): string | undefined {
   const parsed = format === "jinja2" ? undefined : parse(text, format);
   return parsed?.kind === "fault" ? parsed.fault : undefined;
 }
 
-/** Splits a template into text, variables and tags. The segments joined are the template. A malformed one is all text. */
+/**
+ * Splits a template into text, variables and tags. Joined, the segments are the template again. A malformed template is
+ * one segment of text.
+ */
 export function toSegments(text: string, format: TemplateFormat): readonly Segment[] {
   const segments: Segment[] = [];
   let position = 0;
@@ -118,16 +121,17 @@ export function fillTemplate(text: string, format: TemplateFormat, values: Templ
   });
 }
 
-/** A part of a text that a template was filled in to. */
+/** A part of the text that results from filling in a template. */
 export interface FilledPiece {
   readonly text: string;
-  /** The name of the variable whose value the text is. */
+  /** The variable whose value is this text; absent for text of the template itself. */
   readonly variable?: string;
 }
 
 /**
  * Replaces the variables of a template with values, in pieces that say which text is the value of a variable. Returns
- * `undefined` if the template can't be filled in: it is of Jinja2, malformed, or a variable has no value.
+ * `undefined` if the template can't be filled in: because it is a Jinja2 template, or malformed, or because a variable
+ * has no value.
  */
 export function fillPieces(
   template: string,
@@ -148,7 +152,7 @@ export function fillPieces(
       onVariable: (variable, from, to) => ranges.push({ variable, from, to }),
     });
   } catch {
-    return undefined; // A value can't be a text, so this is not what was sent.
+    return undefined; // A value can't be converted to text, so the prompt that was sent did not contain it.
   }
   if (missing.size > 0) {
     return undefined;

@@ -32,7 +32,8 @@ export function useDraft(session: ReviewSession, claim: Claim): DraftState {
   const [localDraft, setLocalDraft] = useState(storedDraft);
   const [isStored, setIsStored] = useState(true);
   const submitted = useQuery(createSubmittedReviewQuery(claim.runId, session));
-  // A stored draft includes the feedback, because it was begun when the feedback had been loaded.
+  // A stored draft already contains the earlier feedback: a draft can be begun only after that feedback has been
+  // loaded.
   const isReady = storedDraft !== undefined || submitted.isSuccess;
   return {
     draft: localDraft ?? submitted.data ?? emptyDraft,

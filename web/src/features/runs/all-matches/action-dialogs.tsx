@@ -12,11 +12,11 @@ interface ActionDialogProps {
   readonly onClose: () => void;
 }
 
-/** Says what an action includes. */
+/** A note that says to which runs an action applies. */
 export const TargetNote = ({ target }: { readonly target: RunTarget }) => (
   <p className="quiet">
     {target.isAll
-      ? "Applies to all runs that match the filter and the time range now, also to those that are not loaded. Runs that begin later are not included."
+      ? "Applies to all runs that match the filter and the time range now, including those that are not loaded. Runs that begin later are not included."
       : "Applies to the selected runs."}{" "}
     You can follow and cancel it under Jobs.
   </p>

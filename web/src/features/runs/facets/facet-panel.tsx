@@ -44,7 +44,7 @@ export const FacetPanel = ({
       )}
       {data !== undefined && (
         <>
-          <p className="facets-note">{describeCounted(data)}</p>
+          <p className="facets-note">{describeCountedRuns(data)}</p>
           {data.facets
             .filter(({ values }) => values.length > 0)
             .map((facet) => (
@@ -61,7 +61,7 @@ export const FacetPanel = ({
   );
 };
 
-const describeCounted = ({ runs, countedToMs }: FacetCounts): string =>
+const describeCountedRuns = ({ runs, countedToMs }: FacetCounts): string =>
   countedToMs === undefined
     ? `${runs.toLocaleString("en")} matching`
     : `The latest ${runs.toLocaleString("en")} matching, back to ${formatTime(countedToMs).slice(0, 16)}`;
@@ -112,7 +112,7 @@ const FacetSection = ({
   );
 };
 
-/** A choice that the browser stores. */
+/** A setting that is on or off, which the browser stores. */
 export function useStoredFlag(
   name: string,
   fallback: boolean,

@@ -61,7 +61,7 @@ export const facetTitles: Readonly<Record<string, string>> = {
   version: "Version",
 };
 
-/** The condition that a run has a value. */
+/** Creates the condition that a run has a value of a facet. */
 export function toFacetCondition(name: string, value: string): string {
   switch (name) {
     case "tag":

@@ -11,7 +11,10 @@ export interface NeighborTrace {
   readonly run?: string;
 }
 
-/** The rows before and after the open one, in the order of the list. `undefined` at an end, or if the list lacks the open row. */
+/**
+ * The rows before and after the open one, in the order of the list. `undefined` at an end of the list, or if the open
+ * row is not in it.
+ */
 export interface NeighborTraces {
   readonly previous: NeighborTrace | undefined;
   readonly next: NeighborTrace | undefined;

@@ -1,6 +1,6 @@
 /** The members of the metadata that name a thread. If a run has several, the server uses the first one. */
 const threadKeys = ["session_id", "thread_id", "conversation_id"] as const;
-/** The server makes no thread of a longer id. */
+/** The server ignores a thread id that is longer. */
 const maxThreadIdChars = 200;
 
 /** The id of the thread that a root's metadata names. */

@@ -21,7 +21,7 @@ import { TraceCost } from "./trace-cost.tsx";
 import { readStatus, statusCodes } from "../trace-model.ts";
 import { sumModelCalls } from "../trace-usage.ts";
 
-/** The number of models that the header names. */
+/** The maximum number of models that the header names. */
 const maxModels = 3;
 const maxNameChars = 200;
 
@@ -148,7 +148,7 @@ function toModelsText(models: readonly string[]): string {
   return names.join(", ") + (others > 0 ? ` and ${others} more` : "");
 }
 
-/** Links to the traces before and after this one in the list, which the keys k and j follow, too. */
+/** Links to the traces before and after this one in the list. The keys k and j open them, too. */
 const NeighborLinks = ({
   address,
   traceId,

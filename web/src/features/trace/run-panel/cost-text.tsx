@@ -32,7 +32,7 @@ export const CostText = ({
 };
 
 const PriceLink = ({ model }: { readonly model: string }) => {
-  // A shared run has no tenant, and is no place to set prices.
+  // The page of a shared run has no tenant, and its readers can't set prices.
   const { tenantId } = useParams({ strict: false });
   if (tenantId === undefined) {
     return null;

@@ -22,15 +22,16 @@ import type { TraceRunDetails } from "../queries.ts";
 import type { TraceModel } from "../trace-model.ts";
 import "./rendered-prompt.css";
 
-/** Messages, and characters of each piece of them, that are shown. */
+/** The maximum number of messages that are shown. */
 const maxMessages = 50;
+/** The maximum number of characters that are shown of each piece of a message. */
 const maxPieceChars = 2_000;
-/** A larger value of variables is not read: it would block the page. */
+/** Inputs with more characters are not read: parsing them would block the page. */
 const maxValueChars = 20_000_000;
 
 /**
- * The prompt that a run used, with the values of its variables marked. Nothing is shown unless it is certain: the commit
- * is known, and filled in with the recorded inputs it is exactly what was recorded.
+ * Shows the prompt that a run used, with the values of its variables marked. It shows nothing unless the result is
+ * certain: the commit is known and, filled in with the recorded inputs, gives exactly the recorded messages.
  */
 export const RenderedPrompt = ({
   details,
@@ -52,9 +53,9 @@ export const RenderedPrompt = ({
   ) : null;
 };
 
-/** The runs whose inputs may be the values of a call's variables. */
+/** The runs whose inputs may contain the values with which the prompt of a model call was filled in. */
 interface Sources {
-  /** The prompt run before it. */
+  /** The latest prompt run before the call, below the same parent. */
   readonly promptId: string | undefined;
   readonly parentId: string | undefined;
 }
@@ -103,7 +104,7 @@ const FoundPrompt = ({
       () =>
         commit === undefined || valuesRun === undefined
           ? undefined
-          : readMarked(commit.manifest, {
+          : readMarkedMessages(commit.manifest, {
               inputs: valuesRun.inputs,
               metadata: toRecord(details.extra)["metadata"],
               recorded: isPrompt ? details.outputs : details.inputs,
@@ -111,14 +112,14 @@ const FoundPrompt = ({
       [commit, valuesRun, details, isPrompt],
     ),
   );
-  // While a refreshed run is read, the messages stay, so that they do not flicker.
+  // The previous messages stay visible while a refreshed run is read, which avoids flicker.
   const marked = readLatestValue(state);
   return reference === undefined || marked === undefined ? null : (
     <MarkedPrompt reference={reference} messages={marked} />
   );
 };
 
-async function readMarked(
+async function readMarkedMessages(
   manifest: unknown,
   {
     inputs,
@@ -134,14 +135,14 @@ async function readMarked(
   const values = toRecord(await readValue(inputs));
   // Some wrappers record the arguments of a function as the member `input`.
   const { input, ...others } = values;
-  const inner = Object.keys(others).length === 0 ? toRecord(input) : {};
+  const innerValues = Object.keys(others).length === 0 ? toRecord(input) : {};
   return (
     markVariables(content, readVariableValues(values, metadata), messages) ??
-    markVariables(content, inner, messages)
+    markVariables(content, innerValues, messages)
   );
 }
 
-/** The whole value, also if it is in the memory of a worker. */
+/** Reads the whole value, even if it is in the memory of a worker. */
 async function readValue(value: unknown): Promise<unknown> {
   const source = toSource(value);
   if (source instanceof LocalPayload) {
@@ -161,7 +162,7 @@ const MarkedPrompt = ({
   const { owner, repo } = address;
   const name = `${owner === "-" ? "" : `${owner}/`}${repo}:${shortenHash(commit)}`;
   const link = { search: {}, children: <bdi>{toVisibleText(name)}</bdi> };
-  const hidden = messages.length - maxMessages;
+  const hiddenCount = messages.length - maxMessages;
   return (
     <figure className="payload filled-prompt" aria-label="Prompt">
       <figcaption>
@@ -184,7 +185,7 @@ const MarkedPrompt = ({
           </li>
         ))}
       </ol>
-      {hidden > 0 && <p className="note">{hidden.toLocaleString("en")} more messages</p>}
+      {hiddenCount > 0 && <p className="note">{hiddenCount.toLocaleString("en")} more messages</p>}
     </figure>
   );
 };

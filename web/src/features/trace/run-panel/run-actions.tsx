@@ -84,7 +84,7 @@ const thumbsKey = "thumbs";
 const thumbPath =
   "M5 7v6.5H3a1 1 0 0 1-1-1V8a1 1 0 0 1 1-1h2Zm0 0 2.5-5C8.6 2 9.3 2.8 9.1 3.9L8.6 6.5h3.9a1.3 1.3 0 0 1 1.3 1.6l-1 4.4a1.3 1.3 0 0 1-1.3 1H5";
 
-/** Rates the run with one click, as feedback. A second click takes the rating back. */
+/** Buttons that rate the run, as feedback. A second click on the same button removes the rating. */
 const Thumbs = ({ runId }: { readonly runId: string }) => {
   const { data: feedback } = useQuery(createRunFeedbackQuery(runId));
   const queryClient = useQueryClient();

@@ -48,7 +48,10 @@ export function describeCost(cost: RunCost): string {
   ].join("\n");
 }
 
-/** Describes one side of a cost: `$0.005 (cache read $0.001)`. An empty text if it is unknown. */
+/**
+ * Formats the cost of the prompt or of the completion: `$0.005 (cache read $0.001)`. Returns an empty text if it is
+ * unknown.
+ */
 export function formatSide(cost: number | undefined, parts: CostParts): string {
   if (cost === undefined) {
     return "";
@@ -69,8 +72,8 @@ function describePrice(basis: JsonObject): string | undefined {
     return undefined;
   }
   const name = typeof provider === "string" ? `${model} (${provider})` : model;
-  const ofTier = typeof tier === "string" ? `, ${tier}` : "";
-  return `${source === "table" ? "Price table" : "Public price"}: ${name}${ofTier}`;
+  const tierText = typeof tier === "string" ? `, ${tier}` : "";
+  return `${source === "table" ? "Price table" : "Public price"}: ${name}${tierText}`;
 }
 
 const parseParts = (value: unknown): CostParts =>

@@ -119,7 +119,10 @@ const RunTabs = (props: RunPanelProps & { readonly details: TraceRunDetails }) =
   );
 };
 
-/** Registers the key that shows what an example expects against what the run returned, and then the data again. */
+/**
+ * Registers the key that shows the comparison of the run's outputs with the reference outputs of its example and,
+ * pressed again, the run's data.
+ */
 function useReferenceKey({
   details,
   search,
