@@ -89,7 +89,7 @@ export class ModelCaller {
   }
 
   /**
-   * Calls a model. What the endpoint does wrong is part of the answer.
+   * Calls a model. Failures of the endpoint are part of the answer and are not thrown.
    *
    * @throws RequestError 404: there is no such endpoint. 429: a limit of calls or of costs is reached. 422: the cost of
    * the call can't be limited, because no price is known.
@@ -199,8 +199,8 @@ interface EndedCall {
 const toDay = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 10);
 
 /**
- * The provider whose prices apply; `undefined` if the model's name decides. A model on this machine or in a private
- * network costs nothing that a public price could say, so its price is unknown unless the tenant sets one.
+ * The provider whose prices apply; `undefined` if the model's name decides. Public prices do not apply to a model on
+ * this machine or in a private network, so its price is unknown unless the tenant sets one.
  */
 export function findProvider({ url, allowsPrivateAddress }: ModelEndpoint): string | undefined {
   const { hostname } = new URL(url);
