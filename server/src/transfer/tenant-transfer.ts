@@ -167,7 +167,7 @@ export async function restoreTenant(
   }
 }
 
-/** A constraint that fails is mostly one of rows that are unique in the whole database. */
+/** Explains an error. A violated constraint mostly concerns rows that must be unique in the whole database. */
 function explain(cause: unknown): string {
   const reason = messageOf(cause);
   return /unique/i.test(reason)
@@ -240,7 +240,7 @@ function deleteSqliteRows(db: Connection, tenantId: string): void {
   db.prepare("DELETE FROM tenant_keys WHERE tenant_id = ?1").run([tenantId]);
 }
 
-/** The columns by which rows of tables without a tenant are deleted, unless it is their digest. */
+/** The columns by which rows of tables without a column for the tenant are deleted. The default is `digest`. */
 const deletionKeys: Readonly<Record<string, string>> = { attachments: "rowid", settings: "key" };
 
 async function restoreIntoStore(
@@ -314,8 +314,8 @@ export async function restoreIntoPostgres(
 }
 
 /**
- * Creates the partitions that runs need. Each is created in a short transaction of its own, because creating one waits for
- * all others, and others wait for it.
+ * Creates the partitions that runs need. Each is created in a short transaction of its own, because creating one waits
+ * for all other transactions, and they wait for it.
  */
 async function createPartitions(client: PostgresClient, weeks: Iterable<number>): Promise<void> {
   const partitions = new Partitions(new PostgresDatabase(client));
@@ -372,7 +372,7 @@ async function restoreInto(
   return { tenantId, tables };
 }
 
-/** The tenant keeps its id, unless another one of the database has it. */
+/** Chooses the id of a restored tenant: its own, unless another tenant of the database has it. */
 const chooseId = async (rows: RowSource, id: string): Promise<string> =>
   (await rows.findTenant(id)) === undefined ? id : randomUUID();
 
