@@ -26,7 +26,7 @@ export interface JobStep {
   readonly total?: number;
   /** Further numbers of the progress, such as `cost_usd`. Each replaces the one with the same name. */
   readonly figures?: Readonly<Record<string, number>>;
-  /** The reason for each item of this step that failed. The job goes on with the other items. */
+  /** The reason for each item of this step that failed. The job continues with the other items. */
   readonly failures?: readonly string[];
   /**
    * The result of the job, which only the last step returns. The UI shows the text `summary`, and links to `dataset_id`

@@ -22,14 +22,14 @@ export interface JobProgress {
   readonly figures: Readonly<Record<string, number>>;
 }
 
-/** Items that a job could not process, although it went on with the others. */
+/** Items that a job could not process. It has continued with the others. */
 export interface JobFailures {
   readonly count: number;
   /** The first messages; at most {@link jobLimits.failureMessages}. */
   readonly messages: readonly string[];
 }
 
-/** Work that goes on after the request that began it. It survives the end of the server. */
+/** Work that continues after the request that began it has ended. It also survives the end of the server. */
 export interface Job {
   readonly id: string;
   /** The name of the {@link JobKind} that performs the job. */

@@ -6,7 +6,7 @@ import type { SecretMask } from "./secret-mask.ts";
 /** Tool calls that one answer may contain. */
 const maxToolCalls = 256;
 
-/** An answer that exceeds a limit. */
+/** Thrown for an answer that exceeds a limit. */
 export class AnswerLimitError extends Error {
   constructor(message: string) {
     super(message);

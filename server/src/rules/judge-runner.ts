@@ -40,12 +40,12 @@ export class JudgeRunner {
     const nowMicros = Date.now() * 1_000;
     this.#endPauses();
     for (const { tenantId, ruleId } of await rules.listWaitingJudges(nowMicros)) {
-      if (this.#countFree(tenantId) > 0) {
+      if (this.#countStartable(tenantId) > 0) {
         const limit = ruleLimits.judgesOfTenant;
         const due = await rules.findDue(tenantId, ruleId, { nowMicros, limit });
         for (const run of due.runs) {
           const key = JSON.stringify([tenantId, ruleId, run.id]);
-          if (!this.#running.has(key) && this.#countFree(tenantId) > 0) {
+          if (!this.#running.has(key) && this.#countStartable(tenantId) > 0) {
             this.#running.set(key, { tenantId, work: this.#run(key, due, run) });
           }
         }
@@ -59,13 +59,16 @@ export class JudgeRunner {
     await Promise.all([...this.#running.values()].map(({ work }) => work));
   }
 
-  #countFree(tenantId: string): number {
+  /** Returns how many more judges of a tenant may be started now. */
+  #countStartable(tenantId: string): number {
     if (this.#controller.signal.aborted || this.#pausedUntilMs.has(tenantId)) {
       return 0;
     }
-    const ofTenant = [...this.#running.values()].filter((one) => one.tenantId === tenantId).length;
+    const runningOfTenant = [...this.#running.values()].filter(
+      (one) => one.tenantId === tenantId,
+    ).length;
     return Math.min(
-      ruleLimits.judgesOfTenant - ofTenant,
+      ruleLimits.judgesOfTenant - runningOfTenant,
       ruleLimits.judgesAtOnce - this.#running.size,
     );
   }

@@ -64,7 +64,7 @@ const defaultTimes: RunnerTimes = {
 };
 
 /** Milliseconds between two deletions of old records of the runs to which rules were applied. */
-const pruneMs = 3_600_000;
+const pruneIntervalMs = 3_600_000;
 
 /**
  * Applies rules to the root runs of traces once they have ended. It finds them by reading what was stored since its
@@ -80,7 +80,7 @@ export class RuleRunner {
   readonly #times: RunnerTimes;
   #timer: NodeJS.Timeout | undefined;
   #step: Promise<void> | undefined;
-  #prunedMs = Date.now();
+  #lastPruneMs = Date.now();
   #isClosed = true;
 
   /** @param onEnqueued - called after deliveries of webhooks were stored */
@@ -360,8 +360,8 @@ export class RuleRunner {
 
   async #prune(): Promise<void> {
     const nowMs = Date.now();
-    if (nowMs - this.#prunedMs > pruneMs) {
-      this.#prunedMs = nowMs;
+    if (nowMs - this.#lastPruneMs > pruneIntervalMs) {
+      this.#lastPruneMs = nowMs;
       const keptMs = ruleLimits.markDays * 86_400_000;
       await this.#store.write.rules.prune((nowMs - keptMs) * 1_000);
     }

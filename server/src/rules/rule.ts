@@ -48,7 +48,7 @@ export interface Rule {
   readonly name: string;
   /** A text of the filter language; empty for all traces. */
   readonly filter: string;
-  /** The part of the matching traces to which the rule applies, from 0 (exclusive) to 1. */
+  /** The share of the matching traces to which the rule applies, from 0 (exclusive) to 1. */
   readonly samplingRate: number;
   readonly action: RuleAction;
   readonly isEnabled: boolean;
@@ -72,7 +72,7 @@ export interface RuleError {
   readonly nextMicros: number | null;
 }
 
-/** The range of start times of past runs to which a rule is being applied, and how far it got. */
+/** The range of start times of past runs to which a rule is being applied, and the position that was reached. */
 export interface PastRange {
   readonly fromMicros: number;
   readonly toMicros: number;
@@ -118,7 +118,7 @@ export interface RootScan {
   readonly ended: readonly EndedRoot[];
   /** Roots that must be watched, because they have not ended. */
   readonly opened: readonly OpenRoot[];
-  /** Rows of watched roots that have ended or are gone. */
+  /** Rows of watched roots that have ended or were deleted. */
   readonly closed: readonly number[];
   /** Rows of watched roots that did not end within {@link ruleLimits.openHours}. */
   readonly expired: readonly number[];
@@ -211,7 +211,7 @@ export interface RuleWrites {
   /** Disables a rule that can't be applied. */
   pause(tenantId: string, id: string, reason: string): Promise<void>;
   /**
-   * Stores how far the search for ended roots got, and the runs to which rules apply. Returns the number of roots that
+   * Stores the position of the search for ended roots, and the runs to which rules apply. Returns the number of roots that
    * are not watched any more, because too many have not ended.
    */
   advance(scan: Omit<RootScan, "ended">, matches: readonly RuleMatches[]): Promise<number>;

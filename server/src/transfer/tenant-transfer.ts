@@ -59,12 +59,12 @@ export interface TenantPlace {
 
 export interface TenantRestoreOptions extends TenantPlace {
   /**
-   * Whether what the tenant has is deleted first, in the same transaction. @defaultValue false
+   * Whether the data that the tenant has already is deleted first, in the same transaction. @defaultValue false
    */
   readonly replace?: boolean | undefined;
 }
 
-/** What was restored. */
+/** The tenant that was restored, and its rows. */
 export interface TenantRestoreResult {
   readonly tenantId: string;
   readonly tables: readonly TableSum[];
@@ -105,7 +105,7 @@ async function backUpFolder(file: string, tenant: string, dataDir: string): Prom
   return withSnapshot(path, (db) => writeTenantFile(new SqliteRows(db), tenant, file));
 }
 
-/** Reads one state of a SQLite database. Its log can't be shortened meanwhile. */
+/** Reads one state of a SQLite database. Its write-ahead log can't be shortened meanwhile. */
 async function withSnapshot<Result>(
   path: string,
   read: (db: Connection) => Promise<Result>,
@@ -138,8 +138,8 @@ async function backUpStore(file: string, tenant: string, store: string): Promise
 
 /**
  * Restores a tenant from a file: everything, or nothing. The rows are written and read back in one transaction, which is
- * committed when their numbers and hashes are those of the file. Nobody sees a part of the tenant before, and a restore that
- * ends early has changed nothing.
+ * committed only if their numbers and hashes are those of the file. Until then nobody sees any of the rows, and a restore
+ * that is interrupted changes nothing.
  *
  * @throws {@link ServerError} the file is damaged or of a later version, the tenant has data and `replace` is not set, or a
  * server uses the data folder.
@@ -335,7 +335,7 @@ async function deletePostgresRows(client: PostgresClient, tenantId: string): Pro
   }
 }
 
-/** What a restore needs of an engine, within its transaction. */
+/** The options of a restore, and the operations on one engine that it uses within its transaction. */
 interface RestoreEngine {
   readonly options: Pick<TenantRestoreOptions, "tenant" | "replace">;
   readonly rows: RowSource;

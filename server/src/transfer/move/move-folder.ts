@@ -61,7 +61,7 @@ const fewChanges = 2_000;
 const maxRounds = 20;
 
 /** Milliseconds between two renewals of the refusal of writes. */
-const holdIntervalMs = 5_000;
+const renewalIntervalMs = 5_000;
 
 /** If comparing everything took at most this long, everything is compared once more while writes are refused. */
 const maxHeldComparisonMs = 10_000;
@@ -70,11 +70,13 @@ const maxHeldComparisonMs = 10_000;
 const settleMs = 50;
 
 /**
- * Moves the data of a SQLite server to PostgreSQL while the server runs. Rows are copied step by step; what changes meanwhile
- * is recorded by triggers and copied again. Then everything is compared, writes are refused for a moment, the last changes
- * follow, and the folder accepts no writes any more. A move that ended early continues when it is called again.
+ * Moves the data of a SQLite server to PostgreSQL while the server runs. Rows are copied step by step. Triggers record
+ * which rows change meanwhile, and these are copied again. Then all rows are compared, writes are refused for a moment,
+ * and the last changes are copied. From then on, the folder accepts no writes. A move that was interrupted continues
+ * when this is called again.
  *
- * @throws {@link ServerError} the database is not empty, can't be reached, or has other rows than the folder afterwards.
+ * @throws {@link ServerError} the database is not empty or can't be reached, or its rows differ from those of the folder
+ * at the end.
  */
 export async function moveFolder({
   dataDir,
@@ -96,7 +98,10 @@ export async function moveFolder({
   }
 }
 
-/** Lets a folder accept writes again, and forgets a move from it. What was copied stays in PostgreSQL. */
+/**
+ * Abandons a move: the folder accepts writes again, and its record of changes is deleted. The copied rows stay in
+ * PostgreSQL.
+ */
 export function abandonMove(dataDir: string): void {
   const db = openFolder(join(resolve(dataDir), databaseFileName), dataDir);
   try {
@@ -215,7 +220,7 @@ class Mover {
   /** Number and hashes of the rows of each table, from the last comparison. */
   readonly #sums = new Map<string, RowTally>();
   /** Tenants with examples that changed after their words were indexed. */
-  readonly #changedExamples = new Set<string>();
+  readonly #tenantsToReindex = new Set<string>();
 
   constructor(parts: MoveParts, log: ChangeLog, progress: MoveProgress) {
     this.#parts = parts;
@@ -268,7 +273,7 @@ class Mover {
   async compare(): Promise<number> {
     const startMs = performance.now();
     this.#parts.onProgress("comparing all rows");
-    this.#changedExamples.clear();
+    this.#tenantsToReindex.clear();
     await this.#inSnapshot(async () => {
       await this.#applyChanges([], {});
       for (const { id } of this.#source.rows.listTenants()) {
@@ -285,8 +290,9 @@ class Mover {
     const startMs = performance.now();
     this.#log.refuseWrites(id);
     this.#parts.onProgress("refusing writes for a moment");
-    const holder = openSecondWriter(this.#parts.path);
-    const timer = setInterval(() => new ChangeLog(holder).refuseWrites(id), holdIntervalMs);
+    // A separate connection: the other one may be in a transaction that will be rolled back.
+    const renewer = openSecondWriter(this.#parts.path);
+    const timer = setInterval(() => new ChangeLog(renewer).refuseWrites(id), renewalIntervalMs);
     try {
       await delay(settleMs);
       for (let isComplete = false; !isComplete;) {
@@ -304,7 +310,7 @@ class Mover {
       throw cause;
     } finally {
       clearInterval(timer);
-      holder.close();
+      renewer.close();
       this.#heldMs = performance.now() - startMs;
     }
   }
@@ -346,7 +352,7 @@ class Mover {
         await this.#target.apply([...changes, ...rows], this.#source);
         for (const { table, tenantId } of changes) {
           if ((table === "examples" || table === "datasets") && tenantId !== null) {
-            this.#changedExamples.add(tenantId);
+            this.#tenantsToReindex.add(tenantId);
           }
         }
         await writeMoveProgress(this.#parts.client, progress);
@@ -447,7 +453,7 @@ class Mover {
           values: [Number(row) + copiedRunsPlace, String(key).slice(0, 36), since],
         });
       }
-      for (const tenantId of this.#changedExamples) {
+      for (const tenantId of this.#tenantsToReindex) {
         await this.#target.open(tenantId).indexExamples();
       }
       await client.exec(`
