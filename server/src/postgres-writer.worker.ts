@@ -19,7 +19,7 @@ import type {
 const stateIntervalMs = 1_000;
 
 if (parentPort !== null) {
-  // Not awaited: a chunk that is loaded meanwhile imports this one, and would wait for it without end.
+  // Do not await this: a chunk that is loaded meanwhile imports this module, and would wait for it forever.
   void start(parentPort, workerData as PostgresThreadData);
 }
 

@@ -24,7 +24,7 @@ interface TelemetryModule {
 // States of the server thread: starting -> listening -> closing -> ended. A failed start ends the thread at once.
 
 if (parentPort !== null) {
-  // Not awaited: a chunk that is loaded meanwhile imports this one, and would wait for it without end.
+  // Do not await this: a chunk that is loaded meanwhile imports this module, and would wait for it forever.
   void serve(parentPort, workerData as ServerThreadData);
 }
 
@@ -33,7 +33,7 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
   let store: Store | undefined;
   let log: IngestLog | undefined;
   let telemetry: Telemetry | undefined;
-  // Before the store, whose threads pass their warnings on to this log.
+  // Created before the store, whose threads pass their warnings on to this log.
   const requestLog =
     settings.logFormat === undefined ? undefined : new ServerLog(settings.logFormat);
   try {
@@ -94,7 +94,7 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
   }
 }
 
-/** Loads what records spans only if it is needed: it is a bundle of its own. */
+/** Loads the bundle that records spans, if it is needed. */
 async function startTelemetry({ otelEndpoint }: ServerThreadData): Promise<Telemetry | undefined> {
   if (otelEndpoint === undefined) {
     return undefined;
@@ -128,8 +128,8 @@ async function listen(app: App, { host, port }: ServerThreadData): Promise<void>
 }
 
 /**
- * Accepts no further connections, and waits until all others have ended, at most {@link serverLimits.lastRequestsMs}. A
- * connection ends with its next response; one without a request ends now.
+ * Accepts no further connections, and waits until all others have ended, for at most
+ * {@link serverLimits.lastRequestsMs}. A connection ends with its next response; one without a request ends now.
  */
 async function endConnections({ server }: App): Promise<void> {
   const ended = new Promise<void>((resolve) => {
@@ -152,9 +152,9 @@ function readPort(app: App, { port }: ServerThreadData): number {
 }
 
 /**
- * Announces the end, and goes on serving for as long as load balancers need to notice it. Then it accepts no connections,
- * serves what arrives on those that are open, gives running requests some time, cancels their queries and closes their
- * connections. Completes pending writes.
+ * Closes the server in steps. First it reports that it is not ready, and serves requests for as long as load balancers
+ * need to notice that. Then it accepts no new connections and serves what arrives on the open ones. It gives running
+ * requests some time, cancels their queries and closes their connections. Pending writes are completed.
  */
 async function close(
   app: App,

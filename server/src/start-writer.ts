@@ -47,7 +47,7 @@ export interface RunningWriter {
   close(): Promise<void>;
 }
 
-/** A writer does not learn of new jobs in another way than by searching for them. */
+/** Milliseconds between searches for jobs. A writer finds new jobs only by searching for them. */
 const jobPollMs = 2_000;
 
 /**
@@ -62,7 +62,7 @@ export async function startWriter(options: WriterOptions): Promise<RunningWriter
   parseStoreUrl(options.store);
   const target = options.log === undefined ? undefined : parseLogUrl(options.log);
   assertPort(port);
-  // Rules, alerts and webhooks are the work of a server: a writer that led would leave them undone.
+  // A writer must not lead: the leader runs rules, alerts and webhooks, which only a server can do.
   const store = await openPostgresStore(options.store, { dataDir, canLead: false });
   let log: IngestLog | undefined;
   let app: FastifyInstance | undefined;
@@ -106,7 +106,7 @@ function assertPort(port: number | undefined): void {
   }
 }
 
-/** Answers the programs that watch the writer. */
+/** Serves health checks and metrics to the programs that monitor the writer. */
 async function listen(
   { store, log }: { readonly store: Store; readonly log: IngestLog | undefined },
   { port, host }: { readonly port: number; readonly host: string },

@@ -321,7 +321,8 @@ async function writeGroup(
     rollBack(db);
     writers.runs.clearCaches();
     writers.runs.activity.takeCounts();
-    // Loaded when the first run of the thread needs a price, because loading them takes as long as a third of its start.
+    // The public prices are loaded when the first run in this thread needs one: loading them earlier would make its
+    // start a third longer.
     if (cause instanceof PricesNotLoadedError && (await arePricesLoadable())) {
       return await writeGroup(dependencies, group, attempts);
     }

@@ -38,7 +38,7 @@ export class AlertEvaluator {
 
   start(): void {
     this.#timer = setInterval(() => {
-      // If the evaluations take longer than a minute, those in between are left out.
+      // While a round of evaluations takes longer than a minute, the rounds that would begin meanwhile are skipped.
       this.#running ??= this.#run().finally(() => {
         this.#running = undefined;
       });
@@ -52,7 +52,7 @@ export class AlertEvaluator {
     await this.#running;
   }
 
-  /** Evaluates all alerts at a time. */
+  /** Evaluates all alerts as of the given time. */
   async evaluateAll(nowMicros: number): Promise<void> {
     for (const alert of await this.#store.read.alerts.listActive()) {
       if (this.#isClosed) {

@@ -13,7 +13,7 @@ interface Key {
 }
 
 /** The columns that an update writes. */
-const changing = [
+const updatedColumns = [
   "name_json",
   "draft_json",
   "is_enabled",
@@ -55,12 +55,12 @@ export const alertQueries = {
   insert: new Query((row: Parameters<AlertRow>) =>
     builder
       .insertInto("alerts")
-      .values(columnsOf(row, ["tenant_id", "id", "project_id", "created_us", ...changing])),
+      .values(columnsOf(row, ["tenant_id", "id", "project_id", "created_us", ...updatedColumns])),
   ),
   update: new Query((row: Parameters<AlertRow>) =>
     builder
       .updateTable("alerts")
-      .set(columnsOf(row, changing))
+      .set(columnsOf(row, updatedColumns))
       .where("tenant_id", "=", row.tenant_id)
       .where("id", "=", row.id),
   ),

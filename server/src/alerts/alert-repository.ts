@@ -78,7 +78,7 @@ export class AlertRepository implements AlertReads, AlertWrites {
       projectId,
       isEnabled: true,
       createdMicros: this.#clock(),
-      ...unevaluated,
+      ...statusBeforeEvaluation,
     };
     await this.#db.run(alertQueries.insert, toRow(tenantId, alert));
     return alert;
@@ -90,7 +90,7 @@ export class AlertRepository implements AlertReads, AlertWrites {
     const alert: Alert = {
       ...current,
       ...changes,
-      ...(Object.keys(watched).length > 0 && unevaluated),
+      ...(Object.keys(watched).length > 0 && statusBeforeEvaluation),
     };
     await this.#db.run(alertQueries.update, toRow(tenantId, alert));
     return alert;
@@ -124,7 +124,7 @@ export class AlertRepository implements AlertReads, AlertWrites {
     }
     const { status, notification } = evaluateStatus(alert.status, value, alert);
     const hasChanged = status.state !== alert.status.state || alert.evaluatedMicros === null;
-    const evaluated = {
+    const evaluatedAlert = {
       ...alert,
       status,
       value,
@@ -134,10 +134,10 @@ export class AlertRepository implements AlertReads, AlertWrites {
     const failure =
       notification === undefined
         ? undefined
-        : await this.#notify(evaluated, evaluation, notification);
+        : await this.#notify(evaluatedAlert, evaluation, notification);
     await this.#db.run(
       alertQueries.update,
-      toRow(tenantId, { ...evaluated, problem: failure ?? problem }),
+      toRow(tenantId, { ...evaluatedAlert, problem: failure ?? problem }),
     );
     if (hasChanged) {
       await this.#db.run(alertQueries.addEvent, {
@@ -156,7 +156,10 @@ export class AlertRepository implements AlertReads, AlertWrites {
     return notification !== undefined;
   }
 
-  /** Returns why the webhook could not be notified. */
+  /**
+   * Enqueues a delivery to the alert's webhook, if it has one. Returns why that was not possible; `undefined` if
+   * nothing failed.
+   */
   async #notify(
     alert: Alert,
     { tenantId, fromMicros, toMicros }: AlertEvaluation,
@@ -221,7 +224,7 @@ export class AlertRepository implements AlertReads, AlertWrites {
 
 const createNotFound = (): RequestError => new RequestError(404, "Alert not found");
 
-const unevaluated = {
+const statusBeforeEvaluation = {
   status: initialStatus,
   value: null,
   evaluatedMicros: null,

@@ -1,12 +1,15 @@
 import type { AlertDraft, AlertStatus } from "./alert.ts";
 
-/** Evaluations in a row, one each minute, after which an alert fires, and after which it has recovered. */
+/**
+ * Number of evaluations in a row that must breach the threshold until an alert fires, and that must be clear of it
+ * until the alert has recovered. There is one evaluation each minute.
+ */
 const evaluationsToFire = 2;
 const evaluationsToRecover = 3;
 
 /**
- * The part of the threshold by which a figure must be back on the good side. A figure that moves around the threshold
- * would otherwise notify its receivers again and again.
+ * A firing alert recovers only if its figure is better than the threshold by this share of the threshold. Otherwise a
+ * figure that moves around the threshold would notify the receivers again and again.
  */
 const recoveryMargin = 0.05;
 
@@ -16,7 +19,7 @@ export const initialStatus: AlertStatus = { state: "no_data", isFiring: false, s
 /** What receivers are notified of. */
 export type AlertNotification = "firing" | "recovered";
 
-// States: no_data, ok, firing. An alert without data keeps whether it was firing, so that a gap in the data neither
+// States: no_data, ok, firing. `isFiring` does not change while there is no data, so that a gap in the data neither
 // hides a recovery nor notifies twice.
 
 /** Computes the status after an evaluation, and what receivers must be notified of. */
@@ -29,8 +32,8 @@ export function evaluateStatus(
     return { status: { state: "no_data", isFiring, streak: 0 }, notification: undefined };
   }
   const needed = isFiring ? evaluationsToRecover : evaluationsToFire;
-  const asksForChange = isFiring ? isClear(value, alert) : isBreached(value, alert);
-  const count = asksForChange ? streak + 1 : 0;
+  const wouldChangeState = isFiring ? isClear(value, alert) : isBreached(value, alert);
+  const count = wouldChangeState ? streak + 1 : 0;
   if (count < needed) {
     return {
       status: { state: isFiring ? "firing" : "ok", isFiring, streak: count },

@@ -11,7 +11,7 @@ export const alertLimits = {
   windowMinutesMax: 1_440,
   /** Changes of state that are kept of each alert. */
   history: 200,
-  /** Milliseconds for reading runs that the stored metrics do not contain yet. */
+  /** Time limit, in milliseconds, for reading the runs that the stored metrics do not contain yet. */
   readMs: 500,
 } as const;
 
@@ -31,7 +31,7 @@ export const alertFigures = [
 
 export type AlertFigure = (typeof alertFigures)[number];
 
-/** The properties one of whose values an alert can watch. */
+/** Properties of runs. An alert can be limited to the runs with one value of one property. */
 export const alertDimensions = ["model", "name", "tag", "user"] as const;
 
 export type AlertDimension = (typeof alertDimensions)[number];
@@ -49,7 +49,7 @@ export interface AlertDraft {
   readonly name: string;
   readonly figure: AlertFigure;
   readonly scope: Scope;
-  /** Only the runs with this value of this property. */
+  /** Limits the alert to the runs with this value of this property; `null` for all runs. */
   readonly group: { readonly by: AlertDimension; readonly value: string } | null;
   readonly windowMinutes: number;
   readonly direction: AlertDirection;
@@ -60,12 +60,12 @@ export interface AlertDraft {
 
 export type AlertChanges = Partial<AlertDraft> & { readonly isEnabled?: boolean };
 
-/** What the evaluations of an alert have led to. */
+/** The status of an alert after its latest evaluation. */
 export interface AlertStatus {
   readonly state: AlertState;
-  /** Whether receivers were notified that it fires, and not yet that it has recovered. */
+  /** Whether receivers were notified that the alert fires, and were not yet notified that it has recovered. */
   readonly isFiring: boolean;
-  /** Evaluations in a row that ask for the other state. */
+  /** Number of evaluations in a row whose result contradicts `isFiring`. After enough of them, `isFiring` changes. */
   readonly streak: number;
 }
 
@@ -118,9 +118,9 @@ export interface AlertReads {
 export interface AlertWrites {
   /** @throws RequestError 404: there is no such project. 409: the project has too many alerts. */
   create(tenantId: string, projectId: string, draft: AlertDraft): Promise<Alert>;
-  /** Changes an alert. If this changes what it watches, its state begins anew. */
+  /** Changes an alert. If the changes concern what the alert watches, its status is reset. */
   update(tenantId: string, id: string, changes: AlertChanges): Promise<Alert>;
   delete(tenantId: string, id: string): Promise<void>;
-  /** Stores evaluations, and enqueues the notifications that follow. Returns whether there are any. */
+  /** Stores evaluations, and enqueues the notifications that result from them. Returns whether any were enqueued. */
   record(evaluations: readonly AlertEvaluation[]): Promise<boolean>;
 }

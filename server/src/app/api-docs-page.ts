@@ -40,8 +40,8 @@ const createPage = (basePath: string): string => `<!DOCTYPE html>
 </html>
 `;
 
-// BaseLayout omits the top bar, in which a user can enter any URL to fetch. Without a validator, which is a service on
-// another server, the page only sends requests to this server.
+// BaseLayout omits the top bar, in which a user can enter any URL to fetch. The validator is a service on another
+// server. Without it, the page sends requests only to this server.
 const createStartScript = (basePath: string): string => `SwaggerUIBundle({
   dom_id: "#swagger-ui",
   url: "${basePath}/openapi.json",

@@ -101,7 +101,7 @@ export type App = ReturnType<typeof createApp>;
 
 /** Parts of the application that not every server has. */
 export interface AppParts {
-  /** The kinds of jobs, if they are not those of the server. */
+  /** The kinds of jobs to perform instead of those of the server. */
   readonly jobKinds?: readonly AnyJobKind[];
   /** The log that receives the runs that clients send. Runs that the server itself creates are written to the store without it. */
   readonly log?: (RunReceiver & ObservedLog) | undefined;
@@ -254,12 +254,12 @@ export function createApp(
   );
   app.removeAllContentTypeParsers();
   const checkKey = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    // A route that does not say what it needs is only for keys that permit everything.
+    // A route that declares no scope requires a key with the scope `admin`, which permits everything.
     const { scope = "admin" } = request.routeOptions.config;
     const caller = await keyGuard.findCaller(request.headers);
     request.tenantId = caller.tenantId;
     request.apiKey = caller.apiKey;
-    // Before the check, so that a request that its key does not permit is recorded as well.
+    // The audit entry begins before the permission is checked, so that refused requests are recorded, too.
     request.audit = auditLog.begin(request, reply, caller.actor);
     keyGuard.assertPermitted(caller, request.headers, scope);
     await limitRequest({ limits: tenantLimits, runQuota, byteQuota }, request, reply);
@@ -335,7 +335,7 @@ export function createApp(
   return app;
 }
 
-/** The kinds of jobs by their names, with spans of their steps where the server records them. */
+/** Returns the kinds of jobs by their names. If the server records spans, each step of a job gets one. */
 const toKindMap = (
   kinds: readonly AnyJobKind[],
   telemetry: Telemetry | undefined,
@@ -445,7 +445,7 @@ function sendError(cause: FastifyError | RequestError, reply: FastifyReply): Fas
     }
     return reply.code(cause.status).send({
       detail: cause.message,
-      // By the id, the operator finds the request in the log.
+      // The operator can find the request in the log by this id.
       ...(cause.status >= 500 ? { request_id: reply.request.id } : {}),
     });
   }

@@ -4,12 +4,15 @@ import type { AnyJobKind } from "../jobs/job-kind.ts";
 import type { Store } from "../store/store.ts";
 import { createStoreJobKinds } from "./store-job-kinds.ts";
 
-/** What the kinds of jobs work with. */
+/** What the kinds of jobs depend on. */
 export interface JobKindDependencies extends LaunchDependencies {
   readonly store: Store;
 }
 
-/** All kinds of jobs. A resource declares its kinds with `defineJobKind`, and is added here or to the kinds of the store. */
+/**
+ * All kinds of jobs. A resource declares a kind with `defineJobKind`; the kind is then listed here or in
+ * `createStoreJobKinds`.
+ */
 export const createJobKinds = (dependencies: JobKindDependencies): readonly AnyJobKind[] => [
   ...createStoreJobKinds(dependencies.store),
   ...createServerJobKinds(dependencies),

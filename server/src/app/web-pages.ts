@@ -108,8 +108,8 @@ export function addWebPages(
     return () => false;
   }
   let files: ReadonlyMap<string, WebFile> | undefined;
-  // All at once when the first of them is requested, so that a browser never gets files of two builds: most servers of a
-  // test serve no UI, and reading the files would take a tenth of their start.
+  // All files are read together, so that a browser never gets files of two builds. They are read at the first request
+  // for one of them: most servers in tests serve no UI, and reading would take a tenth of their start time.
   const findFile = (path: string): WebFile | undefined =>
     (files ??= readWebFiles(folder, basePath)).get(path);
   app.addHook(

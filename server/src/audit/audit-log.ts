@@ -73,7 +73,8 @@ export class AuditLog {
       if (status >= 400) {
         this.#recordRefusal({
           ...createEntry(),
-          // After a write was stored, its entry stays, and this one says that the request ended with an error.
+          // If the entry of a write is stored already, it is kept. This additional entry records that the request
+          // failed.
           id: randomUUID(),
           outcome: status === 401 || status === 403 ? "denied" : "failed",
           status,
@@ -116,7 +117,7 @@ export class AuditLog {
       .catch((cause: unknown) => {
         this.#onDropped();
         if (cause instanceof RequestError) {
-          // The store refuses all writes, and has said why: its disk is full, or it is closing.
+          // The store refuses all writes because its disk is full or it is closing, and has logged this reason.
           return;
         }
         process.emitWarning(

@@ -53,7 +53,7 @@ export class AuditPruner {
     try {
       const beforeMicros = (Date.now() - this.#days * dayMs) * 1_000;
       const count = await this.#store.write.audit.removeExpired(beforeMicros);
-      this.#schedule(count < auditLimits.prunedPart ? intervalMs : pauseMs);
+      this.#schedule(count < auditLimits.prunedPerStep ? intervalMs : pauseMs);
     } catch (cause) {
       // The disk may be full, or the writer thread may have ended. The next attempt follows.
       process.emitWarning(

@@ -136,7 +136,7 @@ export class AuditRepository implements AuditReads, AuditWrites {
   removeExpired(beforeMicros: number): Promise<number> {
     return this.#db.run(auditQueries.removeExpired, {
       beforeMicros,
-      limit: auditLimits.prunedPart,
+      limit: auditLimits.prunedPerStep,
     });
   }
 }

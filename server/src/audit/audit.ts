@@ -17,7 +17,7 @@ export const auditLimits = {
    */
   refusalsPerMinute: 120,
   /** Expired entries that are deleted in one step. */
-  prunedPart: 2_000,
+  prunedPerStep: 2_000,
 } as const;
 
 /** The position at which a page ended. */
@@ -42,7 +42,7 @@ export interface AuditQuery {
 }
 
 export interface AuditReads {
-  /** Lists entries. The first argument is the tenant that asks; the query says whose entries are listed. */
+  /** Lists entries. `tenantId` is the tenant of the caller; the tenant in `query` selects whose entries are listed. */
   list(tenantId: string, query: AuditQuery): Promise<readonly AuditEntry[]>;
 }
 

@@ -5,7 +5,7 @@ import { createIncreasingClock } from "../storage/clock.ts";
 
 const nowMicros = createIncreasingClock();
 
-/** The entry of a change that a command makes in the database itself, without a server. */
+/** Creates the audit entry of a change that a command makes directly in the database, without a server. */
 export const createCommandEntry = (
   tenantId: string,
   action: string,

@@ -19,7 +19,7 @@ export interface CommentStore extends RequestScoped<CommentStore> {
   readonly write: { readonly comments: CommentWrites };
 }
 
-/** A text with at least one character that is no space. */
+/** A text with at least one character that is not whitespace. */
 const textSchema = Type.String({ maxLength: commentLimits.chars, pattern: String.raw`\S` });
 const commentBody = Type.Object({
   id: Type.String(),
@@ -31,7 +31,9 @@ const commentPatchBody = Type.Object({ text: textSchema });
 
 const tag = "feedback";
 
-/** Adds the routes of comments, which only the UI uses. The header of {@link authorHeader} names the person. */
+/**
+ * Adds the routes of comments, which only the UI uses. Requests name their author in the header {@link authorHeader}.
+ */
 export function addUiCommentRoutes(app: FastifyInstance, store: CommentStore): void {
   app.route({
     ...route(uiEndpoints.listComments, {

@@ -1,7 +1,7 @@
 /**
- * SQL that creates the table of comments. Each is about a run, with its trace, or about an example, with its dataset.
- * The triggers delete the comments of what is deleted. An example has one row for each of its contents; its comments
- * are deleted with the last of these.
+ * SQL that creates the table of comments. A comment refers to a run and its trace, or to an example and its dataset.
+ * When one of these is deleted, the triggers delete the comments on it. An example has a row for each version of its
+ * content, and its comments are deleted with the last of these rows.
  */
 export const commentTables = `
   CREATE TABLE comments (

@@ -6,7 +6,7 @@ export const commentLimits = {
   chars: 10_000,
   /** Comments on one run or example. */
   perTarget: 1_000,
-  /** Runs of a trace, and examples of a dataset, of which the number of comments is read. */
+  /** Maximum number of runs of a trace, or of examples of a dataset, whose comments are counted in one response. */
   countedTargets: 10_000,
 } as const;
 
@@ -34,7 +34,7 @@ export interface CommentDraft {
   readonly author: Author;
 }
 
-/** A comment of a tenant, and who wants to change it. */
+/** Names a comment by its id, and the author who wants to change or delete it. */
 export interface OwnComment {
   readonly id: string;
   readonly author: Author;
@@ -95,8 +95,8 @@ export interface CommentWrites {
 }
 
 /**
- * Whether an author wrote a comment: with the same API key and under the same name. Without keys, this prevents
- * mistakes and no misuse, because anyone can choose any name.
+ * Whether a comment was written by an author: with the same API key and under the same name. On a server without keys,
+ * this prevents mistakes but not misuse, because anyone can choose any name.
  */
 export const isOwnComment = ({ author }: Pick<Comment, "author">, { name, key }: Author): boolean =>
   author.name === name && author.key?.id === key?.id;

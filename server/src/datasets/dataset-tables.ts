@@ -38,8 +38,8 @@ export const datasetTables = `
 `;
 
 /**
- * SQL that adds who wrote a version, as the JSON of a `VersionAuthor`; null for versions of earlier formats, and where it
- * is not known.
+ * SQL that adds a column for the author of a version, as the JSON of a `VersionAuthor`. It is null if the author is not
+ * known, as for all versions that were written before the column existed.
  */
 export const versionAuthorColumn = `
   ALTER TABLE dataset_versions ADD COLUMN author_json TEXT;

@@ -15,7 +15,7 @@ export class DatasetVersions {
   readonly #tokens: TokenCipher;
   readonly #author: CurrentAuthor;
 
-  /** @param author - who makes the current write; only a writer needs it */
+  /** @param author - the author of the current write; code that only reads may omit it */
   constructor(db: Database, tokenCipher: TokenCipher, author = new CurrentAuthor()) {
     this.#db = db;
     this.#author = author;

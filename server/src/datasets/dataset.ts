@@ -144,7 +144,10 @@ export interface DatasetReads {
     id: string,
     query: VersionQuery,
   ): Promise<readonly DatasetVersion[]>;
-  /** Counts the versions of a dataset up to a time: the number of the version that has this time. */
+  /**
+   * Counts the versions of a dataset up to a time, inclusive. This is also the number of the version that has this
+   * time.
+   */
   countVersions(tenantId: string, id: string, upToMicros: VersionTime): Promise<number>;
   /** Compares two versions of a dataset. */
   diff(

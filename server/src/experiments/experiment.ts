@@ -165,8 +165,8 @@ export interface ExperimentReads {
   /** Reads the runs of experiments on some examples, by their start. */
   readRuns(tenantId: string, query: ComparedRunsQuery): readonly ComparedRun[];
   /**
-   * Returns the mean output tokens of the latest model calls of the first of the experiments that has any; `null` if none
-   * has.
+   * Returns the mean number of output tokens of the latest model calls of one experiment: the first in the list that
+   * has calls with token counts. `null` if no experiment has any.
    */
   measureOutputTokens(tenantId: string, experimentIds: readonly string[]): number | null;
   /** Reads token counts and costs by trace id. Traces of other tenants are left out. */

@@ -5,8 +5,11 @@ import type { SumRow } from "./feedback-queries.ts";
 const maxValues = 100;
 
 interface KeySums {
+  /** Number of feedback items. */
   n: number;
+  /** Number of feedback items that have a score. */
   scored: number;
+  /** Sum of the scores. */
   sum: number;
   readonly values: (readonly [string, number])[];
 }

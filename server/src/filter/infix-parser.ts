@@ -16,10 +16,10 @@ import type { CommonToken } from "./token-reader.ts";
  * @throws FilterError the filter is malformed or too large. The message contains the position.
  */
 export function parseFilter(text: string): Filter {
-  if (text.length > filterLimits.length || !canBeInfix.test(text)) {
+  if (text.length > filterLimits.length || !nonBlankPattern.test(text)) {
     return parseFunctions(text);
   }
-  if (!startsWithFunction.test(text)) {
+  if (!functionStartPattern.test(text)) {
     return parseInfix(text);
   }
   try {
@@ -28,14 +28,14 @@ export function parseFilter(text: string): Filter {
     try {
       return parseInfix(text);
     } catch (infixError) {
-      // The error that is further right is the one in the part that the user is writing.
+      // Report the error that is further right: it is probably in the part that the user is writing.
       throw toOffset(infixError) > toOffset(functionError) ? infixError : functionError;
     }
   }
 }
 
-const canBeInfix = /\S/;
-const startsWithFunction = /^\s*[A-Za-z_][\w-]*\s*\(/;
+const nonBlankPattern = /\S/;
+const functionStartPattern = /^\s*[A-Za-z_][\w-]*\s*\(/;
 
 const toOffset = (cause: unknown): number => (cause instanceof FilterError ? cause.offset : -1);
 
@@ -69,7 +69,7 @@ const wordOperators: Readonly<Record<string, Comparator>> = {
   has: "has",
 };
 
-/** Longer words are not words that somebody wrote to search for them. A text in quotes may be longer. */
+/** Maximum length of a search word without quotes. A text in quotes may be longer. */
 const maxWordChars = 1_000;
 const functionNames: ReadonlySet<string> = new Set(["and", "or", "not", ...comparators]);
 const tokenPattern =
@@ -92,7 +92,7 @@ class InfixParser extends TokenReader<InfixToken> {
     return filter;
   }
 
-  /** The limits hold for the whole filter, in whichever forms its parts are written. */
+  /** Checks the limits for the whole filter, because its parts may be written in different forms. */
   #checkSize(filter: Filter): void {
     let nodes = 0;
     const visit = (node: Filter, depth: number): void => {
@@ -156,7 +156,7 @@ class InfixParser extends TokenReader<InfixToken> {
 
   #parsePart(depth: number): Filter {
     const token = this.peek();
-    // So that the recursion ends, also where parentheses contain only one part.
+    // This check limits the recursion even if each pair of parentheses contains only one part.
     this.#checkDepth(token, depth);
     if (this.#isWord("not") && this.peek(1).kind !== "operator") {
       this.next += 1;
@@ -214,7 +214,7 @@ class InfixParser extends TokenReader<InfixToken> {
     const last = this.peek(-1);
     const source = this.text.slice(offset, last.offset + last.length);
     try {
-      // Spaces in place of the text before keep the positions of errors.
+      // Replace the text before the function by spaces, so that the positions of errors stay correct.
       return parseFunctions(" ".repeat(offset) + source);
     } catch (cause) {
       throw cause instanceof FilterError ? this.createError(cause, cause.reason) : cause;
@@ -245,7 +245,7 @@ class InfixParser extends TokenReader<InfixToken> {
     };
   }
 
-  /** The comparator that the token after the next one stands for. */
+  /** Returns the comparator that the token after the field stands for; `undefined` if it is not an operator. */
   #readComparator(): Comparator | undefined {
     const [token, value] = [this.peek(1), this.peek(2)];
     if (token.kind === "operator") {

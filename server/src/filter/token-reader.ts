@@ -14,7 +14,7 @@ export type CommonToken = Span &
 /** Reads the tokens of a filter from left to right. A parser of each form of filters extends it. */
 export abstract class TokenReader<Token extends Span & { readonly kind: string }> {
   protected readonly text: string;
-  /** Position of the next token. */
+  /** Index of the next token. */
   protected next = 0;
   readonly #tokens: readonly (Token | CommonToken)[];
 
@@ -26,7 +26,10 @@ export abstract class TokenReader<Token extends Span & { readonly kind: string }
   /** Describes a token in an error. */
   protected abstract describe(token: Token | CommonToken): string;
 
-  /** The next token, or another one before or after it. Beyond the last token there is the end. */
+  /**
+   * Returns the next token, or the token `ahead` positions after it (before it if negative). Beyond the last token,
+   * returns the end.
+   */
   protected peek(ahead = 0): Token | CommonToken {
     return this.#tokens[this.next + ahead] ?? { kind: "end", offset: this.text.length, length: 1 };
   }
@@ -36,7 +39,7 @@ export abstract class TokenReader<Token extends Span & { readonly kind: string }
     return token.kind === "mark" && "mark" in token && token.mark === mark;
   }
 
-  /** @throws FilterError the next token is another one. */
+  /** @throws FilterError the next token is not this mark. */
   protected expectMark(mark: PunctuationMark, location: string): void {
     if (!this.isMark(mark)) {
       const token = this.peek();
@@ -45,7 +48,7 @@ export abstract class TokenReader<Token extends Span & { readonly kind: string }
     this.next += 1;
   }
 
-  /** @throws FilterError something follows. */
+  /** @throws FilterError the filter does not end here. */
   protected expectEnd(): void {
     const token = this.peek();
     if (token.kind !== "end") {

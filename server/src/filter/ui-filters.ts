@@ -25,8 +25,8 @@ export const filterCheckBody = Type.Object({
 });
 
 /**
- * Checks a filter in any of its forms. Returns its error with the position, or `null` if there is none; and the filter
- * as functions, which is the form in which the UI shows its conditions.
+ * Checks a filter in any of its forms. Returns the error with its position, or `null` if there is none. Also returns
+ * the filter in the form of functions, from which the UI shows its conditions.
  */
 export function checkFilterText({
   body: { of, filter },

@@ -3,7 +3,10 @@ import type { FastifyRequest } from "fastify";
 import { RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 
-/** An API key that was created at the server, as the names of authors refer to it. */
+/**
+ * The API key with which an author sent a request. Only keys that were created at the server count, not those of its
+ * configuration.
+ */
 export interface RequestKey {
   readonly id: string;
   readonly name: string;
@@ -17,8 +20,8 @@ declare module "fastify" {
 }
 
 /**
- * Who makes a request. There are no accounts: a person chooses a name, which anyone else can choose too, while the key
- * is proven.
+ * Who makes a request. There are no accounts: a person chooses a name, and anyone else can choose the same one. Only
+ * the key is verified.
  */
 export interface Author {
   readonly name: string | null;
@@ -68,8 +71,8 @@ function decodeName(text: string): string | undefined {
 const maxClientChars = 100;
 
 /**
- * Names the program that sent a request by its user agent: the first product with its version, or `browser`; `null` if it
- * does not say.
+ * Returns the program that sent a request, from the header User-Agent: its first product with the version, or
+ * `browser`. Returns `null` if the header names no program.
  */
 export function nameClient({ "user-agent": agent = "" }: IncomingHttpHeaders): string | null {
   if (agent.startsWith("Mozilla/")) {

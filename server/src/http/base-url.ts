@@ -10,8 +10,8 @@ declare module "fastify" {
 }
 
 /**
- * Lets each request know the URL with which links begin: the public URL of the server, or the address to which the request
- * was sent.
+ * Adds the property `baseUrl` to requests: the public URL of the server or, if it has none, the address to which the
+ * request was sent. Links to the server begin with this URL.
  */
 export function addBaseUrl(app: FastifyInstance, publicUrl: PublicUrl | undefined): void {
   app.decorateRequest("baseUrl", {

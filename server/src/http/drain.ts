@@ -10,9 +10,9 @@ declare module "fastify" {
 }
 
 /**
- * Lets a server announce its end before it closes. From then on it is not ready, so that a load balancer sends requests
- * elsewhere, and each response closes its connection, so that no client sends its next request on a connection that is
- * about to be closed.
+ * Adds `beginDrain`, with which a server announces that it is about to close. From then on it is not ready, so that a
+ * load balancer sends requests elsewhere, and each response closes its connection, so that no client sends its next
+ * request on a connection that is about to be closed.
  */
 export function addDrain(app: FastifyInstance): void {
   app.decorate("isDraining", false);

@@ -12,7 +12,7 @@ type ChangingName = {
   [Name in EndpointName]: EndpointTable[Name]["method"] extends "GET" ? never : Name;
 }[EndpointName];
 
-/** Where the ids of what an action concerns are, in addition to the parameters of the path. */
+/** Where a request contains the ids of what its action concerns, in addition to the parameters of its path. */
 export interface AuditedEndpoint {
   /**
    * Members of the body, or query parameters, that contain one id or name, or a list of them. `a.b` is the member `b` of
@@ -35,7 +35,7 @@ const reviewStep: Excluded = {
   reason: "A step of a review: the review itself is stored with its reviewer and time.",
 };
 const comment: Excluded = { reason: "A comment is stored with its author and its times." };
-const counted: Excluded = { reason: "A call of a model: calls and costs are counted by day." };
+const modelCall: Excluded = { reason: "A call of a model: calls and costs are counted by day." };
 
 /**
  * Says for each endpoint that can change something whether the audit log records its calls, or why not. The compiler
@@ -78,7 +78,7 @@ const changingEndpoints: Readonly<Record<ChangingName, AuditedEndpoint | Exclude
   reopenQueueRun: reviewStep,
   updateAnnotationQueueRun: reviewStep,
 
-  callModel: counted,
+  callModel: modelCall,
   likePrompt: { reason: "A like changes no data of the team." },
 
   createKey: auditedWith("tenant_id"),

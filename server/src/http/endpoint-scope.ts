@@ -2,8 +2,8 @@ import { endpoints, uiEndpoints } from "millrace/model";
 import type { Endpoint, KeyScope } from "millrace/model";
 import { v2Endpoints } from "./v2-endpoints.ts";
 
-/** What a program sends that is watched. */
-const ingesting: readonly Endpoint[] = [
+/** Endpoints to which a program sends what is recorded of it. */
+const ingestEndpoints: readonly Endpoint[] = [
   endpoints.createRun,
   endpoints.updateRun,
   endpoints.sendBatch,
@@ -13,8 +13,8 @@ const ingesting: readonly Endpoint[] = [
   uiEndpoints.reportStats,
 ];
 
-/** Requests that only read although their method is POST, because they have a body. */
-const reading: readonly Endpoint[] = [
+/** Endpoints that only read. Their method is POST because their requests have a body. */
+const readingEndpoints: readonly Endpoint[] = [
   endpoints.queryRuns,
   endpoints.runStats,
   endpoints.searchDataset,
@@ -33,8 +33,8 @@ const reading: readonly Endpoint[] = [
   v2Endpoints.queryV2ExperimentRuns,
 ];
 
-/** What concerns the tenant as a whole and not single data. */
-const administering: readonly Endpoint[] = [
+/** Endpoints that manage the tenant as a whole. */
+const adminEndpoints: readonly Endpoint[] = [
   endpoints.setTenantHandle,
   uiEndpoints.listKeys,
   uiEndpoints.createKey,
@@ -50,11 +50,11 @@ const administering: readonly Endpoint[] = [
 
 /** The scope that a key needs for an endpoint. An endpoint that is in no list needs `read` for GET, and otherwise `write`. */
 export function scopeOf(endpoint: Endpoint): KeyScope {
-  if (administering.includes(endpoint)) {
+  if (adminEndpoints.includes(endpoint)) {
     return "admin";
   }
-  if (ingesting.includes(endpoint)) {
+  if (ingestEndpoints.includes(endpoint)) {
     return "ingest";
   }
-  return endpoint.method === "GET" || reading.includes(endpoint) ? "read" : "write";
+  return endpoint.method === "GET" || readingEndpoints.includes(endpoint) ? "read" : "write";
 }

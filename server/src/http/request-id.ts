@@ -5,12 +5,12 @@ import type { FastifyInstance } from "fastify";
 /** The header with the id of a request, in requests and in responses. */
 const requestIdHeader = "x-request-id";
 
-/** The ids of requests that are accepted from clients and proxies: they can be written to a log as they are. */
+/** Matches the request ids that are accepted from clients and proxies. They can be written to a log as they are. */
 const idPattern = /^[\w.:@-]{8,128}$/;
 
 /**
- * The id of a request: the one that the client or a proxy has given it, so that it is the same in all logs, or a new one
- * if there is none or it is malformed.
+ * Returns the id of a request. An id that the client or a proxy has sent is kept, so that it is the same in all logs.
+ * If there is none, or it is malformed, a new one is created.
  */
 export function readRequestId({ headers }: Pick<IncomingMessage, "headers">): string {
   const id = headers[requestIdHeader];

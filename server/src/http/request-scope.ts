@@ -8,10 +8,10 @@ export interface ScopedRequest {
   /** The tenant of the request; empty for requests without an access key. */
   readonly tenantId: string;
   readonly raw: { readonly socket: Socket };
-  /** By these, who makes the request is known. Absent for a request that only reads. */
+  /** The headers, from which the author of a write is read. Absent for a request that only reads. */
   readonly headers?: IncomingHttpHeaders;
   readonly apiKey?: RequestKey | null;
-  /** The entry of the audit log that the first write of the request takes along. */
+  /** The audit log entry of the request, which its first write stores in its own transaction. */
   readonly audit?: PendingAudit | undefined;
 }
 

@@ -51,9 +51,9 @@ declare module "fastify" {
     readonly scope?: KeyScope;
     /** The action that the audit log records; `undefined` if the route is not audited. */
     readonly audit?: AuditedAction | undefined;
-    /** Whether requests do not count for the rate of their tenant: those of programs that watch the server. */
+    /** Whether the rate limit of the tenant does not apply, as for requests of programs that monitor the server. */
     readonly isUnlimited?: boolean;
-    /** Whether requests store runs, so that the number of runs of their tenant limits them. */
+    /** Whether requests store runs. The tenant's limit on the number of runs applies to them. */
     readonly storesRuns?: boolean;
   }
 }

@@ -70,7 +70,7 @@ export const Bytes = Type.String({ format: "binary" });
 /** An error response. `detail` is a message or, for an invalid body, can be a list of the invalid members. */
 export const errorSchema = Type.Object(
   {
-    /** By this id, the operator finds a failed request in the log of the server. */
+    /** The operator can find the failed request in the server's log by this id. */
     request_id: Type.Optional(Type.String()),
     detail: Type.Union([
       Type.String(),

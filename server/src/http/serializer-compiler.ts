@@ -27,8 +27,8 @@ export async function loadWriterBuilder(): Promise<void> {
 }
 
 /**
- * Serializes responses as their schemas say. The library is loaded with the first response: loading it takes as long as a
- * tenth of the start of a server.
+ * Makes the application serialize responses according to their schemas. The library is loaded with the first response:
+ * loading it takes as long as a tenth of the start of a server.
  */
 export function addSerializers(app: FastifyInstance): void {
   app.setSerializerCompiler(createSerializerCompiler());

@@ -4,7 +4,7 @@ import type { Server } from "node:https";
 import { messageOf, ServerError } from "../model/errors.ts";
 import type { TlsFiles } from "../model/network-options.ts";
 
-/** What a TLS server needs. */
+/** The certificate, the key and the settings of a TLS server. */
 export interface TlsContext {
   readonly cert: string;
   readonly key: string;
@@ -37,7 +37,7 @@ export function readTlsContext({ certPath, keyPath }: TlsFiles): TlsContext {
 
 export interface ReloaderOptions {
   readonly files: TlsFiles;
-  /** What the server uses now. */
+  /** The certificate and key that the server uses now. */
   readonly current: TlsContext;
   /** Milliseconds between two checks whether the files have changed. @defaultValue 10,000 */
   readonly intervalMs?: number;
@@ -85,7 +85,7 @@ export class TlsReloader {
       const failure = messageOf(cause);
       if (failure !== this.#lastFailure) {
         this.#lastFailure = failure;
-        process.emitWarning(`${failure}. The server goes on with the previous certificate`);
+        process.emitWarning(`${failure}. The server continues to use the previous certificate`);
       }
     }
   }

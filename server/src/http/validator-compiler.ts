@@ -15,8 +15,8 @@ async function loadValidatorBuilder(): Promise<void> {
 }
 
 /**
- * Validates bodies as their schemas say. The library is loaded with the first body: loading it takes as long as a
- * tenth of the start of a server.
+ * Makes the application validate bodies against their schemas. The library is loaded with the first body: loading it
+ * takes as long as a tenth of the start of a server.
  */
 export function addValidators(app: FastifyInstance): void {
   app.setValidatorCompiler(createValidatorCompiler());

@@ -22,13 +22,16 @@ export interface JobStep {
   readonly cursor?: JsonValue;
   /** Number of items that all steps together have processed, including those that failed. */
   readonly done: number;
-  /** Number of items in all. If absent, the last known number stays. */
+  /** Total number of items. If absent, the last known number is kept. */
   readonly total?: number;
   /** Further numbers of the progress, such as `cost_usd`. Each replaces the one with the same name. */
   readonly figures?: Readonly<Record<string, number>>;
-  /** The reason for each item of this step that failed. The job goes on with the other items. */
+  /** The reason for each item of this step that failed. The job continues with the other items. */
   readonly failures?: readonly string[];
-  /** What the job resulted in. Of the last step only. The UI shows the text `summary`, and links to `dataset_id` and `queue_id`. */
+  /**
+   * The result of the job, which only the last step returns. The UI shows the text `summary`, and links to `dataset_id`
+   * and `queue_id`.
+   */
   readonly result?: JsonObject;
 }
 
@@ -38,7 +41,7 @@ export interface PreparedJob<Parameters> {
   readonly title: string;
   /** The parameters of the steps. If absent, those of the request. */
   readonly parameters?: Parameters;
-  /** Number of items in all, if it is known. */
+  /** Total number of items, if it is known. */
   readonly total?: number;
 }
 
@@ -54,7 +57,10 @@ export interface JobKind<Schema extends TSchema = TSchema> {
   readonly name: string;
   /** The schema of the parameters. It bounds the sizes of all members. */
   readonly parameters: Schema;
-  /** Whether only a resource of the server creates jobs of this kind, because it checks more than `prepare` can. */
+  /**
+   * Whether clients can't create jobs of this kind with `POST /ui/jobs`. Only a resource of the server does so, because
+   * it checks more than `prepare` can.
+   */
   readonly isInternal?: boolean;
   /**
    * Checks the parameters of a new job.
@@ -73,7 +79,7 @@ export interface JobKind<Schema extends TSchema = TSchema> {
   step(context: JobContext<Static<Schema>>, cursor: JsonValue): Promise<JobStep>;
 }
 
-/** A kind whose parameters are not known where it is used: the schema has checked them. */
+/** A kind of job for code that does not know the type of its parameters. They have been checked against the schema. */
 export type AnyJobKind = JobKind;
 
 /** Declares a kind of job. The types of `prepare` and `step` follow from the schema. */

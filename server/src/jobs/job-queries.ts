@@ -125,7 +125,7 @@ export const jobQueries = {
       .where("tenant_id", "=", tenantId)
       .where("state", "in", activeStates),
   ),
-  /** The oldest job that may run, of a tenant that has fewer running jobs than it may have. */
+  /** Finds the oldest job that a runner may claim, among the tenants that have fewer running jobs than allowed. */
   findClaimable: new Query(selectClaimable),
   findClaimableOfKinds: new Query(
     (values: Parameters<ClaimableValues & { readonly kinds: string }>) =>

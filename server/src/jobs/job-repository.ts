@@ -83,7 +83,7 @@ export class JobWriter implements JobWrites {
     if (row.ended_us !== null) {
       throw new RequestError(
         409,
-        `the job has already ${row.state}; only jobs that are queued or running can be canceled`,
+        `the job has already ended (${row.state}); only jobs that are queued or running can be canceled`,
       );
     }
     return parseJobRow(
@@ -194,7 +194,7 @@ export class JobWriter implements JobWrites {
     }
   }
 
-  /** Removes the oldest ended jobs of a tenant that has more than are kept. */
+  /** Removes the oldest ended jobs of a tenant that exceed the number of jobs to keep. */
   async #removeOldest(tenantId: string): Promise<void> {
     const last = { tenantId, limit: 1, offset: jobLimits.keptPerTenant - 1 };
     const oldestKept = await this.#db.first(jobQueries.listEnded, last);
@@ -246,7 +246,7 @@ function addFailures(row: JobRow, added: JobFailures): JobFailures {
   };
 }
 
-/** A job that completed its last step has succeeded, also if it was asked to end during that step. */
+/** A job that completed its last step has succeeded, even if it was canceled during that step. */
 function toEndColumns(row: JobRow, { nowMicros, end }: StepRecord): Partial<JobRow> {
   const ended = { lease_owner: null, lease_until_us: 0, ended_us: nowMicros } as const;
   if (end?.state === "succeeded") {

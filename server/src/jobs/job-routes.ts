@@ -38,7 +38,7 @@ type JobBody = Static<typeof jobBody>;
 
 const apiTag = "server";
 
-/** Adds the routes of jobs: work that goes on after the request that began it. */
+/** Adds the routes of jobs: work that continues after the request that began it has ended. */
 export function addUiJobRoutes(app: FastifyInstance, dependencies: JobRouteDependencies): void {
   const { store, runner } = dependencies;
   app.route({

@@ -15,8 +15,9 @@ import type {
 } from "./job.ts";
 import type { AnyJobKind, JobStep } from "./job-kind.ts";
 
-// A job of this runner: claimed -> step -> recorded -> step -> … -> ended. It leaves the runner when it ended, when its
-// lease was lost, or when the runner closes; in the last two cases another runner continues it after its last recorded step.
+// The states of a job in this runner: claimed -> step -> recorded -> step -> … -> ended. A job leaves the runner when
+// it has ended, when its lease is lost, or when the runner closes. In the last two cases, another runner continues it
+// after its last recorded step.
 
 /** The part of the store that the runner uses. */
 export interface JobRunnerStore {
@@ -24,11 +25,16 @@ export interface JobRunnerStore {
   readonly write: Promised<{ readonly jobs: JobWrites }>;
 }
 
-/** When the runner works. */
+/** The intervals and time limits of the runner. */
 export interface RunnerTimes {
-  /** Milliseconds from the start to the first search for jobs, which runs beside the first requests. */
+  /**
+   * Milliseconds from the start to the first search for jobs, which runs while the server handles its first requests.
+   */
   readonly startMs: number;
-  /** Milliseconds between searches for jobs that nobody announced, such as those of a server that has ended. */
+  /**
+   * Milliseconds between searches for jobs. They find jobs for which nobody called `wake`, such as those of a server
+   * that has ended.
+   */
   readonly pollMs: number;
   /** Milliseconds for which a job is leased. A running job's lease is renewed three times as often. */
   readonly leaseMs: number;
@@ -36,15 +42,16 @@ export interface RunnerTimes {
   readonly stepMs: number;
   /** Milliseconds for which `close` waits for running steps. */
   readonly closeMs: number;
-  /** Number of times that a failed step is tried again, and the milliseconds before the first time; they double. */
+  /** Maximum number of times that a failed step is tried again. */
   readonly retries: number;
+  /** Milliseconds before a failed step is first tried again. The wait doubles each time. */
   readonly firstRetryMs: number;
 }
 
 export interface RunnerOptions extends RunnerTimes {
   /**
-   * Which jobs it takes: `all`, where it ends those of an unknown kind as failed, or only those of the `given` kinds,
-   * because other runners perform the rest.
+   * Which jobs the runner takes. `all`: every job, and a job of an unknown kind fails. `given`: only jobs of the kinds
+   * that the runner was given, because other runners perform the rest.
    */
   readonly kinds: "all" | "given";
 }
@@ -85,7 +92,7 @@ export class JobRunner {
   #isClosed = false;
   #hasReleased = false;
   #nextRemovalMs = Date.now() + removalIntervalMs;
-  /** Whether the last search failed, which is reported once. */
+  /** Whether the last search failed. Of several failures in a row, only the first is reported. */
   #hasFailed = false;
   #isSearching = false;
   /** Whether another search must follow the one in progress. */
@@ -224,7 +231,7 @@ export class JobRunner {
       return;
     }
     if (claims > jobLimits.claimsPerStep) {
-      const error = `the server ended ${claims - 1} times during the same step of this job; it will not be tried again by itself`;
+      const error = `the server ended ${claims - 1} times during the same step of this job; the job is not tried again automatically`;
       await this.#record(lease, { end: { state: "failed", error } });
       return;
     }
@@ -264,12 +271,12 @@ export class JobRunner {
       });
     }
     if (state === "running" && !this.#isClosed) {
-      // It was canceled during a step.
+      // The job was canceled during a step.
       await this.#record(lease, {});
     }
   }
 
-  /** Performs one step, and again if it fails. */
+  /** Performs one step. If it fails, tries it again. */
   async #step(
     kind: AnyJobKind,
     context: Parameters<AnyJobKind["step"]>[0],
@@ -280,7 +287,7 @@ export class JobRunner {
     | { readonly kind: "interrupted" }
   > {
     const { retries, firstRetryMs } = this.#options;
-    // `pRetry` rejects after an abort, also if the step completed all the same.
+    // `pRetry` rejects after an abort even if the step has completed, so its result is kept here.
     let completed: JobStep | undefined;
     try {
       await pRetry(
@@ -300,8 +307,8 @@ export class JobRunner {
   }
 
   /**
-   * Performs one step once. A step that was canceled is awaited: it ends soon if it waits for something, and its progress
-   * counts if it only uses the store.
+   * Performs one step once. A canceled step is still awaited: if it waits for something, it ends soon; if it only uses
+   * the store, its progress counts.
    */
   async #attempt(
     kind: AnyJobKind,
@@ -361,7 +368,9 @@ export class JobRunner {
     };
   }
 
-  /** Reports what failed. While the server closes, its threads refuse calls, which nobody needs to know. */
+  /**
+   * Reports what failed. Reports nothing while the server closes, because its threads then refuse calls, as expected.
+   */
   #warn(text: string, cause: unknown): void {
     if (!this.#isClosed) {
       process.emitWarning(`${text}: ${messageOf(cause)}`);
@@ -371,7 +380,10 @@ export class JobRunner {
 
 const nowMicros = (): number => Date.now() * 1_000;
 
-/** Whether an error can't be helped by trying again: the request was wrong, such as one for a deleted dataset. */
+/**
+ * Whether trying again can't help, because the step's own request was wrong: it may refer to a deleted dataset, for
+ * example.
+ */
 const isFinal = (cause: unknown): boolean =>
   cause instanceof RequestError &&
   cause.status >= 400 &&
@@ -404,7 +416,7 @@ const toFailures = (messages: readonly string[]): JobFailures => ({
     .map((message) => message.slice(0, jobLimits.messageChars)),
 });
 
-/** @throws TypeError the step returned more than is stored. It is not tried again. */
+/** @throws TypeError the step returned more than a job may store. It is not tried again. */
 function assertBounds({ cursor, done, total, figures = {}, result }: JobStep): void {
   const { jsonChars, figures: figuresMax } = jobLimits;
   if (

@@ -1,6 +1,6 @@
 /**
- * SQL that creates the table of jobs. Members ending with `_json` are JSON texts. A job is leased to the runner
- * `lease_owner` until `lease_until_us`; `claims` counts the runners that had it since its last complete step.
+ * SQL that creates the table of jobs. Columns whose names end with `_json` contain JSON. A job is leased to the runner
+ * `lease_owner` until `lease_until_us`; `claims` counts how often it was leased since its last complete step.
  */
 export const jobTables = `
   CREATE TABLE jobs (

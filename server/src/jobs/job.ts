@@ -12,24 +12,24 @@ export type JsonValue =
 
 export type JsonObject = { readonly [name: string]: JsonValue };
 
-/** How far a job has come. */
+/** The progress of a job. */
 export interface JobProgress {
   /** Number of items that were processed, including those that failed. */
   readonly done: number;
-  /** Number of items in all; `null` while it is unknown. */
+  /** Total number of items; `null` while it is unknown. */
   readonly total: number | null;
   /** Further numbers by name, such as `cost_usd`. Each kind of job has its own. */
   readonly figures: Readonly<Record<string, number>>;
 }
 
-/** Items that a job could not process, although it went on with the others. */
+/** Items that a job could not process. It has continued with the others. */
 export interface JobFailures {
   readonly count: number;
   /** The first messages; at most {@link jobLimits.failureMessages}. */
   readonly messages: readonly string[];
 }
 
-/** Work that goes on after the request that began it. It survives the end of the server. */
+/** Work that continues after the request that began it has ended. It also survives the end of the server. */
 export interface Job {
   readonly id: string;
   /** The name of the {@link JobKind} that performs the job. */
@@ -38,13 +38,13 @@ export interface Job {
   readonly title: string;
   readonly parameters: JsonObject;
   readonly state: JobState;
-  /** Whether the running job was asked to end. It ends after its current step. */
+  /** Whether the job was canceled while it runs. It ends after its current step. */
   readonly isCancelRequested: boolean;
   readonly progress: JobProgress;
   readonly failures: JobFailures;
   /** Why the job failed; `null` unless it did. */
   readonly error: string | null;
-  /** What the job resulted in; `null` until it has succeeded. */
+  /** The result of the job; `null` until it has succeeded. */
   readonly result: JsonObject | null;
   readonly createdMicros: number;
   readonly startedMicros: number | null;
@@ -81,9 +81,9 @@ export interface ClaimRequest {
   readonly leaseMicros: number;
 }
 
-/** A runner that asks for a job. */
+/** A runner's request for a job to perform. */
 export interface JobRequest extends ClaimRequest {
-  /** The kinds of jobs that it performs; all if left out. */
+  /** The kinds of jobs that the runner performs; all kinds if omitted. */
   readonly kinds?: readonly string[];
 }
 
@@ -147,14 +147,17 @@ export interface JobWrites {
    * too many jobs that have not ended.
    */
   retry(tenantId: string, id: string): Promise<Job>;
-  /** Gives the oldest job that may run to a runner; `undefined` if there is none. */
+  /** Leases the oldest job that may run to a runner. Returns `undefined` if there is none. */
   claim(request: JobRequest): Promise<ClaimedJob | undefined>;
   /**
    * Stores what a step has done, and extends the lease. Returns the state of the job; `undefined` if the job is not
    * leased to this owner any more, in which case nothing is stored.
    */
   record(lease: JobLease, step: StepRecord): Promise<JobState | undefined>;
-  /** Extends all leases of an owner. Returns the ids of its jobs that were asked to end, or that it has lost. */
+  /**
+   * Extends all leases of an owner. Returns the ids of its jobs that were canceled, and of those whose lease it has
+   * lost.
+   */
   renew(request: ClaimRequest & { readonly ids: readonly string[] }): Promise<readonly string[]>;
   /**
    * Ends all leases, so that jobs of a server that has ended can continue at once. Must only be called by a server that
@@ -176,12 +179,16 @@ export const jobLimits = {
   /** Characters of the JSON of parameters, of a cursor and of a result. */
   jsonChars: 65_536,
   titleChars: 300,
-  /** Number of messages that are kept of items that failed, and of characters of each, and of the reason of a failed job. */
+  /** Number of messages about failed items that are stored. */
   failureMessages: 10,
+  /** Characters of such a message, and of the reason why a job failed. */
   messageChars: 500,
-  /** Number of further numbers of a job's progress. */
+  /** Number of the `figures` in a job's progress. */
   figures: 20,
-  /** Number of times that a job may be claimed for the same step. A step that ends the server would otherwise end it again and again. */
+  /**
+   * Number of times that a job may be claimed for the same step. Otherwise, a step that crashes the server would crash
+   * it again and again.
+   */
   claimsPerStep: 3,
   /** Number of ended jobs of a tenant that are kept, and the days for which they are kept. */
   keptPerTenant: 500,

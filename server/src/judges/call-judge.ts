@@ -8,13 +8,18 @@ import type { Judge } from "./judge-schema.ts";
 import { toOrderSegment } from "./result-parts.ts";
 import type { FeedbackOutcome, ResultPart } from "./result-parts.ts";
 
-/** The project in which the calls of judges are recorded, as the SDK records those of evaluators. */
+/**
+ * The project in which the calls of judges are recorded. The SDK records the calls of evaluators in the same project.
+ */
 const evaluatorProject = "evaluators";
 
-/** The metadata key that a recorded call of a judge has. Rules do not judge such runs: judging would never end. */
+/**
+ * The metadata key that marks the recorded calls of judges. Rules do not judge runs with this key: judging would
+ * otherwise never end.
+ */
 export const judgeMetadataKey = "judge_key";
 
-/** What calls the models of judges. */
+/** The part of a `ModelCaller` that judges use. */
 export type JudgeModels = Pick<ModelCaller, "call" | "findEndpoint">;
 
 export interface JudgeCall {
@@ -24,9 +29,9 @@ export interface JudgeCall {
   readonly prompt: string;
   /** The id of the run that records the call. */
   readonly id: string;
-  /** The id instead of that one, if the judge gives no valid answer. */
+  /** The id of that run if the judge gives no valid answer. @defaultValue `id` */
   readonly failedId?: string;
-  /** Further metadata of that run. */
+  /** Further metadata of the run that records the call. */
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly signal: AbortSignal;
 }
@@ -39,10 +44,11 @@ export interface JudgeResult {
 }
 
 /**
- * Lets a model judge. If it does not answer, or in another form, the outcome is an error.
+ * Lets a model judge. If the model does not answer, or its answer does not have the requested form, the outcome is an
+ * error.
  *
- * @throws RequestError a limit of calls or costs is reached, or the endpoint does not exist. The signal's reason: the
- * call was canceled.
+ * @throws RequestError a limit of calls or costs is reached, or the endpoint does not exist. If the call was canceled,
+ * throws the signal's reason.
  */
 export async function callJudge(models: JudgeModels, call: JudgeCall): Promise<JudgeResult> {
   const { tenantId, judge, prompt, metadata, signal } = call;

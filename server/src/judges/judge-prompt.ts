@@ -6,11 +6,12 @@ import { judgeLimits } from "./judge-schema.ts";
 /** The prompt of a judge, or why its template can't be filled in. */
 export type JudgePrompt = { readonly text: string } | { readonly error: string };
 
-/** What a judge judges: values of its template's variables, and what they are members of, such as `the run`. */
-interface Judged {
+/** What a judge judges, as the variables of its template. */
+interface JudgedSubject {
   readonly values: Readonly<Record<string, unknown>>;
+  /** How errors call what is judged, such as `the run`. */
   readonly name: string;
-  /** The variables that there may be, for errors. */
+  /** The names of the variables that a template may use, for errors. */
   readonly variables: string;
 }
 
@@ -41,7 +42,7 @@ export function fillJudgePrompt({ template, inputs, outputs }: JudgePromptTask):
 /** Fills in the template of a judge. */
 export function fillJudgeTemplate(
   template: string,
-  { values, name, variables }: Judged,
+  { values, name, variables }: JudgedSubject,
 ): JudgePrompt {
   const scope = { values, missing: new Set<string>() };
   let text: string;
@@ -56,14 +57,12 @@ export function fillJudgeTemplate(
   }
   return text.length > judgeLimits.promptChars
     ? {
-        error: `the filled-in prompt of the judge has ${text.length.toLocaleString("en")} characters, and at most ${judgeLimits.promptChars.toLocaleString("en")} are sent. Use members of inputs and output in it`,
+        error: `the filled-in prompt of the judge has ${text.length.toLocaleString("en")} characters, and at most ${judgeLimits.promptChars.toLocaleString("en")} are sent. Use only members of inputs and output in the template`,
       }
     : { text };
 }
 
-/**
- * Finds out why a template can't be that of a judge of runs; `undefined` if it can.
- */
+/** Returns why a template can't be used to judge runs; `undefined` if it can. */
 export function findTemplateFault(template: string): string | undefined {
   try {
     const { names } = parseTemplate(template, "mustache");

@@ -7,7 +7,7 @@ export const judgeLimits = {
   keyChars: 180,
   categories: 20,
   templateChars: 10_000,
-  /** The template, filled in. */
+  /** Characters of the filled-in template. */
   promptChars: 1_000_000,
 } as const;
 
@@ -23,7 +23,7 @@ export const modelChoiceSchema = Type.Object({
   max_tokens: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
 });
 
-/** A model that judges an output, as a prompt says. */
+/** A model that judges an output according to a prompt. */
 export const judgeSchema = Type.Object({
   /** The key of the feedback. */
   key: Type.String({ minLength: 1, maxLength: limits.keyChars }),

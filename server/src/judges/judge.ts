@@ -14,7 +14,10 @@ const resultMembers = {
   verdict: { description: "true or false", sample: "true" },
 } as const;
 
-/** Creates the request to a judge from its prompt: the form of its answer is part of the prompt and of the request. */
+/**
+ * Creates the request to a judge from its prompt. Both the messages and the output schema describe the form of its
+ * answer.
+ */
 export function createJudgeRequest(
   { form, model, temperature, max_tokens: maxTokens }: Judge,
   prompt: string,

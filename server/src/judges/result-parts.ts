@@ -15,7 +15,7 @@ export type FeedbackOutcome =
   | { readonly key: string; readonly value: string; readonly comment?: string }
   | { readonly key: string; readonly error: string };
 
-export interface GivenFeedback {
+export interface CreatedFeedback {
   readonly id: string;
   readonly runId: string;
   readonly traceId: string;
@@ -26,8 +26,8 @@ export interface GivenFeedback {
   readonly metadata?: object;
 }
 
-/** The feedback that a scorer or a judge gives, as the SDK sends it. */
-export function createFeedbackPart(feedback: GivenFeedback): ResultPart {
+/** Creates the feedback of a scorer or a judge, in the form in which the SDK sends it. */
+export function createFeedbackPart(feedback: CreatedFeedback): ResultPart {
   const { id, runId, traceId, outcome, sourceRunId, metadata } = feedback;
   const isError = "error" in outcome;
   return {
@@ -75,6 +75,6 @@ export async function storeParts(
 
 export const toWireTime = (ms: number): string => toIso(ms * 1_000);
 
-/** A segment of a dotted order. */
+/** Creates a segment of a dotted order. */
 export const toOrderSegment = (ms: number, id: string): string =>
   `${new Date(ms).toISOString().replaceAll(/[-:.Z]/g, "")}000Z${id}`;

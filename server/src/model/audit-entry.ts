@@ -28,7 +28,7 @@ export interface AuditEntry {
   /** Microseconds since the Unix epoch. */
   readonly atMicros: number;
   readonly actor: AuditActor;
-  /** The address of the client; `null` for a command on the machine itself, and if the client left at once. */
+  /** The address of the client; `null` for a command on the machine itself, and if the client disconnected at once. */
   readonly address: string | null;
   /** The name of the endpoint, such as `createKey`. */
   readonly action: string;
@@ -42,11 +42,10 @@ export interface AuditEntry {
 }
 
 /**
- * The entry of a request that is in progress. A write of the request takes the entry along, so that both are stored in
- * one transaction.
+ * The entry of a request that is in progress. The first write of the request stores the entry in its own transaction.
  */
 export interface PendingAudit {
   createEntry(): AuditEntry;
-  /** Must be called when a write that took the entry along was stored. */
+  /** Must be called once a write has stored the entry. */
   markStored(): void;
 }

@@ -45,7 +45,7 @@ export function parseLogUrl(text: string): LogTarget {
   };
 }
 
-/** The address of the log as it may be shown: without credentials. */
+/** Returns the address of the log without credentials, so that it can be shown. */
 export const describeTarget = ({ servers, isTls }: LogTarget): string =>
   `${isTls ? "tls" : "nats"}://${servers.join(",")}`;
 
@@ -58,7 +58,7 @@ function parseServer(part: string): {
 } {
   let url: URL;
   try {
-    // A scheme that URL knows, so that it checks the host.
+    // Use a scheme that `URL` knows, because it then checks the host.
     url = new URL(`http://${part}`);
   } catch {
     // The error of URL contains the text, so it is not passed on.
@@ -69,7 +69,7 @@ function parseServer(part: string): {
   if (!isHost) {
     throw new OptionError(addressRule);
   }
-  // URL leaves out port 80, because it is the default one of http.
+  // `URL` leaves out port 80, because it is the default port of http.
   const port = /:(?<port>\d+)$/.exec(part)?.groups?.["port"] ?? String(defaultLogPort);
   return { address: `${url.hostname}:${port}`, credentials: toCredentials(user, password) };
 }

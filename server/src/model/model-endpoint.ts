@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { OptionError } from "millrace/model";
 
-/** The APIs of models, with what follows the base address of each. */
+/** The APIs of models, each with the path that follows its base address. */
 const protocolPaths = {
   openai: "/chat/completions",
   "openai-responses": "/responses",
@@ -23,7 +23,7 @@ export interface ModelEndpointOption {
   readonly apiKey?: string;
 }
 
-/** An endpoint that models can be called at. */
+/** An endpoint at which models can be called. */
 export interface ModelEndpoint {
   readonly name: string;
   readonly protocol: ProtocolName;
@@ -34,7 +34,7 @@ export interface ModelEndpoint {
   readonly apiKey: string | undefined;
 }
 
-/** Names of endpoints, so that each is part of the name of an environment variable. */
+/** Matches names of endpoints. A name becomes a part of the name of an environment variable. */
 const namePattern = /^[a-z][\w.-]{0,31}$/i;
 const keyPattern = /^[\x21-\x7e]{1,4096}$/;
 const maxModelEndpoints = 50;
@@ -54,7 +54,7 @@ export function parseModelEndpoints(
 ): readonly ModelEndpoint[] {
   if (options.length > maxModelEndpoints) {
     throw new OptionError(
-      `${options.length} model endpoints are more than ${maxModelEndpoints}, the most that a server has`,
+      `a server can have at most ${maxModelEndpoints} model endpoints, not ${options.length}`,
     );
   }
   const namesByVariable = new Map<string, string>();
@@ -102,7 +102,7 @@ function parseModelEndpoint({ name, url: address, apiKey }: ModelEndpointOption)
     );
   }
   const protocol = names[0] ?? guessProtocol(url);
-  // Only the operator's own network has a reason to be called without TLS.
+  // An address without TLS is allowed to be private: only the operator's own network has a reason to be called so.
   const isPrivate =
     prefixes.includes("private") || url.protocol === "http:" || isPrivateName(url.hostname);
   return {
@@ -116,7 +116,7 @@ function parseModelEndpoint({ name, url: address, apiKey }: ModelEndpointOption)
 
 const isProtocolName = (word: string): word is ProtocolName => Object.hasOwn(protocolPaths, word);
 
-/** The API, where the operator does not name it. */
+/** Guesses the API of an address whose operator does not name it. */
 function guessProtocol({ hostname, pathname }: URL): ProtocolName {
   if (/(?:^|\.)anthropic\.com$/.test(hostname) || /\/messages\/?$/.test(pathname)) {
     return "anthropic";

@@ -182,7 +182,7 @@ export const serverLimits = {
   modelRate: defaultModelRate,
   modelRateMax: 100_000,
   modelBudgetMax: 1_000_000,
-  /** The most days for which entries of the audit log can be kept. */
+  /** Maximum number of days for which entries of the audit log can be kept. */
   auditDaysMax: 3_650,
   /** The highest limits of a tenant's requests in a second, and of the bytes that it may send in a day. */
   tenantRateMax: 1_000_000,
@@ -226,7 +226,10 @@ export const serverLimits = {
   endReadsMs: 1_000,
   /** Milliseconds for which open connections may end by themselves before the server closes. */
   lastRequestsMs: 1_000,
-  /** The most seconds for which a server that is not ready any more goes on serving. */
+  /**
+   * Maximum number of seconds for which a server continues to serve requests after it has reported that it is not
+   * ready.
+   */
   drainSecondsMax: 600,
   /** Milliseconds for which requests may continue while the server closes. */
   closeMs: 2_000,
@@ -287,8 +290,8 @@ export interface ServerOptions {
   /** Calls of models that a tenant may make in a minute, from 1 to 100,000. @defaultValue 60 */
   readonly modelRate?: number;
   /**
-   * US dollars that the calls of models of a tenant may cost in a day. A call whose cost is not known before is then
-   * refused. @defaultValue unlimited
+   * US dollars that the calls of models of a tenant may cost in a day. If this is set, a call whose cost can't be
+   * estimated in advance is refused. @defaultValue unlimited
    */
   readonly modelBudget?: number;
   /**
@@ -297,8 +300,9 @@ export interface ServerOptions {
    */
   readonly webhookHosts?: readonly string[];
   /**
-   * Address of NATS servers with JetStream, such as `nats://a,b,c`. Runs are then received when several of these servers have
-   * stored them, and reach the database afterwards. Without it, runs are received when the database has stored them.
+   * Address of NATS servers with JetStream, such as `nats://a,b,c`. A request with runs is then answered when several
+   * of these servers have stored the runs, which reach the database afterwards. Without it, the request is answered
+   * when the database has stored them.
    */
   readonly log?: string;
   /**
@@ -330,8 +334,8 @@ export interface ServerOptions {
    */
   readonly otelEndpoint?: string;
   /**
-   * Seconds for which the server goes on serving when it is closed, while it is not ready any more, so that a load balancer
-   * can send requests elsewhere; from 0 to 600. @defaultValue 0
+   * Seconds for which the server continues to serve requests when it is closed, from 0 to 600. During this time it
+   * reports that it is not ready, so that a load balancer sends requests elsewhere. @defaultValue 0
    */
   readonly drainSeconds?: number;
   /** Requests that a tenant may send in a second, from 1 to 1,000,000. @defaultValue unlimited */
@@ -395,11 +399,11 @@ export interface LogSettings {
   readonly writer: LogWriter;
 }
 
-const places = ["server", "separate"] as const;
+const workPlaces = ["server", "separate"] as const;
 /** What stores the runs of the ingest log in the database. */
-export type LogWriter = (typeof places)[number];
+export type LogWriter = (typeof workPlaces)[number];
 /** What performs jobs. */
-export type JobRunnerPlace = (typeof places)[number];
+export type JobRunnerPlace = (typeof workPlaces)[number];
 
 const optionKeys: KeyTable<ServerOptions> = {
   port: true,
@@ -539,7 +543,7 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
 }
 
 function parseJobRunner({ jobRunner = "server", store }: ServerOptions): JobRunnerPlace {
-  if (!places.includes(jobRunner)) {
+  if (!workPlaces.includes(jobRunner)) {
     throw new OptionError(`jobRunner must be server or separate, not ${JSON.stringify(jobRunner)}`);
   }
   if (jobRunner === "separate" && store === undefined) {
@@ -560,7 +564,7 @@ function parseLogOptions(
       `logMaxBytes must be a whole number of bytes from ${logBytesMin} to ${logBytesMax}, not ${String(logMaxBytes)}`,
     );
   }
-  if (!places.includes(logWriter)) {
+  if (!workPlaces.includes(logWriter)) {
     throw new OptionError(`logWriter must be server or separate, not ${JSON.stringify(logWriter)}`);
   }
   if (logWriter === "separate" && (log === undefined || store === undefined)) {

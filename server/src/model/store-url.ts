@@ -1,6 +1,9 @@
 import { OptionError } from "millrace/model";
 
-/** How encrypted the connection to PostgreSQL is: `verify-full` also checks the certificate and its name. */
+/**
+ * Whether the connection to PostgreSQL is encrypted. `verify-full` also checks the server's certificate and the host
+ * name in it.
+ */
 export type SslMode = "disable" | "require" | "verify-full";
 
 export interface PostgresHost {
@@ -23,7 +26,7 @@ export interface PostgresTarget {
 
 const defaultPostgresPort = 5_432;
 
-/** The most hosts of one URL. */
+/** Maximum number of hosts in one URL. */
 const maxHosts = 16;
 
 const sslModes: readonly string[] = ["disable", "require", "verify-full"] satisfies SslMode[];

@@ -6,7 +6,7 @@ import type { SecretMask } from "./secret-mask.ts";
 /** Tool calls that one answer may contain. */
 const maxToolCalls = 256;
 
-/** An answer that exceeds a limit. */
+/** Thrown for an answer that exceeds a limit. */
 export class AnswerLimitError extends Error {
   constructor(message: string) {
     super(message);
@@ -30,7 +30,7 @@ interface BuilderOptions {
   readonly onDelta: (delta: ModelDelta) => void;
 }
 
-/** Adds up the parts of an answer, and passes them on without the key. */
+/** Joins the parts of an answer, and passes them on with the endpoint's key masked. */
 export class AnswerBuilder {
   readonly #options: BuilderOptions;
   readonly #textMask: MaskedText;
@@ -45,7 +45,7 @@ export class AnswerBuilder {
   usage: ModelUsage | undefined;
   /** An error that the endpoint reports inside of the stream. */
   error: string | undefined;
-  /** Whether the endpoint said that the answer is complete. */
+  /** Whether the endpoint has reported that the answer is complete. */
   isFinished = false;
 
   constructor(options: BuilderOptions) {
@@ -105,7 +105,7 @@ export class AnswerBuilder {
     return (this.#toolCalls.get(key)?.arguments ?? "") !== "";
   }
 
-  /** Passes on what was kept back because it could have been the beginning of the key. */
+  /** Passes on the text that was held back because it could have been the beginning of the key. */
   end(): void {
     this.#passText("text", this.#textMask.end());
     this.#passText("thinking", this.#thinkingMask.end());

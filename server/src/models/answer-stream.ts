@@ -1,14 +1,14 @@
 import type { FastifyReply } from "fastify";
 import { safeHeaders } from "../http/safe-headers.ts";
 
-/** Milliseconds after which a comment is sent, so that the connection of a model that thinks stays open. */
+/** Milliseconds between the comments that are sent while a model thinks, so that the connection stays open. */
 const heartbeatMs = 15_000;
 /** Unsent bytes at which the connection of a page that does not read is closed. */
 const maxUnsentBytes = 4_194_304;
 
 /**
  * Sends an answer to the page as server-sent events. The response begins with the first event, so that an error before
- * it can still have a status. When the page goes away, `signal` is aborted.
+ * it can still have a status. `signal` is aborted when the page disconnects.
  */
 export class AnswerStream {
   readonly #reply: FastifyReply;
@@ -27,7 +27,7 @@ export class AnswerStream {
     this.#heartbeat.unref();
   }
 
-  /** Aborted when the page goes away. */
+  /** Aborted when the page disconnects. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }

@@ -11,15 +11,15 @@ import { SecretMask } from "./secret-mask.ts";
 
 /** Limits of one call. The names contain the unit of a limit that is not a plain number. */
 export const modelCallLimits = {
-  /** The whole call. */
+  /** Time limit of the whole call. */
   callMs: 600_000,
-  /** The whole response, as it is sent. */
+  /** Bytes of the whole response, as the endpoint sends it. */
   responseBytes: 64 * 1_048_576,
   events: 1_000_000,
   eventChars: 16 * 1_048_576,
-  /** The texts of the answer. */
+  /** Characters of all texts of the answer. */
   answerChars: 8 * 1_048_576,
-  /** The response to a refused request, of which the message is shown. */
+  /** Bytes that are read of the response to a refused request, and characters that are shown of its message. */
   errorBytes: 65_536,
   errorChars: 2_000,
 } as const;
@@ -99,7 +99,7 @@ export async function callModel(call: ModelCall): Promise<ModelAnswer> {
   };
 }
 
-interface Reading {
+interface AnswerReading {
   readonly answer: AnswerBuilder;
   readonly request: ModelRequest;
   readonly protocol: (typeof protocols)[keyof typeof protocols];
@@ -107,7 +107,7 @@ interface Reading {
 
 async function readAnswer(
   { contentType, chunks }: ModelHttpResponse,
-  reading: Reading,
+  reading: AnswerReading,
 ): Promise<ModelFailure | undefined> {
   if (contentType === "application/json") {
     return readWholeAnswer(chunks, reading);
@@ -138,12 +138,12 @@ async function readAnswer(
   return undefined;
 }
 
-/** What ends the streams of OpenAI's API. */
+/** The last event of a stream of OpenAI's API. */
 const lastEvent = "[DONE]";
 
 function readEvents(
   events: readonly StreamEvent[],
-  { answer, request, protocol }: Reading,
+  { answer, request, protocol }: AnswerReading,
 ): "end" | "open" {
   for (const { data } of events) {
     if (data === lastEvent) {
@@ -161,7 +161,7 @@ function readEvents(
 /** Reads the answer of an endpoint that does not stream. */
 async function readWholeAnswer(
   chunks: AsyncIterable<Uint8Array>,
-  { answer, request, protocol }: Reading,
+  { answer, request, protocol }: AnswerReading,
 ): Promise<ModelFailure | undefined> {
   const parts: Uint8Array[] = [];
   for await (const chunk of limitBytes(chunks, modelCallLimits.eventChars)) {
@@ -169,7 +169,7 @@ async function readWholeAnswer(
   }
   const response = parseObject(Buffer.concat(parts).toString("utf8"));
   if (response === undefined) {
-    return fail("malformed", "The endpoint answered with JSON that is no object.");
+    return fail("malformed", "The endpoint answered with JSON that is not an object.");
   }
   protocol.readResponse(response, answer, request);
   return undefined;
@@ -235,7 +235,9 @@ async function readBeginning(chunks: AsyncIterable<Uint8Array>, bytesMax: number
 
 const fail = (kind: ModelFailureKind, message: string): ModelFailure => ({ kind, message });
 
-/** What a response lacks that ended without an error of the connection. */
+/**
+ * Returns why an answer is incomplete although the connection ended without an error; `undefined` if it is complete.
+ */
 function findIncompleteness(answer: AnswerBuilder): ModelFailure | undefined {
   if (answer.error !== undefined) {
     return fail("failed", `The endpoint reports an error: ${answer.error}`);

@@ -2,7 +2,7 @@ import { RequestError } from "../model/errors.ts";
 import { outboundCalls } from "../outbound/outbound-limits.ts";
 
 const windowMs = 60_000;
-/** Calls of one tenant that run at the same time: as many as it may have connections. */
+/** Maximum number of calls of one tenant at the same time, which is the number of connections that it may have. */
 const maxParallelCalls = outboundCalls.ofTenant;
 
 /** Limits how many calls a tenant makes in a minute, and at the same time. */
@@ -38,7 +38,7 @@ export class CallRate {
     if (running >= maxParallelCalls) {
       throw new RequestError(
         429,
-        `${maxParallelCalls} model calls are running, the most at the same time: wait until one has ended`,
+        `${maxParallelCalls} model calls are running, and no more can run at the same time: wait until one has ended`,
         1,
       );
     }

@@ -1,10 +1,10 @@
 import type { ModelRequest } from "./model-request.ts";
 
-/** Fewer than most tokens have, so that the estimate is rather too high. */
+/** Characters per token to assume. Most tokens have more, so that the estimate is rather too high than too low. */
 const charsPerToken = 3;
 const tokensPerMessage = 8;
 const tokensPerImage = 1_500;
-/** The output tokens of a request without a limit. */
+/** The output tokens to assume for a request that sets no limit. */
 export const assumedOutputTokens = 4_096;
 
 /** Estimates how many tokens a request can cost at most, before it is sent. */

@@ -5,7 +5,7 @@ export interface StreamEvent {
   readonly data: string;
 }
 
-/** A response that is no event stream, or exceeds a limit. */
+/** Thrown for a response that is not an event stream, or that exceeds a limit. */
 export class EventStreamError extends Error {
   readonly isLimit: boolean;
 

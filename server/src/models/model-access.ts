@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { RequestError } from "../model/errors.ts";
 import type { PublicUrl } from "../model/network-options.ts";
 
-/** The header with the token that the console prints. */
+/** The header with the token that the server prints to the console when it starts. */
 const tokenHeader = "x-model-token";
 
 /** Decides which requests may call models, in addition to the guards that all requests pass. */
@@ -47,8 +47,9 @@ export class ModelAccess {
 const computeDigest = (text: string): Buffer => createHash("sha256").update(text).digest();
 
 /**
- * Checks that a page of this very server sent the request. Other requests may come from any page of this machine, but a
- * call of a model costs money. A program can set any header: against programs, there is the token.
+ * Checks that a page of this server itself sent the request. Other endpoints accept requests from any page on this
+ * machine, but a call of a model costs money. The check does not stop programs, which can set any header; the token
+ * does.
  */
 function checkOrigin(
   { origin, host, ...headers }: IncomingHttpHeaders,

@@ -54,7 +54,7 @@ export interface ModelFailure {
   readonly retryAfterSeconds?: number;
 }
 
-/** What became of a call. With a failure, the other members contain what had arrived before it. */
+/** The result of a call. If the call failed, the other members contain what had arrived before. */
 export interface ModelAnswer {
   readonly text: string;
   readonly thinking: string;

@@ -19,7 +19,7 @@ export interface ModelStore extends RequestScoped<ModelStore> {
 
 export interface ModelCallerDependencies {
   readonly endpoints: readonly ModelEndpoint[];
-  /** The most that the calls of a tenant may cost in a day, in US dollars; `undefined` without a limit. */
+  /** Maximum cost of the calls of a tenant in a day, in US dollars; `undefined` without a limit. */
   readonly budget: number | undefined;
   readonly store: Pick<ModelStore, "read" | "write">;
   readonly transport: ModelTransport;
@@ -68,7 +68,7 @@ export class ModelCaller {
   /**
    * Finds an endpoint by its name.
    *
-   * @throws RequestError 404: the operator named no such endpoint.
+   * @throws RequestError 404: the operator has configured no endpoint with this name.
    */
   findEndpoint(name: string): ModelEndpoint {
     const endpoint = this.endpoints.find((candidate) => candidate.name === name);
@@ -89,7 +89,7 @@ export class ModelCaller {
   }
 
   /**
-   * Calls a model. What the endpoint does wrong is part of the answer.
+   * Calls a model. Failures of the endpoint are part of the answer and are not thrown.
    *
    * @throws RequestError 404: there is no such endpoint. 429: a limit of calls or of costs is reached. 422: the cost of
    * the call can't be limited, because no price is known.
@@ -119,7 +119,7 @@ export class ModelCaller {
     }
   }
 
-  /** Reserves the highest cost of a call. Returns it, and the day on which it counts. */
+  /** Reserves the highest cost that a call may have. Returns this cost, and the day to which it is charged. */
   async #reserve(
     tenantId: string,
     endpoint: ModelEndpoint,
@@ -199,8 +199,8 @@ interface EndedCall {
 const toDay = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 10);
 
 /**
- * The provider whose prices apply; `undefined` if the model's name decides. A model on this machine or in a private
- * network costs nothing that a public price could say, so its price is unknown unless the tenant sets one.
+ * The provider whose prices apply; `undefined` if the model's name determines it. Public prices do not apply to a model on
+ * this machine or in a private network, so its price is unknown unless the tenant sets one.
  */
 export function findProvider({ url, allowsPrivateAddress }: ModelEndpoint): string | undefined {
   const { hostname } = new URL(url);

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 /** Milliseconds after which a key that was entered in the UI is forgotten. */
 export const sessionKeyMs = 8 * 3_600_000;
-/** Keys that are held at the same time. */
+/** Maximum number of keys that are held at the same time, in total and for one tenant. */
 const maxKeys = 2_000;
 const maxKeysOfTenant = 200;
 

@@ -32,7 +32,7 @@ const messageSchema = Type.Object({
   images: Type.Optional(Type.Array(textSchema, { maxItems: limits.images })),
   /** The tools that an assistant's message calls. */
   toolCalls: Type.Optional(Type.Array(toolCallSchema, { maxItems: limits.toolCalls })),
-  /** The call whose result this message of the role `tool` is. */
+  /** For a message with the role `tool`: the id of the call whose result the message contains. */
   toolCallId: Type.Optional(Type.String({ maxLength: limits.nameChars })),
 });
 

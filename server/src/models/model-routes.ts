@@ -112,7 +112,10 @@ export function addModelRoutes(app: FastifyInstance, dependencies: ModelRouteDep
   });
 }
 
-/** `GET /ui/models`. Needs no token, so that the page can ask for it. Returns no key and no path of an address. */
+/**
+ * `GET /ui/models`. Needs no token, because the page learns from the response whether it must ask the user for one.
+ * Returns no key and no path of an address.
+ */
 async function listEndpoints(
   { caller, access, keys }: ModelRouteDependencies,
   { tenantId, headers }: FastifyRequest,
@@ -163,7 +166,7 @@ async function streamAnswer(
   stream.send("end", { ...toEndJson(answer), ...recorded });
 }
 
-/** Everything of an answer that the page has not received yet. */
+/** Returns the members of an answer that the page has not received as deltas. */
 const toEndJson = ({ text: _text, thinking: _thinking, toolCalls: _calls, ...end }: PricedAnswer) =>
   end;
 
@@ -174,7 +177,10 @@ interface EndedCall {
   readonly startMs: number;
 }
 
-/** Stores the call as a run. An answer must not be lost because it could not be stored. */
+/**
+ * Stores the call as a run. If that fails, returns the reason instead of throwing, so that the page still receives the
+ * answer.
+ */
 async function recordCall(
   { caller, ...dependencies }: ModelRouteDependencies,
   { tenantId, body, answer, startMs }: EndedCall,

@@ -24,8 +24,8 @@ export interface RecordedCall {
 }
 
 /**
- * Creates the run of a call, as the body of `POST /runs`. Inputs and outputs have the form of OpenAI's chat completions,
- * whatever the endpoint: the form of most recorded calls, which the UI shows as a chat.
+ * Creates the run of a call, as the body of `POST /runs`. Inputs and outputs have the form of OpenAI's chat
+ * completions, whatever the endpoint is. Most recorded calls have this form, and the UI shows it as a chat.
  */
 export function createModelRun(call: RecordedCall): JsonObject {
   const { id, request, answer, startMs, provider } = call;

@@ -4,7 +4,7 @@ import type { OutboundLimits } from "../outbound/outbound-limits.ts";
 import { modelCallLimits } from "./call-model.ts";
 import type { ModelHttpRequest, ModelHttpResponse, ModelTransport } from "./model-transport.ts";
 
-/** Limits of the connection. A model may think for a while before it answers, and while it does. */
+/** Limits of the connection. A model may think for a while before and while it answers. */
 const connectionLimits: OutboundLimits = {
   connectMs: 10_000,
   headersMs: 180_000,
@@ -63,10 +63,10 @@ const defaultPorts: Readonly<Record<string, string>> = { "http:": "80", "https:"
 const readHeader = (value: string | readonly string[] | undefined): string =>
   [value].flat()[0] ?? "";
 
-/** Longer waits say nothing that a user would wait for. */
+/** Longer waits are ignored, because no user would wait that long. */
 const maxRetryAfterSeconds = 86_400;
 
-/** Reads the header as a number of seconds. The other form, a date, is rare and left out. */
+/** Reads the header as a number of seconds. The header's other form, a date, is rare and is ignored. */
 function parseRetryAfter(text: string): number | undefined {
   const seconds = Number(text);
   return /^\d{1,6}(?:\.\d+)?$/.test(text) && seconds <= maxRetryAfterSeconds

@@ -26,9 +26,9 @@ export interface PlaygroundCall {
 }
 
 /**
- * Creates the runs of a call of the playground, parents first, as bodies of `POST /runs`. If the messages were filled in
- * with variables, these are the inputs of a run above the call, as LangSmith records it: so the trace shows the prompt
- * with the values of its variables. `runId` is the run of the call.
+ * Creates the runs of a call of the playground, parents first, as bodies of `POST /runs`. If the messages were filled
+ * in with variables, the call gets a parent run that has the variables as its inputs, as in LangSmith. The trace then
+ * shows the prompt with the values of its variables. `runId` is the run of the call.
  */
 export function createPlaygroundRuns(call: PlaygroundCall): {
   readonly runId: string;
@@ -75,6 +75,6 @@ export function createPlaygroundRuns(call: PlaygroundCall): {
   };
 }
 
-/** A segment of a dotted order. */
+/** Creates a segment of a dotted order. */
 const toSegment = (ms: number, id: string): string =>
   `${new Date(ms).toISOString().replaceAll(/[-:.Z]/g, "")}000Z${id}`;

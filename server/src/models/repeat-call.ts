@@ -3,7 +3,7 @@ import type { ModelCaller, PricedAnswer, TenantCall } from "./model-caller.ts";
 
 /** Limits of calls that are repeated. */
 const repeatLimits = {
-  /** How often a call is made that the endpoint has no capacity for. */
+  /** Maximum number of attempts at a call while the endpoint has no capacity. */
   attempts: 4,
   firstDelayMs: 1_000,
   /** The longest wait that an endpoint may ask for before a call is repeated. */
@@ -13,7 +13,7 @@ const repeatLimits = {
 /**
  * Calls a model. A call that the endpoint had no capacity for is repeated after the time that it asks for.
  *
- * @throws RequestError see `ModelCaller.call`. The signal's reason: the call was canceled.
+ * @throws RequestError see `ModelCaller.call`. If the call was canceled, throws the signal's reason.
  */
 export async function repeatCall(
   models: Pick<ModelCaller, "call">,

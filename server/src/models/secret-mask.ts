@@ -1,4 +1,4 @@
-/** What stands in place of a key. */
+/** The text that replaces a key. */
 const maskedKey = "[key]";
 
 /** Shorter keys are not masked: they would occur in ordinary texts. */
@@ -32,7 +32,7 @@ export class SecretMask {
    * Returns how many characters at the end of a text may be the beginning of the key. The caller keeps them back until
    * more of the text has arrived.
    */
-  countOpen(text: string): number {
+  countPossibleKeyChars(text: string): number {
     const longest = Math.min(this.#longest - 1, text.length);
     for (let length = longest; length > 0; length -= 1) {
       const end = text.slice(-length);
@@ -56,7 +56,7 @@ export class MaskedText {
   /** Adds a part and returns what can be passed on. */
   push(part: string): string {
     const text = this.#mask.mask(this.#open + part);
-    const openChars = this.#mask.countOpen(text);
+    const openChars = this.#mask.countPossibleKeyChars(text);
     this.#open = openChars === 0 ? "" : text.slice(-openChars);
     return openChars === 0 ? text : text.slice(0, -openChars);
   }

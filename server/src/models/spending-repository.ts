@@ -120,7 +120,7 @@ export class SpendingRepository implements SpendingReads, SpendingWrites {
   }
 }
 
-/** Removes digits that say nothing. */
+/** Rounds an amount to three significant digits. */
 const toAmount = (dollars: number): string => String(Number(dollars.toPrecision(3)));
 
 const dayMs = 86_400_000;

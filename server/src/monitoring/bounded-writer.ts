@@ -18,8 +18,9 @@ const maxWaitingBytes = 1_048_576;
 const retryMs = 20;
 
 /**
- * Writes lines in their order, one write at a time. If the destination is slower than the lines come, they wait, up to a
- * number of bytes; lines beyond it are dropped and counted, so that a slow log takes neither memory nor time of requests.
+ * Writes lines in their order, one write at a time. If lines come faster than the destination accepts them, up to
+ * {@link maxWaitingBytes} of them wait. Further lines are dropped and counted, so that a slow log neither fills the
+ * memory nor delays requests.
  */
 export class BoundedWriter {
   readonly #write: WriteBytes;
@@ -48,7 +49,7 @@ export class BoundedWriter {
     this.#next();
   }
 
-  /** Waits until all lines are written, at most some milliseconds. */
+  /** Waits until all lines are written, for at most `withinMs` milliseconds. */
   async flush(withinMs: number): Promise<void> {
     if (!this.#isWriting) {
       return;

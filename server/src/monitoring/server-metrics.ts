@@ -29,6 +29,7 @@ export interface ObservedLogState {
   readonly waitingMessages: number;
   readonly waitingBytes: number;
   readonly maxBytes: number;
+  /** Messages that writers have received and not stored yet. */
   readonly inWork: number;
   readonly lagSeconds: number;
   readonly deadLetters: number;
@@ -156,7 +157,7 @@ export class ServerMetrics {
       registers,
     });
     store.onActivity((activity, source) => {
-      // Other processes count what they store, so that the sum of all is right.
+      // Other processes count what they store themselves, so that the sum over all processes is right.
       if (source === "own") {
         for (const { runs, errors } of activity) {
           this.#runs.inc(runs);

@@ -32,7 +32,7 @@ interface SpanGroup {
   readonly resource: Attributes;
   readonly scopeName: string;
   readonly scopeVersion: string;
-  /** What could not be decoded of the resource. */
+  /** Describes what could not be decoded in the resource. */
   readonly warnings: readonly string[];
 }
 

@@ -38,7 +38,7 @@ const ipv4Ranges: readonly (readonly [range: string, kind: AddressKind])[] = [
   ["240.0.0.0/4", "reserved"],
 ];
 
-/** The ranges of IPv6. The last row makes everything reserved that is not global unicast. */
+/** The ranges of IPv6. Because of the last row, every address that is not global unicast is reserved. */
 const ipv6Ranges: readonly (readonly [range: string, kind: AddressKind])[] = [
   ["fd00:ec2::254/128", "metadata"],
   ["::1/128", "loopback"],
@@ -63,20 +63,20 @@ const embeddingPrefixes = ["::ffff:0:0/96", "64:ff9b::/96"];
 /**
  * Determines the kind of an IP address. An IPv6 address that contains an IPv4 address has the kind of that one.
  *
- * @throws TypeError the text is no IP address.
+ * @throws TypeError the text is not an IP address.
  */
-export function addressKind(address: string): AddressKind {
+export function classifyAddress(address: string): AddressKind {
   const family = isIP(address);
   if (family === 0) {
-    throw new TypeError("addressKind expects an IP address");
+    throw new TypeError("classifyAddress expects an IP address");
   }
   const bits = family === 4 ? ipv4Bits(address) : ipv6Bits(address);
   if (family === 4) {
-    return kindIn(ipv4, bits, "public");
+    return findKind(ipv4, bits, "public");
   }
   return embedding.some((range) => isIn(range, bits))
-    ? kindIn(ipv4, bits & 0xffff_ffffn, "public")
-    : kindIn(ipv6, bits, "reserved");
+    ? findKind(ipv4, bits & 0xffff_ffffn, "public")
+    : findKind(ipv6, bits, "reserved");
 }
 
 interface Range {
@@ -105,7 +105,7 @@ function ipv4Bits(address: string): bigint {
 function ipv6Bits(address: string): bigint {
   // A link-local address may name the interface, as in `fe80::1%eth0`.
   const [plain = ""] = address.split("%");
-  const [head = "", tail] = withoutDots(plain).split("::");
+  const [head = "", tail] = replaceDottedEnd(plain).split("::");
   const first = groupsOf(head);
   const last = groupsOf(tail ?? "");
   const zeros = Array.from({ length: 8 - first.length - last.length }, () => "0");
@@ -116,7 +116,7 @@ function ipv6Bits(address: string): bigint {
 }
 
 /** Writes the last 32 bits of an address such as `::ffff:127.0.0.1` as two groups. */
-const withoutDots = (address: string): string => {
+const replaceDottedEnd = (address: string): string => {
   const start = address.lastIndexOf(":") + 1;
   const end = address.slice(start);
   if (!end.includes(".")) {
@@ -130,7 +130,7 @@ const groupsOf = (text: string): readonly string[] => (text === "" ? [] : text.s
 
 const isIn = ({ prefix, hostBits }: Range, bits: bigint): boolean => bits >> hostBits === prefix;
 
-const kindIn = (
+const findKind = (
   ranges: readonly (readonly [range: Range, kind: AddressKind])[],
   bits: bigint,
   fallback: AddressKind,

@@ -40,7 +40,7 @@ export interface OutboundRequest {
  * Calls addresses that a user or the operator named. A name is resolved once, each of its addresses is checked, and the
  * connection is made to one of these addresses, so that a name that changes in between leads nowhere else. Redirects
  * are not followed, and proxies from the environment are not used: both would connect to another address than the
- * checked one. Nothing is repeated.
+ * checked one. Failed calls are not repeated.
  *
  * Each call has a connection of its own, which ends with it.
  */
@@ -55,13 +55,13 @@ export class OutboundClient {
     this.#rules = new TargetRules(allowedHosts, flag);
     this.#lookup = lookup;
     this.#ca = ca;
-    // Each call that is running listens; their number is limited.
+    // Each running call adds a listener. Their number is limited elsewhere, so Node need not warn of many listeners.
     setMaxListeners(0, this.#closing.signal);
   }
 
   /**
-   * Checks whether a target may be called, so that one that may not is refused when it is entered. A name that can't be
-   * resolved now is not refused. Each call repeats the check.
+   * Checks whether a target may be called, so that a forbidden one is refused when a user enters it. A name that can't
+   * be resolved at the moment is accepted, because each call repeats the check.
    *
    * @throws OutboundError the target may not be called; the message says what is allowed.
    */
@@ -95,7 +95,7 @@ export class OutboundClient {
       release();
       void client?.destroy();
     };
-    // Also ends a call whose response nobody reads.
+    // This also ends a call whose response nobody reads.
     deadline.signal.addEventListener("abort", end, { once: true });
     deadline.start(limits.totalMs, url.origin);
     try {
@@ -260,7 +260,7 @@ const assertNoRedirect = (
   );
 };
 
-/** Answers with the addresses that were checked, whatever the name resolves to now. */
+/** Creates a lookup that returns the addresses that were checked, whatever the name resolves to now. */
 const createFixedLookup =
   (addresses: readonly string[]): LookupFunction =>
   (_hostname, options, callback) => {

@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 import { OutboundError, toOutboundError } from "./outbound-error.ts";
 
-/** What a response needs of its call. */
+/** The properties of a call that its response needs. */
 interface ResponseCall {
   readonly origin: string;
   readonly limitBytes: number;
@@ -21,7 +21,8 @@ export class OutboundResponse {
     this.headers = headers;
     this.#body = body;
     this.#call = call;
-    // The stream also emits the failure of a call that nobody is reading. It is thrown to whoever reads it.
+    // The stream emits an error even if nobody reads it, and without this listener the error would end the process. A
+    // reader gets the error from `chunks`.
     body.on("error", () => {
       call.end();
     });

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { addressKind } from "./address-kind.ts";
+import { classifyAddress } from "./address-kind.ts";
 import type { AddressKind } from "./address-kind.ts";
 import { OutboundError } from "./outbound-error.ts";
 
@@ -86,8 +86,8 @@ export class TargetRules {
   }
 
   /**
-   * Checks the addresses to which the name of a target resolved. One that is not allowed is enough to refuse: a name
-   * with a public and a private address is used to reach the private one.
+   * Checks the addresses to which the name of a target resolved. One address that is not allowed is enough to refuse
+   * the target: an attacker may give a name a public and a private address to reach the private one.
    *
    * @throws OutboundError one of them may not be called.
    */
@@ -95,7 +95,7 @@ export class TargetRules {
     const isListed = this.#isListed(url);
     const isLiteral = literalOf(url) !== undefined;
     for (const address of addresses) {
-      const kind = addressKind(address);
+      const kind = classifyAddress(address);
       const isAllowed =
         kind === "public" ||
         (isListed && (isLiteral ? kindsOfListedAddress : kindsOfListedName).has(kind));

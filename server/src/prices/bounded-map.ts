@@ -1,4 +1,4 @@
-/** A map that forgets the entries that were added first once it is full. */
+/** A map of limited size. Once it is full, the entries that were added first are removed. */
 export class BoundedMap<Value> {
   readonly #entries = new Map<string, Value>();
   readonly #maxSize: number;

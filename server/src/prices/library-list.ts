@@ -49,10 +49,10 @@ export const libraryProviders: readonly string[] = [
   "zhipuai",
 ];
 
-/** Milliseconds for which the list is kept. Few prices change with the time. */
-const keptMs = 3_600_000;
+/** Milliseconds for which the list is cached. Only a few prices depend on the time. */
+const cacheMs = 3_600_000;
 
-let kept: { readonly timeMs: number; readonly prices: readonly ListedPrice[] } | undefined;
+let cachedList: { readonly timeMs: number; readonly prices: readonly ListedPrice[] } | undefined;
 
 /** Lists the public prices whose model or provider contains a text. Upper and lower case make no difference. */
 export function listLibraryPrices(search: LibraryPriceSearch): LibraryPricePage {
@@ -67,8 +67,8 @@ export function listLibraryPrices(search: LibraryPriceSearch): LibraryPricePage 
 }
 
 function listAll(timeMs: number): readonly ListedPrice[] {
-  if (kept === undefined || Math.abs(timeMs - kept.timeMs) > keptMs) {
-    kept = { timeMs, prices: listProviderPrices(libraryProviders, timeMs) };
+  if (cachedList === undefined || Math.abs(timeMs - cachedList.timeMs) > cacheMs) {
+    cachedList = { timeMs, prices: listProviderPrices(libraryProviders, timeMs) };
   }
-  return kept.prices;
+  return cachedList.prices;
 }

@@ -28,7 +28,10 @@ export interface LibraryPrice {
 }
 
 interface CachedPrice {
-  /** How long the price stays the same, from a multiple of this time on. Infinite if it always does. */
+  /**
+   * The price stays the same within each period of this length. Periods begin at multiples of it. Infinite if the price
+   * never changes.
+   */
   readonly periodMs: number;
   /** `undefined` if the library does not know the provider or the model. */
   readonly price: LibraryPrice | undefined;
@@ -58,7 +61,7 @@ export const listProviderPrices = (
     const provider = readLibrary().findProvider({ providerId });
     return (provider?.models ?? []).flatMap(({ id }) => {
       const price = lookUp(id, providerId, timeMs).price;
-      // Some ids of the library are no names that a run can have: no run has these prices.
+      // Leave out ids that the library does not find as the name of a model: no run can have their prices.
       return price?.model === id ? [{ ...price, providerName: provider?.name ?? providerId }] : [];
     });
   });

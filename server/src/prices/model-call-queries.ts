@@ -16,7 +16,7 @@ interface ModelCallTables {
 const builder = createQueryBuilder<ModelCallTables>();
 
 export const modelCallQueries = {
-  /** The projects of a tenant with the start of their latest runs, the latest first. */
+  /** Lists the projects of a tenant with the start of their latest runs, the latest first. */
   listProjects: new Query(({ tenantId, limit }: Parameters<{ tenantId: string; limit: number }>) =>
     builder
       .selectFrom("projects as p")
@@ -34,8 +34,8 @@ export const modelCallQueries = {
       .limit(limit),
   ),
   /**
-   * The latest runs of a project that began before a run, of every type: a condition on the type would read as many
-   * others as it takes to find this number.
+   * Lists the latest runs of a project that began before a given run. It lists runs of every type: with a condition on
+   * the type, the query could read any number of other runs before it finds enough.
    */
   list: new Query(
     (

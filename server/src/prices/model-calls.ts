@@ -5,11 +5,11 @@ import { modelCallQueries } from "./model-call-queries.ts";
 import type { CostRow } from "./model-call-queries.ts";
 import type { ModelCalls, ModelCallGroup, ModelCallSearch } from "./price.ts";
 
-/** Number of runs that one query reads: the time is checked after each. */
+/** Number of runs that one query reads. The time limit is checked after each query. */
 const runsPerQuery = 2_000;
-/** Projects that are read, those with the latest runs. */
+/** Maximum number of projects that are read: those with the latest runs. */
 const maxProjects = 1_000;
-/** Groups that are told apart. Calls of further ones are only counted. */
+/** Maximum number of groups that are listed. Calls of further groups are only counted. */
 const maxGroups = 300;
 /** Longer names of models are cut. */
 const maxNameChars = 200;
@@ -20,7 +20,7 @@ interface ProjectPosition {
   readonly id: string;
 }
 
-/** Sorts behind every id. */
+/** A text that is sorted after every id. */
 const lastId = "~";
 
 /**
@@ -102,7 +102,7 @@ class CallTally {
   }
 }
 
-/** What a run says of its price. */
+/** Reads how the price of a run was determined. */
 function readFacts(row: CostRow): Pick<ModelCallGroup, "price" | "model" | "provider" | "reason"> {
   const none = { model: null, provider: null, reason: null };
   if (row.cost_json === null) {

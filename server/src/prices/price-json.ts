@@ -10,9 +10,9 @@ type JsonObject = Readonly<Record<string, unknown>>;
 const maxPrice = 1_000_000;
 const maxTiers = 10;
 const maxNameChars = 200;
-/** Printable ASCII characters, of which names of models consist. */
+/** Matches names of models, which consist of printable ASCII characters. */
 const namePattern = /^[!-~](?:[ -~]*[!-~])?$/;
-/** A date is the beginning of the day in UTC. */
+/** Matches a date without a time, which means the beginning of that day in UTC. */
 const datePattern = /^\d{4}-\d\d-\d\d$/;
 const keyMembers = ["provider", "model", "tier", "from"];
 

@@ -93,7 +93,7 @@ export class PriceWriter implements PriceWrites {
     if (rowCount > maxPriceRows) {
       throw new RequestError(
         422,
-        `the price table would have ${rowCount} rows, but ${maxPriceRows} is the most: remove rows, or use one row with * for several models`,
+        `the price table would have ${rowCount} rows, but at most ${maxPriceRows} are allowed: remove rows, or use one row with * for several models`,
       );
     }
     await this.#finishChange(tenantId);
@@ -125,7 +125,10 @@ export class PriceWriter implements PriceWrites {
     return progress;
   }
 
-  /** Other prices apply from now on, so that a recomputation must begin again with the first run. */
+  /**
+   * Discards the progress of a recomputation: other prices apply from now on, so it must begin again with the first
+   * run.
+   */
   async #finishChange(tenantId: string): Promise<void> {
     await this.#db.run(priceQueries.clearProgress, { key: toProgressKey(tenantId) });
     this.#onChange();

@@ -30,7 +30,7 @@ const defaultDays = 30;
 const maxDays = 90;
 const defaultLimit = 100;
 const maxLimit = 200;
-/** Longer texts are in no name. */
+/** Longer search texts are cut, because no name contains them. */
 const maxTextChars = 500;
 const maxOffset = 100_000;
 const dayMicros = 86_400_000_000;

@@ -26,7 +26,7 @@ interface PricedCall {
   readonly tier: string | null;
 }
 
-/** The models whose rows are cached. */
+/** Maximum number of models whose rows are cached. */
 const maxCachedModels = 2_000;
 
 /** The price table of a tenant, for lookups. */

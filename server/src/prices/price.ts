@@ -6,7 +6,7 @@ import type { PriceKey, PriceRow } from "./price-table.ts";
 /** A model call whose cost is to be computed. */
 export interface PricedCall {
   readonly model: string;
-  /** `null` if the model's name decides. */
+  /** `null` if the model's name determines the provider. */
   readonly provider: string | null;
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -35,7 +35,7 @@ export interface ModelCallGroup {
    * known, and `no_tokens` if the run reports no tokens.
    */
   readonly price: "library" | "table" | "reported" | "none" | "no_tokens";
-  /** The model of the price; of `none`, the name for which there is no price. */
+  /** The model whose price applied; for `none`, the name for which no price is known. */
   readonly model: string | null;
   readonly provider: string | null;
   /** Why the cost is unknown, as a sentence. */

@@ -8,9 +8,9 @@ export interface RecomputeStore {
   readonly write: { readonly prices: Pick<PriceWrites, "recompute"> };
 }
 
-/** Steps of the store that one step of the job waits for. Each takes about 30 ms on the writer thread. */
-const stepsPerTurn = 4;
-/** Models that the result names. */
+/** Number of steps in the store that one step of the job performs. Each takes about 30 ms on the writer thread. */
+const storeStepsPerJobStep = 4;
+/** Maximum number of models that the result names. */
 const namedModels = 5;
 
 /**
@@ -25,7 +25,11 @@ export const createRecomputeCosts = (store: RecomputeStore): AnyJobKind =>
     step: async ({ tenantId, signal }, cursor) => {
       const { prices } = store.write;
       let progress = await prices.recompute(tenantId, cursor === null ? "restart" : "continue");
-      for (let step = 1; step < stepsPerTurn && !progress.isDone && !signal.aborted; step += 1) {
+      for (
+        let step = 1;
+        step < storeStepsPerJobStep && !progress.isDone && !signal.aborted;
+        step += 1
+      ) {
         progress = await prices.recompute(tenantId, "continue");
       }
       const { isDone, examined, changed, unreadable, position, last, unknownModels } = progress;

@@ -80,7 +80,7 @@ export class RunPricer implements RunPrices {
       : withCost(measures, cost, { ...found, serviceTier });
   }
 
-  /** Computes the cost of a call that is no run yet. */
+  /** Computes the cost of a call that was not recorded as a run. */
   priceCall(tenantId: string, call: PricedCall): CallPrice {
     const { model, provider, inputTokens, outputTokens, timeMs } = call;
     const details: TokenDetails = {
@@ -189,7 +189,7 @@ function findFactor(providers: readonly string[], tier: string | null): number |
     : undefined;
 }
 
-/** A run may report both parts of its cost without their sum. */
+/** Adds the total cost of a run that reports both parts of its cost but not their sum. */
 function addReportedTotal(measures: RunMeasures): RunMeasures {
   const { total_cost: total, prompt_cost: prompt, completion_cost: completion } = measures;
   return total !== null || prompt === null || completion === null

@@ -19,7 +19,8 @@ export interface StatsStore {
 /**
  * Adds the statistics of their runs to projects. The projects are read one after the other, each with one pass over its
  * runs, so that a long list does not fill the queue of the tenant, in which its queries would time out. Once
- * `serverLimits.projectStatsMs` have passed, the other projects are returned without statistics and say so.
+ * `serverLimits.projectStatsMs` have passed, the other projects are returned without statistics and with
+ * `stats_complete: false`.
  *
  * @throws RequestError 408: not even the statistics of the first project could be read in time.
  */
@@ -38,7 +39,7 @@ export async function addStats(
     const isFirst = results.length === 0;
     const stats =
       isFirst || nowMs() < deadlineMs
-        ? await readStats(store, tenantId, { project, mayBeSlow: !isFirst })
+        ? await readStats(store, tenantId, { project, mayTimeOut: !isFirst })
         : undefined;
     results.push(
       stats === undefined
@@ -53,11 +54,14 @@ export async function addStats(
   return results;
 }
 
-/** Returns `undefined` if the statistics could not be read in time and the project `mayBeSlow`. */
+/**
+ * Reads the statistics of a project. If that takes too long, returns `undefined` if `mayTimeOut` is set, and throws
+ * otherwise.
+ */
 async function readStats(
   store: StatsStore,
   tenantId: string,
-  { project, mayBeSlow }: { readonly project: Project; readonly mayBeSlow: boolean },
+  { project, mayTimeOut }: { readonly project: Project; readonly mayTimeOut: boolean },
 ): Promise<ReturnType<typeof toProjectStatsJson> | undefined> {
   const { id, referenceDatasetId } = project;
   try {
@@ -71,7 +75,7 @@ async function readStats(
     ]);
     return toProjectStatsJson(statistics, feedback.get(id));
   } catch (cause) {
-    if (mayBeSlow && cause instanceof RequestError && cause.status === timeoutStatus) {
+    if (mayTimeOut && cause instanceof RequestError && cause.status === timeoutStatus) {
       return undefined;
     }
     throw cause;

@@ -15,19 +15,19 @@ import { toRunJson } from "../runs/serializers/run-json.ts";
 import type { Promised } from "../storage/promised.ts";
 import type { WorkThreads } from "../storage/work-threads.ts";
 
-/** What judges the runs of rules. */
+/** What the judges of rules depend on. */
 export interface Judging {
   readonly models: JudgeModels;
   readonly workThreads: Pick<WorkThreads, "run">;
 }
 
-/** What a judge judges for a rule. */
+/** A run, and the judge of a rule that judges it. */
 interface RuleJudgement {
   readonly tenantId: string;
   readonly rule: { readonly id: string; readonly name: string };
   readonly judge: Judge;
   readonly run: StoredRun;
-  /** The id of the run that records the judge's call. It follows from the rule and the run. */
+  /** The id of the run that records the judge's call. It is derived from the rule and the judged run. */
   readonly id: string;
   readonly signal: AbortSignal;
 }
@@ -46,11 +46,11 @@ export function assertJudge({ models }: Judging, { endpoint, template }: Judge):
 }
 
 /**
- * Judges a run, and stores the feedback and the call together. If the call is stored already, such as by a server that
- * was killed before it could record that, no model is called.
+ * Judges a run, and stores the feedback and the call together. No model is called if the call is stored already: a
+ * server may have been killed before it could record that the action was taken.
  *
- * @throws RequestError a limit of calls or of costs is reached, the judge gave no valid answer, or the template can't be
- * filled in. The signal's reason: the call was canceled.
+ * @throws RequestError a limit of calls or of costs is reached, the judge gave no valid answer, or the template can't
+ * be filled in. If the call was canceled, throws the signal's reason.
  */
 export async function judgeRun(
   store: Pick<RunStore, "ingest"> & { readonly read: Promised<{ readonly runs: RunReads }> },
@@ -74,7 +74,8 @@ export async function judgeRun(
     judge,
     prompt: prompt.text,
     id,
-    // An attempt without a result costs money, too. It is recorded, but not as the judgement of the run.
+    // A failed attempt costs money, too. It is recorded under another id, so that it does not count as the judgement of
+    // the run.
     failedId: randomUUID(),
     metadata: { rule_id: rule.id, rule: rule.name, run_id: runId },
     signal,
@@ -96,7 +97,7 @@ export async function judgeRun(
 
 const content: ReadonlySet<string> = new Set(["inputs", "outputs"]);
 
-/** The JSON of what a judge judges. */
+/** Returns the JSON of the inputs and outputs of a run. */
 function readContent(run: StoredRun): Pick<JudgePromptTask, "inputs" | "outputs"> {
   const members = new JsonCursor(toRunJson(run, { select: content })).readMembers();
   const [inputs = "null", outputs = "null"] = ["inputs", "outputs"].map((name) =>

@@ -6,7 +6,7 @@ interface Dependencies {
   readonly rules: Pick<RuleReads, "listWaitingJudges" | "findDue">;
   /** Lets the judge of a rule judge a run. Returns why that failed; `undefined` if it did not. */
   readonly judge: (due: DueAction, runId: string, signal: AbortSignal) => Promise<unknown>;
-  /** Stores what became of it. */
+  /** Stores the result. */
   readonly record: (due: DueAction, run: DueRun, failure: unknown) => Promise<void>;
   /** Called when a judge has ended, so that the next one can begin. */
   readonly onEnd: () => void;
@@ -15,37 +15,37 @@ interface Dependencies {
 type DueRun = DueAction["runs"][number];
 
 /**
- * Runs the judges of rules beside their other actions: a model may take minutes, during which other actions must not wait.
- * A few of each tenant run at the same time. A run waits for its judge in the database, so a judge that the end of the
- * server interrupts begins again after the next start.
+ * Runs the judges of rules separately from other actions: a model may take minutes, and other actions must not wait for
+ * it. A few judges of each tenant run at the same time. A run waits for its judge in the database, so a judge that the
+ * end of the server interrupts begins again after the next start.
  */
 export class JudgeRunner {
   readonly #dependencies: Dependencies;
   readonly #controller = new AbortController();
-  /** What is running, by tenant, rule and run. */
+  /** The judges that are running, by tenant, rule and run. */
   readonly #running = new Map<
     string,
     { readonly tenantId: string; readonly work: Promise<void> }
   >();
-  /** Until when a tenant makes no calls, because it has made too many. */
+  /** By tenant: the time until which no judges are started, because the tenant has made too many calls. */
   readonly #pausedUntilMs = new Map<string, number>();
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** Begins what is due, as far as the limits allow. */
+  /** Starts the judges that are due, as far as the limits allow. */
   async begin(): Promise<void> {
     const { rules } = this.#dependencies;
     const nowMicros = Date.now() * 1_000;
     this.#endPauses();
     for (const { tenantId, ruleId } of await rules.listWaitingJudges(nowMicros)) {
-      if (this.#countFree(tenantId) > 0) {
+      if (this.#countStartable(tenantId) > 0) {
         const limit = ruleLimits.judgesOfTenant;
         const due = await rules.findDue(tenantId, ruleId, { nowMicros, limit });
         for (const run of due.runs) {
           const key = JSON.stringify([tenantId, ruleId, run.id]);
-          if (!this.#running.has(key) && this.#countFree(tenantId) > 0) {
+          if (!this.#running.has(key) && this.#countStartable(tenantId) > 0) {
             this.#running.set(key, { tenantId, work: this.#run(key, due, run) });
           }
         }
@@ -53,19 +53,22 @@ export class JudgeRunner {
     }
   }
 
-  /** Cancels what is running. */
+  /** Cancels the running judges. */
   async close(): Promise<void> {
     this.#controller.abort(new RequestError(503, "the server is closing"));
     await Promise.all([...this.#running.values()].map(({ work }) => work));
   }
 
-  #countFree(tenantId: string): number {
+  /** Returns how many more judges of a tenant may be started now. */
+  #countStartable(tenantId: string): number {
     if (this.#controller.signal.aborted || this.#pausedUntilMs.has(tenantId)) {
       return 0;
     }
-    const ofTenant = [...this.#running.values()].filter((one) => one.tenantId === tenantId).length;
+    const runningOfTenant = [...this.#running.values()].filter(
+      (one) => one.tenantId === tenantId,
+    ).length;
     return Math.min(
-      ruleLimits.judgesOfTenant - ofTenant,
+      ruleLimits.judgesOfTenant - runningOfTenant,
       ruleLimits.judgesAtOnce - this.#running.size,
     );
   }
@@ -90,7 +93,7 @@ export class JudgeRunner {
       try {
         await record(due, run, failure);
       } catch (cause) {
-        // The run is still due. Its judge finds the stored call, and makes no other one.
+        // The run stays due. The next attempt finds the stored call, and does not call the model again.
         process.emitWarning(`the result of a rule could not be stored: ${messageOf(cause)}`);
       }
     }
@@ -99,7 +102,7 @@ export class JudgeRunner {
   }
 }
 
-/** How long a tenant waits that has made too many calls; `undefined` for another failure. */
+/** Returns how long a tenant must wait that has made too many calls; `undefined` for any other failure. */
 const readPauseMs = (failure: unknown): number | undefined =>
   failure instanceof RequestError &&
   failure.status === 429 &&

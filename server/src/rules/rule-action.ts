@@ -31,7 +31,7 @@ export interface ActionStore extends Pick<RunStore, "ingest"> {
   };
 }
 
-/** What the actions of rules work with. */
+/** What the actions of rules depend on. */
 export interface ActionDependencies {
   readonly store: ActionStore;
   readonly judging: Judging;
@@ -40,10 +40,13 @@ export interface ActionDependencies {
 const queueAction = Type.Object({ kind: Type.Literal("queue"), queue_id: Type.String() });
 const datasetAction = Type.Object({ kind: Type.Literal("dataset"), dataset_id: Type.String() });
 const webhookAction = Type.Object({ kind: Type.Literal("webhook"), webhook_id: Type.String() });
-/** A judge, whose feedback the run gets. Its variables are `inputs` and `output`. */
+/** A judge, whose feedback is added to the run. Its variables are `inputs` and `output`. */
 const judgeAction = Type.Object({ kind: Type.Literal("judge"), ...judgeSchema.properties });
 
-/** The schema of what a rule does with a run. A further kind of action is a member here, and a row of `ruleActions`. */
+/**
+ * The schema of what a rule does with a run. To add a kind of action, add its schema here and its implementation to
+ * `ruleActions`.
+ */
 export const ruleActionSchema = Type.Union([
   queueAction,
   datasetAction,
@@ -53,7 +56,7 @@ export const ruleActionSchema = Type.Union([
 
 export type RuleAction = Static<typeof ruleActionSchema>;
 
-/** The runs to which an action is applied, and the rule that does. */
+/** The runs to which an action is applied, and the rule that applies it. */
 export interface ActionCall<Action> {
   readonly tenantId: string;
   readonly rule: { readonly id: string; readonly name: string };
@@ -71,8 +74,8 @@ interface ActionKind<Action> {
     action: Action,
   ) => Promise<void>;
   /**
-   * Takes the action for some runs. Repeating it changes nothing, because it may fail after some of the runs, and the
-   * server may fail between the action and its record.
+   * Takes the action for some runs. Repeating it must change nothing: it is repeated if it failed after some of the
+   * runs, or if the server failed before it recorded that the action was taken.
    */
   readonly apply: (dependencies: ActionDependencies, call: ActionCall<Action>) => Promise<void>;
 }
@@ -156,9 +159,9 @@ const ruleActions: { readonly [Kind in RuleAction["kind"]]: ActionKind<ActionOf<
 };
 
 /**
- * Checks that what an action adds to exists, and that the action can be taken.
+ * Checks that the target of an action exists, and that the action can be taken.
  *
- * @throws RequestError 422: it can't.
+ * @throws RequestError 422: the target does not exist, or the action can't be taken.
  */
 export const assertActionTarget = (
   dependencies: ActionDependencies,
@@ -172,7 +175,10 @@ export const applyAction = (
   call: ActionCall<RuleAction>,
 ): Promise<void> => kindOf(call.action).apply(dependencies, call);
 
-/** The compiler can't relate the kind of an action to the row of the table, so this is where they are related. */
+/**
+ * Finds the implementation of an action. The cast is needed because the compiler can't relate the kind of an action to
+ * a row of the table.
+ */
 const kindOf = ({ kind }: RuleAction): ActionKind<RuleAction> =>
   ruleActions[kind] as ActionKind<RuleAction>;
 
@@ -190,7 +196,9 @@ async function findRun(store: ActionStore, tenantId: string, id: string): Promis
   return run;
 }
 
-/** The members of a run that a webhook gets. Inputs and outputs are not among them; a receiver can read them by id. */
+/**
+ * The members of a run that a webhook receives. Inputs and outputs are not among them; a receiver can read them by id.
+ */
 const describedMembers: ReadonlySet<string> = new Set([
   "id",
   "trace_id",
@@ -209,7 +217,7 @@ const describedMembers: ReadonlySet<string> = new Set([
 /** Characters of the examples that one write adds to a dataset. */
 const exampleChars = 8_388_608;
 
-/** Characters of the error of a run that a webhook gets. */
+/** Characters of a run's error that a webhook receives. */
 const errorChars = 2_000;
 
 function describeRun(run: StoredRun): object {

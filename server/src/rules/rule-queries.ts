@@ -111,7 +111,7 @@ export const ruleQueries = {
   delete: new Query(({ tenantId, id }: Parameters<Key>) =>
     builder.deleteFrom("rules").where("tenant_id", "=", tenantId).where("id", "=", id),
   ),
-  /** After the latest runs were deleted, new runs get their rows. */
+  /** If the latest runs were deleted, new runs get the same row numbers, so no rule may begin after the latest row. */
   limitFromRows: new Query(({ row }: Parameters<{ readonly row: number }>) =>
     builder.updateTable("rules").set({ from_row: row }).where("from_row", ">", row),
   ),
@@ -146,7 +146,7 @@ export const ruleRunQueries = {
       })
       .onConflict((conflict) => conflict.columns(["tenant_id", "rule_id", "run_id"]).doNothing()),
   ),
-  /** The enabled rules of all tenants with waiting actions, and when these are due. */
+  /** Lists the enabled rules of all tenants with waiting actions, and when these are due. */
   listWaiting: new Query(({ limit }: Parameters<{ readonly limit: number }>) =>
     selectWaiting()
       .where("u.action_json", "not like", judgePattern)
@@ -154,7 +154,7 @@ export const ruleRunQueries = {
       .orderBy("next_us")
       .limit(limit),
   ),
-  /** The same of rules with a judge. */
+  /** Like `listWaiting`, for rules with a judge. */
   listWaitingJudges: new Query(({ limit }: Parameters<{ readonly limit: number }>) =>
     selectWaiting()
       .where("u.action_json", "like", judgePattern)
@@ -192,7 +192,7 @@ export const ruleRunQueries = {
         .orderBy("at_us", "desc")
         .limit(limit),
   ),
-  /** Actions that wait for a repetition are due last. */
+  /** Lists the waiting actions that are due last: those that wait to be tried again are among them. */
   listWaitingLast: new Query(
     ({ tenantId, ruleId, limit }: Parameters<Omit<RunKey, "runId"> & { readonly limit: number }>) =>
       builder

@@ -24,7 +24,7 @@ import type { RuleAction } from "./rule-action.ts";
 import { cursorQueries, ruleQueries, ruleRunQueries } from "./rule-queries.ts";
 import type { RuleRow } from "./rule-tables.ts";
 
-/** The runs of an engine, as far as rules need them. */
+/** What rules need to know of the runs in a database. */
 export interface RuleRuns {
   /** The row of the run that was stored last; 0 without runs. */
   latestRow(): Promise<number> | number;
@@ -142,7 +142,7 @@ export class RuleRepository implements Omit<RuleReads, "scanRoots">, RuleWrites 
   async update(tenantId: string, id: string, changes: RuleChanges): Promise<Rule> {
     const row = await this.#findRow(tenantId, id);
     const rule = { ...parseRow(row), ...changes };
-    const isEnabledNow = rule.isEnabled && row.is_enabled === 0;
+    const isNewlyEnabled = rule.isEnabled && row.is_enabled === 0;
     await this.#db.run(ruleQueries.update, {
       tenant_id: tenantId,
       id,
@@ -151,8 +151,8 @@ export class RuleRepository implements Omit<RuleReads, "scanRoots">, RuleWrites 
       sampling_rate: rule.samplingRate,
       action_json: storeAction(rule.action),
       is_enabled: Number(rule.isEnabled),
-      paused_json: isEnabledNow ? null : row.paused_json,
-      from_row: isEnabledNow ? await this.#beginSearch() : row.from_row,
+      paused_json: isNewlyEnabled ? null : row.paused_json,
+      from_row: isNewlyEnabled ? await this.#beginSearch() : row.from_row,
       past_json: rule.isEnabled ? row.past_json : null,
     });
     return this.find(tenantId, id);
@@ -241,7 +241,7 @@ export class RuleRepository implements Omit<RuleReads, "scanRoots">, RuleWrites 
     const { tenantId, ruleId } = matches;
     const row = await this.#findRow(tenantId, ruleId);
     const { past } = parseRow(row);
-    // The user may have canceled it while the runs were read.
+    // The user may have canceled this while the runs were read.
     if (past === null) {
       return;
     }
@@ -273,8 +273,8 @@ export class RuleRepository implements Omit<RuleReads, "scanRoots">, RuleWrites 
   }
 
   /**
-   * Returns the row after which runs are those that arrive from now on. While no rule is enabled, nothing is searched:
-   * the first one begins the search here.
+   * Returns the latest row. A rule that is enabled now applies only to runs after it. While no rule is enabled, nothing
+   * is searched, so the search begins here if this is the first rule.
    */
   async #beginSearch(): Promise<number> {
     const row = await this.#runs.latestRow();

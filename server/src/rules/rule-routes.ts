@@ -158,7 +158,7 @@ export function addUiRuleRoutes(app: FastifyInstance, dependencies: RuleRouteDep
     },
   });
   app.route({
-    ...route(uiEndpoints.retryRule, { tag, summary: "Takes the actions that failed again." }),
+    ...route(uiEndpoints.retryRule, { tag, summary: "Tries the failed actions again." }),
     handler: async (request) => {
       const id = readId(request);
       const { action } = await store.read.rules.find(request.tenantId, id);
@@ -171,7 +171,7 @@ export function addUiRuleRoutes(app: FastifyInstance, dependencies: RuleRouteDep
 }
 
 /**
- * Checks whether a request may make calls of models cost money, if the action of its rule does.
+ * Checks that a request may cause calls of models, if the action of its rule calls one.
  *
  * @throws RequestError 403: it may not.
  */

@@ -43,10 +43,11 @@ export interface RunnerDependencies {
 }
 
 export interface RunnerTimes {
-  /** Pause between steps while rules are enabled, and while a step has left something to do. */
+  /** Pause between steps while rules are enabled. */
   readonly stepMs: number;
+  /** Pause after a step that has left something to do. */
   readonly busyMs: number;
-  /** Pause while no rule is enabled. The routes wake the runner when one is. */
+  /** Pause while no rule is enabled. The routes wake the runner when one is enabled. */
   readonly idleMs: number;
   /** Pause after a step that failed. */
   readonly failureMs: number;
@@ -62,13 +63,13 @@ const defaultTimes: RunnerTimes = {
   actionDelaysMs,
 };
 
-/** Milliseconds between two deletions of old marks. */
-const pruneMs = 3_600_000;
+/** Milliseconds between two deletions of old records of the runs to which rules were applied. */
+const pruneIntervalMs = 3_600_000;
 
 /**
- * Applies rules to the root runs of traces once they have ended. It finds them by reading what was stored since its last
- * step, so storing runs does not wait for it. What it has found is stored together with how far it got, and actions are
- * taken after that: a restart neither loses a run nor applies a rule to it twice.
+ * Applies rules to the root runs of traces once they have ended. It finds them by reading what was stored since its
+ * last step, so storing runs does not wait for it. The matching runs are stored together with the position of the
+ * search, and actions are taken after that. So a restart neither loses a run nor applies a rule to it twice.
  */
 export class RuleRunner {
   readonly #store: RunnerStore;
@@ -79,7 +80,7 @@ export class RuleRunner {
   readonly #times: RunnerTimes;
   #timer: NodeJS.Timeout | undefined;
   #step: Promise<void> | undefined;
-  #prunedMs = Date.now();
+  #lastPruneMs = Date.now();
   #isClosed = true;
 
   /** @param onEnqueued - called after deliveries of webhooks were stored */
@@ -175,7 +176,7 @@ export class RuleRunner {
     for (const rule of rules) {
       try {
         const runFilters = rule.filter === "" ? [] : [checkFilter(rule.filter, runFields)];
-        const exclusions = rule.action.kind === "judge" ? [isNoJudgeCall] : [];
+        const exclusions = rule.action.kind === "judge" ? [otherThanJudgeCalls] : [];
         valid.push({ ...rule, runFilters: [...runFilters, ...exclusions] });
       } catch (cause) {
         if (!(cause instanceof FilterError)) {
@@ -222,8 +223,8 @@ export class RuleRunner {
   }
 
   /**
-   * Reads runs for a rule. A filter that takes longer than a query may is paused, so that it does not keep the rules of
-   * others from being applied. Returns `undefined` then.
+   * Reads runs for a rule. If its filter exceeds the time limit of a query, pauses the rule and returns `undefined`, so
+   * that the rules of other tenants are not delayed.
    */
   async #pauseIfTooSlow<Found>(
     { tenantId, id }: CheckedRule,
@@ -321,7 +322,7 @@ export class RuleRunner {
     if (failure === undefined) {
       return due.runs.map((run) => this.#toResult(due, run, undefined));
     }
-    // One run may be the reason, such as one that was deleted.
+    // A single run may be the reason, such as a deleted one, so take the action for each run separately.
     const results: ActionResult[] = [];
     for (const run of due.runs) {
       results.push(this.#toResult(due, run, await this.#apply(due, [run.id], signal)));
@@ -359,8 +360,8 @@ export class RuleRunner {
 
   async #prune(): Promise<void> {
     const nowMs = Date.now();
-    if (nowMs - this.#prunedMs > pruneMs) {
-      this.#prunedMs = nowMs;
+    if (nowMs - this.#lastPruneMs > pruneIntervalMs) {
+      this.#lastPruneMs = nowMs;
       const keptMs = ruleLimits.markDays * 86_400_000;
       await this.#store.write.rules.prune((nowMs - keptMs) * 1_000);
     }
@@ -375,8 +376,8 @@ interface InvalidRule {
   readonly reason: string;
 }
 
-/** Excludes the calls of judges from what judges judge. */
-const isNoJudgeCall: CheckedFilter = {
+/** Matches all runs but the calls of judges, which judges must not judge. */
+const otherThanJudgeCalls: CheckedFilter = {
   kind: "not",
   part: checkFilter(`eq(metadata_key, ${JSON.stringify(judgeMetadataKey)})`, runFields),
 };

@@ -6,26 +6,31 @@ export const ruleLimits = {
   perProject: 50,
   nameChars: 200,
   filterChars: 8_000,
-  /** Stored runs of which one step finds the roots. */
+  /** Stored runs among which one step searches for roots. */
   scannedRows: 5_000,
   /** Roots that are compared with a filter in one query. */
   comparedRoots: 200,
-  /** Roots that have not ended and are watched, and hours for which each is. */
+  /** Roots that have not ended and are watched until they do, and hours for which each is watched. */
   openRoots: 10_000,
   openHours: 24,
   /** Rules whose actions are taken in one step, and runs of each. */
   rulesAtOnce: 50,
   runsAtOnce: 200,
-  /** Judges that run at the same time, in total and of one tenant, and rules among which those that are due are found. */
+  /**
+   * Judges that run at the same time, in total and of one tenant; and rules that are checked for due judges at once.
+   */
   judgesAtOnce: 32,
   judgesOfTenant: 4,
   judgingRules: 1_000,
-  /** The longest time that a judge waits for a limit of calls. A longer one is a failed attempt. */
+  /**
+   * The longest time that a judge waits when a limit of calls is reached. If it would have to wait longer, the attempt
+   * fails.
+   */
   judgePauseSeconds: 60,
-  /** Runs of a step of applying a rule to past runs: those that are read, and those that may match. */
+  /** Runs that one step reads when a rule is applied to past runs, and runs of these that may match. */
   pastScan: 2_000,
   pastMatches: 200,
-  /** Days of the range of past runs, and days after which a rule may be applied to a run again. */
+  /** Days of the range of past runs, and days after which the server forgets that a rule was applied to a run. */
   pastDays: 366,
   markDays: 90,
   /** Errors that are shown with a rule, and characters of each. */
@@ -43,7 +48,7 @@ export interface Rule {
   readonly name: string;
   /** A text of the filter language; empty for all traces. */
   readonly filter: string;
-  /** The part of the matching traces to which the rule applies, from 0 (exclusive) to 1. */
+  /** The share of the matching traces to which the rule applies, from 0 (exclusive) to 1. */
   readonly samplingRate: number;
   readonly action: RuleAction;
   readonly isEnabled: boolean;
@@ -67,7 +72,7 @@ export interface RuleError {
   readonly nextMicros: number | null;
 }
 
-/** The range of start times of past runs to which a rule is being applied, and how far it got. */
+/** The range of start times of past runs to which a rule is being applied, and the position that was reached. */
 export interface PastRange {
   readonly fromMicros: number;
   readonly toMicros: number;
@@ -89,7 +94,7 @@ export interface ActiveRule extends Pick<
   readonly fromRow: number;
 }
 
-/** The root run of a trace, as the runner of rules finds it. */
+/** A root run that has ended, to which rules may apply. */
 export interface EndedRoot {
   readonly tenantId: string;
   readonly projectId: string;
@@ -113,7 +118,7 @@ export interface RootScan {
   readonly ended: readonly EndedRoot[];
   /** Roots that must be watched, because they have not ended. */
   readonly opened: readonly OpenRoot[];
-  /** Rows of watched roots that have ended or are gone. */
+  /** Rows of watched roots that have ended or were deleted. */
   readonly closed: readonly number[];
   /** Rows of watched roots that did not end within {@link ruleLimits.openHours}. */
   readonly expired: readonly number[];
@@ -144,7 +149,7 @@ export interface DueAction extends Pick<Rule, "projectId" | "action"> {
   readonly runs: readonly { readonly id: string; readonly attempts: number }[];
 }
 
-/** What became of the action for one run. */
+/** The result of an action for one run. */
 export interface ActionResult {
   readonly tenantId: string;
   readonly ruleId: string;
@@ -163,12 +168,15 @@ export interface RuleReads {
   listActive(): Promise<readonly ActiveRule[]>;
   /** Finds root runs that were stored since the last step, of projects with enabled rules. */
   scanRoots(nowMicros: number): Promise<RootScan>;
-  /** Lists actions of all tenants that are due, a few of each rule, and when the next one is. Judges are not among them. */
+  /**
+   * Lists the due actions of all tenants, a few of each rule, and when the next action is due. Judges are not among
+   * them.
+   */
   listDue(nowMicros: number): Promise<{
     readonly due: readonly DueAction[];
     readonly nextMicros: number | null;
   }>;
-  /** Lists the rules of all tenants whose judges have something to do. */
+  /** Lists the rules of all tenants whose judges have runs to judge. */
   listWaitingJudges(
     nowMicros: number,
   ): Promise<readonly { readonly tenantId: string; readonly ruleId: string }[]>;
@@ -198,22 +206,22 @@ export interface RuleWrites {
   ): Promise<Rule>;
   /** Stops applying a rule to past runs. */
   endPast(tenantId: string, id: string): Promise<Rule>;
-  /** Takes the actions that failed again. Returns their number. */
+  /** Tries the failed actions of a rule again. Returns their number. */
   retry(tenantId: string, id: string): Promise<number>;
   /** Disables a rule that can't be applied. */
   pause(tenantId: string, id: string, reason: string): Promise<void>;
   /**
-   * Stores how far the search for ended roots got, and the runs to which rules apply. Returns the number of roots that
+   * Stores the position of the search for ended roots, and the runs to which rules apply. Returns the number of roots that
    * are not watched any more, because too many have not ended.
    */
   advance(scan: Omit<RootScan, "ended">, matches: readonly RuleMatches[]): Promise<number>;
-  /** Stores how far a rule was applied to past runs; `null`: to all of them. */
+  /** Stores how far a rule was applied to past runs; `null` if it was applied to all of them. */
   advancePast(
     matches: RuleMatches,
     position: Pick<PastRange, "positionMicros" | "positionId"> | null,
   ): Promise<void>;
-  /** Stores what became of actions. */
+  /** Stores the results of actions. */
   record(results: readonly ActionResult[]): Promise<void>;
-  /** Forgets to which runs rules were applied before a time. */
+  /** Deletes the records of the runs to which rules were applied before a time. */
   prune(beforeMicros: number): Promise<void>;
 }

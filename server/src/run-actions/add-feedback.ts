@@ -7,7 +7,7 @@ import type { IngestResult, RunBatch } from "../runs/run-record.ts";
 import {
   deriveId,
   describeRuns,
-  fixMatchingRuns,
+  snapshotMatchingRuns,
   matchingRunsSchema,
   readMatchingRuns,
 } from "./matching-runs.ts";
@@ -37,11 +37,11 @@ export const createAddFeedback = (store: FeedbackActionStore): AnyJobKind =>
       if (score === undefined && value === undefined && comment === undefined) {
         throw new RequestError(422, "parameters must have score, value or comment");
       }
-      const fixed = await fixMatchingRuns(store, tenantId, runs);
+      const snapshot = await snapshotMatchingRuns(store, tenantId, runs);
       return {
-        title: `Add feedback “${feedback.key}” to ${describeRuns(fixed.total)}`,
-        parameters: { ...feedback, runs: fixed.runs },
-        ...(fixed.total === undefined ? {} : { total: fixed.total }),
+        title: `Add feedback “${feedback.key}” to ${describeRuns(snapshot.total)}`,
+        parameters: { ...feedback, runs: snapshot.runs },
+        ...(snapshot.total === undefined ? {} : { total: snapshot.total }),
       };
     },
     step: async ({ tenantId, jobId, parameters, progress }, cursor) => {

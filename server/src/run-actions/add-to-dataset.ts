@@ -10,7 +10,7 @@ import { RequestError } from "../model/errors.ts";
 import {
   deriveId,
   describeRuns,
-  fixMatchingRuns,
+  snapshotMatchingRuns,
   matchingRunsSchema,
   readMatchingRuns,
 } from "./matching-runs.ts";
@@ -40,11 +40,11 @@ export const createAddToDataset = (store: DatasetActionStore): AnyJobKind =>
       if (dataset === undefined) {
         throw new RequestError(404, "Dataset not found");
       }
-      const fixed = await fixMatchingRuns(store, tenantId, runs);
+      const snapshot = await snapshotMatchingRuns(store, tenantId, runs);
       return {
-        title: `Add ${describeRuns(fixed.total)} to the dataset “${dataset.name}”`,
-        parameters: { ...mapping, dataset_id: datasetId, runs: fixed.runs },
-        ...(fixed.total === undefined ? {} : { total: fixed.total }),
+        title: `Add ${describeRuns(snapshot.total)} to the dataset “${dataset.name}”`,
+        parameters: { ...mapping, dataset_id: datasetId, runs: snapshot.runs },
+        ...(snapshot.total === undefined ? {} : { total: snapshot.total }),
       };
     },
     step: async ({ tenantId, jobId, parameters, progress }, cursor) => {
@@ -81,7 +81,7 @@ export const createAddToDataset = (store: DatasetActionStore): AnyJobKind =>
     },
   });
 
-/** Creates the examples that match the schema of their dataset. Returns the reasons of the others. */
+/** Creates the examples that match the schema of their dataset. Returns why the others were not created. */
 async function createValid(
   store: DatasetActionStore,
   {

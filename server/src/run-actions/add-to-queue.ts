@@ -6,7 +6,7 @@ import { RequestError } from "../model/errors.ts";
 import type { AnnotationQueueReads, AnnotationQueueWrites } from "../queues/annotation-queue.ts";
 import {
   describeRuns,
-  fixMatchingRuns,
+  snapshotMatchingRuns,
   matchingRunsSchema,
   readMatchingRuns,
 } from "./matching-runs.ts";
@@ -20,7 +20,7 @@ export interface QueueActionStore extends MatchingRunStore {
 
 const runsPerStep = 200;
 
-/** Adds all matching runs to the end of an annotation queue. Runs that are in the queue already keep their place. */
+/** Adds all matching runs to the end of an annotation queue. Runs that are already in the queue keep their position. */
 export const createAddToQueue = (store: QueueActionStore): AnyJobKind =>
   defineJobKind({
     name: "runs.add_to_queue",
@@ -34,11 +34,11 @@ export const createAddToQueue = (store: QueueActionStore): AnyJobKind =>
       if (queue === undefined) {
         throw new RequestError(404, "Queue not found");
       }
-      const fixed = await fixMatchingRuns(store, tenantId, runs);
+      const snapshot = await snapshotMatchingRuns(store, tenantId, runs);
       return {
-        title: `Add ${describeRuns(fixed.total)} to the queue “${queue.name}”`,
-        parameters: { queue_id: queueId, runs: fixed.runs },
-        ...(fixed.total === undefined ? {} : { total: fixed.total }),
+        title: `Add ${describeRuns(snapshot.total)} to the queue “${queue.name}”`,
+        parameters: { queue_id: queueId, runs: snapshot.runs },
+        ...(snapshot.total === undefined ? {} : { total: snapshot.total }),
       };
     },
     step: async ({ tenantId, parameters, progress }, cursor) => {

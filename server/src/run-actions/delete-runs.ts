@@ -5,7 +5,7 @@ import type { RunWrites } from "../runs/run-query.ts";
 import type { Promised } from "../storage/promised.ts";
 import {
   describeRuns,
-  fixMatchingRuns,
+  snapshotMatchingRuns,
   matchingRunsSchema,
   readMatchingRuns,
 } from "./matching-runs.ts";
@@ -26,11 +26,11 @@ export const createDeleteRuns = (store: DeletionStore): AnyJobKind =>
     name: "runs.delete",
     parameters: Type.Object({ runs: matchingRunsSchema }),
     prepare: async (tenantId, { runs }) => {
-      const fixed = await fixMatchingRuns(store, tenantId, runs);
+      const snapshot = await snapshotMatchingRuns(store, tenantId, runs);
       return {
-        title: `Delete ${describeRuns(fixed.total)}`,
-        parameters: { runs: fixed.runs },
-        ...(fixed.total === undefined ? {} : { total: fixed.total }),
+        title: `Delete ${describeRuns(snapshot.total)}`,
+        parameters: { runs: snapshot.runs },
+        ...(snapshot.total === undefined ? {} : { total: snapshot.total }),
       };
     },
     step: async ({ tenantId, parameters: { runs }, progress }, cursor) => {
@@ -40,7 +40,7 @@ export const createDeleteRuns = (store: DeletionStore): AnyJobKind =>
       let remainingIds = slice.runs.map(({ row }) => row.id);
       let deletedCount = progress.figures["runs_deleted"] ?? 0;
       while (remainingIds.length > 0 && performance.now() < deadlineMs) {
-        // Sequential: each call leaves room for other writes.
+        // Sequential, so that other writes can run between two calls.
         const deletion = await store.write.runs.deleteTrees(tenantId, remainingIds);
         remainingIds = [...deletion.remainingIds];
         deletedCount += deletion.deleted;

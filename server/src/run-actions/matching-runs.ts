@@ -43,18 +43,18 @@ const runsPerCountStep = 20_000;
 const searchMs = 250;
 
 /**
- * Fixes the runs of an action: runs that begin later are not included. Also counts them, unless that takes too long.
+ * Limits the runs of an action to those that have begun by now. Also counts them, unless that takes too long.
  *
  * @throws RequestError 422: the filter or an id is invalid.
  */
-export async function fixMatchingRuns(
+export async function snapshotMatchingRuns(
   store: MatchingRunStore,
   tenantId: string,
   runs: MatchingRuns,
 ): Promise<{ readonly runs: MatchingRuns; readonly total: number | undefined }> {
   const latestMicros = createSearch(runs, 1).filter.latestStartMicros ?? Infinity;
-  const fixed = { ...runs, end_time: toIso(Math.min(latestMicros, Date.now() * 1_000)) };
-  return { runs: fixed, total: await countMatchingRuns(store, tenantId, fixed) };
+  const snapshot = { ...runs, end_time: toIso(Math.min(latestMicros, Date.now() * 1_000)) };
+  return { runs: snapshot, total: await countMatchingRuns(store, tenantId, snapshot) };
 }
 
 /** Counts the matching runs; `undefined` if that takes too long. */
@@ -81,7 +81,7 @@ async function countMatchingRuns(
   return nextPosition === undefined ? total : undefined;
 }
 
-/** A width of intervals of which few contain all runs: ten years. */
+/** Ten years: a width of intervals that is so large that a few of them contain all runs. */
 const wholeTimeMicros = 315_360_000_000_000;
 
 /** The runs of one step of an action, and the cursor of the next step, which is absent after the last one. */
@@ -104,7 +104,7 @@ export async function readMatchingRuns(
     limit,
     parts,
   }: {
-    /** Says which runs match. */
+    /** Selects the matching runs. */
     readonly runs: MatchingRuns;
     readonly cursor: JsonValue;
     readonly limit: number;
@@ -143,8 +143,8 @@ function parsePosition(cursor: JsonValue): ListPosition {
 }
 
 /**
- * The id of what a job creates for a run. It is the same each time, so that a step that is performed again creates nothing
- * twice.
+ * Derives the id of what a job creates for a run. It is always the same, so that a step that is performed again creates
+ * nothing twice.
  */
 export function deriveId(jobId: string, runId: string): string {
   const hex = createHash("sha256").update(`${jobId}/${runId}`).digest("hex");

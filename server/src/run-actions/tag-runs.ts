@@ -9,7 +9,7 @@ import { createMembers } from "../runs/serializers/run-json.ts";
 import {
   deriveId,
   describeRuns,
-  fixMatchingRuns,
+  snapshotMatchingRuns,
   matchingRunsSchema,
   readMatchingRuns,
 } from "./matching-runs.ts";
@@ -37,15 +37,15 @@ export const createTagRuns = (store: TagStore): AnyJobKind =>
       if ((tags.add === undefined) === (tags.remove === undefined)) {
         throw new RequestError(422, "parameters must have either add or remove");
       }
-      const fixed = await fixMatchingRuns(store, tenantId, runs);
-      const found = describeRuns(fixed.total);
+      const snapshot = await snapshotMatchingRuns(store, tenantId, runs);
+      const found = describeRuns(snapshot.total);
       return {
         title:
           tags.remove === undefined
             ? `Add tag “${tags.add}” to ${found}`
             : `Remove tag “${tags.remove}” from ${found}`,
-        parameters: { ...tags, runs: fixed.runs },
-        ...(fixed.total === undefined ? {} : { total: fixed.total }),
+        parameters: { ...tags, runs: snapshot.runs },
+        ...(snapshot.total === undefined ? {} : { total: snapshot.total }),
       };
     },
     step: async ({ tenantId, jobId, parameters, progress }, cursor) => {
@@ -73,7 +73,7 @@ interface TagPatch {
   readonly tags: readonly string[];
 }
 
-/** The patch of a run; none if it has the right tags already. */
+/** Returns the patch of a run as a list, which is empty if the run has the right tags already. */
 function createPatch(
   run: StoredRun,
   { add, remove }: { readonly add: string | undefined; readonly remove: string | undefined },
@@ -96,8 +96,9 @@ function readTags(run: StoredRun): readonly string[] {
 const tagsOnly = new Set(["tags"]);
 
 /**
- * Stores patches like those of a client. A client's patch is a repetition if its content was received before; one of a job
- * is a repetition if it is of the same job, so that a tag can be added, removed and added again.
+ * Stores patches in the same way as those of a client. A client's patch counts as a repetition if the same content was
+ * received before. A patch of a job counts as one only if the same job has sent it before, so that a tag can be added,
+ * removed and added again.
  *
  * @returns the reasons of patches that were not stored
  */

@@ -27,14 +27,14 @@ interface BackgroundThreadInit<Write> {
   readonly delayMs: number;
   /** Makes a write on the writer thread. */
   readonly write: (write: Write) => Promise<unknown>;
-  /** What a failed step means for users. The reason is added to it. */
+  /** The warning about a failed step: what it means for users. The reason is appended. */
   readonly warning: string;
 }
 
 /**
  * Starts and ends a thread that prepares data in the background, and passes its writes to the writer thread. The server
- * works without the thread, only slower, and the next start continues where the thread ended. This object belongs to the
- * main thread; `runInBackground` is the other side.
+ * works without the thread, only slower, and the next start continues where the thread ended. This object belongs to
+ * the main thread; `runInBackground` is its counterpart in the background thread.
  */
 export class BackgroundThread<Write> {
   readonly #init: BackgroundThreadInit<Write>;

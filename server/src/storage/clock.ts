@@ -4,8 +4,8 @@ export type Clock = () => number;
 export const microsNow: Clock = () => Date.now() * 1_000;
 
 /**
- * Creates a clock that never returns the same time twice, so that what it dates keeps its order. Several times within a
- * millisecond are a microsecond apart.
+ * Creates a clock that never returns the same time twice, so that the order of times is the order of the calls. Several
+ * times within a millisecond are a microsecond apart.
  */
 export function createIncreasingClock(nowMs: () => number = Date.now): Clock {
   let last = 0;

@@ -31,13 +31,13 @@ export interface BackgroundWork {
 }
 
 /**
- * Repeats the steps of a work at low priority until the server closes. After each step it pauses several times as long as the
- * step took. Call it from the file of a thread that `BackgroundThread` starts.
+ * Repeats the steps of background work at low priority until the server closes. After each step it pauses several times
+ * as long as the step took. Call it from the file of a thread that `BackgroundThread` starts.
  */
 export function runInBackground<Write>(
   createWork: (context: BackgroundContext<Write>) => BackgroundWork,
 ): void {
-  // The file may also be loaded by something that is no thread, such as a check of the bundle.
+  // The file may also be loaded outside a thread, for example by a check of the bundle.
   if (parentPort !== null) {
     forwardWarnings("background");
     lowerPriority();

@@ -12,8 +12,8 @@ export interface ThreadWarning {
 }
 
 /**
- * Receives the warnings of this thread and of all threads that it starts from now on. Without it, Node prints them. Returns
- * the function that ends this.
+ * Receives the warnings of this thread and of all threads that it starts from now on. Otherwise, Node prints them.
+ * Returns a function that stops receiving them.
  */
 export function receiveWarnings(listener: (warning: ThreadWarning) => void): () => void {
   // Several servers may run in a process: each has a channel of its own.

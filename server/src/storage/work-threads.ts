@@ -218,7 +218,7 @@ export class WorkThreads {
   }
 }
 
-/** Limits of tasks that may take forever, by kind, in milliseconds. */
+/** Time limits of tasks that may never end, by kind, in milliseconds. */
 const taskLimitsMs: Readonly<Record<string, number>> = {
   schema: serverLimits.schemaTaskMs,
   renderPrompt: serverLimits.scoreTaskMs,
@@ -238,6 +238,6 @@ const descriptions: Readonly<Record<string, string>> = {
 
 const adviceByKind: Readonly<Record<string, string>> = {
   renderPrompt: "use a smaller template or smaller examples",
-  fillJudgePrompt: "use a smaller template, or members of inputs and output in it",
+  fillJudgePrompt: "use a smaller template, or only members of inputs and output in it",
   scoreOutput: "use a simpler regular expression, or compare shorter texts",
 };

@@ -25,7 +25,7 @@ import type {
   TracedRequest,
 } from "./telemetry.ts";
 
-/** The span that calls belong to, and how many there were. */
+/** The span to which calls belong, and the number of its calls so far. */
 interface CurrentSpan {
   readonly span: Span;
   readonly context: Context;
@@ -41,7 +41,7 @@ export class OpenTelemetry implements Telemetry {
   readonly #tracer: Tracer;
   readonly #queue: BoundedSpans;
   readonly #propagator = new W3CTraceContextPropagator();
-  // It makes each promise of the thread slower, which is why it exists only in a server that records spans.
+  // An `AsyncLocalStorage` makes each promise of the thread slower, so it exists only in a server that records spans.
   readonly #current = new AsyncLocalStorage<CurrentSpan>();
 
   constructor({ endpoint }: TelemetrySettings) {
@@ -117,7 +117,7 @@ export class OpenTelemetry implements Telemetry {
 
   async close(): Promise<void> {
     await Promise.race([
-      // What could not be sent is counted and reported by the queue.
+      // `BoundedSpans` counts and reports the spans that could not be sent.
       this.#provider.shutdown().catch(() => undefined),
       sleep(telemetryLimits.closeMs, undefined, { ref: false }),
     ]);
@@ -153,7 +153,7 @@ async function endAfter<Result>(span: Span, work: () => Promise<Result>): Promis
   }
 }
 
-/** The message is not recorded: it may quote what a client has sent. */
+/** Ends a span. The message of an error is not recorded, because it may quote what a client has sent. */
 function end(span: Span, errorType?: string): void {
   if (errorType !== undefined) {
     span.setAttribute("error.type", errorType);
@@ -209,7 +209,7 @@ class BoundedSpans implements SpanProcessor {
     return { exported: this.#exported, dropped: this.#dropped };
   }
 
-  /** A span is of interest when it ends. */
+  /** Does nothing: a span is recorded when it ends. */
   onStart(): void {}
 
   onEnd(span: ReadableSpan): void {

@@ -29,27 +29,29 @@ export interface TracedCall {
   readonly attributes: SpanAttributes;
 }
 
-/** What became of the spans of this server since it was started. */
+/** How many spans of this server were sent and dropped since it was started. */
 export interface SpanCounts {
   readonly exported: number;
   /** Spans that were dropped because too many waited, or because the receiver did not accept them. */
   readonly dropped: number;
 }
 
-/** Records what the server itself does as spans of OpenTelemetry. A server has none unless `otelEndpoint` is set. */
+/**
+ * Records what the server itself does as spans of OpenTelemetry. Only a server with the option `otelEndpoint` does so.
+ */
 export interface Telemetry {
   /** Begins the span of a request. */
   startRequest(request: TracedRequest): OpenSpan;
   /** Records a call as a child of the current span. Without a current span, it only makes the call. */
   traceCall<Result>(call: TracedCall, makeCall: () => Promise<Result>): Promise<Result>;
-  /** Records work that no request waits for as the first span of a trace. */
+  /** Records work that no request waits for, as the root span of a trace. */
   traceWork<Result>(work: TracedCall, perform: () => Promise<Result>): Promise<Result>;
   readonly counts: SpanCounts;
   /** Sends the spans that wait, for a limited time. */
   close(): Promise<void>;
 }
 
-/** What {@link Telemetry} needs to know. */
+/** The settings of {@link Telemetry}. */
 export interface TelemetrySettings {
   /** URL to which `/v1/traces` is added. */
   readonly endpoint: string;
@@ -73,6 +75,6 @@ export const telemetryLimits = {
 
 /**
  * The header with which a server sends its own spans. A server that receives it records no span of that request:
- * otherwise a server that sends its spans to itself would go on forever.
+ * otherwise, a server that sends its spans to itself would create further spans forever.
  */
 export const ownSpansHeader = "x-millrace-server-spans";

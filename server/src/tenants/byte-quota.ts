@@ -13,7 +13,7 @@ export interface ByteQuotaOptions {
   readonly maxBytes: number | undefined;
   /** Called for each request that is refused. */
   readonly onRefused: () => void;
-  /** Milliseconds from one measurement to the next, which notices deletions. @defaultValue 300,000 */
+  /** Milliseconds from one measurement to the next. Deletions take effect with the next one. @defaultValue 300,000 */
   readonly intervalMs?: number;
   /** Milliseconds between the parts of a measurement, in which other queries run. @defaultValue 100 */
   readonly pauseMs?: number;
@@ -23,21 +23,23 @@ export interface ByteQuotaOptions {
 
 const defaults = { intervalMs: 300_000, pauseMs: 100, runsOfPart: 10_000 } as const;
 
-type Bytes = Map<string, number>;
+type BytesByTenant = Map<string, number>;
 
 /**
- * Limits how many bytes the payloads and attachments of a tenant's runs take. No sum is stored: all runs are measured in
- * small parts, regularly, and what arrives in between is added with the size with which it was sent.
+ * Limits how many bytes the payloads and attachments of a tenant's runs take. No sum is stored. Instead, all runs are
+ * measured regularly, in small parts. Bytes that arrive between two measurements are added with the size with which
+ * they were sent.
  */
 export class ByteQuota {
   readonly #store: MeasuredStore;
   readonly #options: ByteQuotaOptions;
   readonly #closing = new AbortController();
   /** Bytes by tenant, as last measured; `undefined` before the first measurement has ended. */
-  #measured: Bytes | undefined;
-  /** Bytes that arrived before the measurement in progress began, and those since. */
-  #receivedBefore: Bytes = new Map();
-  #received: Bytes = new Map();
+  #measured: BytesByTenant | undefined;
+  /** Bytes that arrived before the measurement in progress began and that `#measured` does not contain. */
+  #receivedBefore: BytesByTenant = new Map();
+  /** Bytes that arrived since that measurement began. */
+  #received: BytesByTenant = new Map();
 
   constructor(store: MeasuredStore, options: ByteQuotaOptions) {
     this.#store = store;
@@ -94,7 +96,7 @@ export class ByteQuota {
       try {
         await this.#measure();
       } catch (cause) {
-        // A part was too slow, or the server is closing: the previous measurement and what was added go on to count.
+        // A part was too slow, or the server is closing. The previous measurement and what was added to it stay valid.
         if (!signal.aborted) {
           process.emitWarning(
             `the stored bytes of the tenants could not be measured: ${messageOf(cause)}`,
@@ -111,7 +113,7 @@ export class ByteQuota {
       this.#receivedBefore.set(tenantId, (this.#receivedBefore.get(tenantId) ?? 0) + bytes);
     }
     this.#received = new Map();
-    const measured: Bytes = new Map();
+    const measured: BytesByTenant = new Map();
     let after: string | null = null;
     do {
       const part: Awaited<ReturnType<MeasuredStore["read"]["storage"]["measureRuns"]>> =
@@ -131,7 +133,7 @@ export class ByteQuota {
   }
 
   async #wait(ms: number): Promise<void> {
-    // Rejected when the quota is closed, which the caller notices.
+    // The wait is rejected when the quota is closed; the caller checks for that.
     await sleep(ms, undefined, { ref: false, signal: this.#closing.signal }).catch(() => undefined);
   }
 }

@@ -18,9 +18,9 @@ const defaultIntervalMs = 5_000;
 
 /** What is known of the bytes that a tenant has sent today. */
 interface TenantCount {
-  /** What all servers have stored, when it was last read. */
+  /** The bytes that all servers had stored when this was last read. */
   stored: number;
-  /** What this server has not stored yet. */
+  /** The bytes that this server has counted but not stored yet. */
   pending: number;
   /** Whether the tenant has sent a request since the last exchange. */
   isActive: boolean;
@@ -29,9 +29,9 @@ interface TenantCount {
 }
 
 /**
- * Counts the bytes that each tenant sends in a day (UTC). The counts are added to the database every few seconds, and the
- * result contains what other servers have added. A crash loses what was counted since the last exchange, and no other
- * server knows of it before.
+ * Counts the bytes that each tenant sends in a day (UTC). The counts are added to the database every few seconds, and
+ * the result contains what other servers have added. Until the next exchange, what a server counts is unknown to other
+ * servers, and a crash loses it.
  */
 export class DailyIngest {
   readonly #store: IngestCountStore;
@@ -40,7 +40,7 @@ export class DailyIngest {
   #day = "";
   #counts = new Map<string, TenantCount>();
   #exchange: Promise<void> = Promise.resolve();
-  /** Whether the last exchange failed, which is reported once. */
+  /** Whether the last exchange failed. Of several failures in a row, only the first is reported. */
   #hasFailed = false;
 
   constructor(
@@ -94,7 +94,7 @@ export class DailyIngest {
         const bytes = await this.#store.read.ingestCounts.read(tenantId, day);
         count.stored = Math.max(count.stored, bytes);
       } catch (cause) {
-        // While the database is away, what this server receives still counts.
+        // While the database can't be reached, this server still counts what it receives.
         this.#report(cause);
       }
     };
@@ -132,7 +132,7 @@ export class DailyIngest {
     if (!this.#hasFailed) {
       this.#hasFailed = true;
       process.emitWarning(
-        `the bytes that tenants send can't be counted in the database, so only those since the start count: ${messageOf(cause)}`,
+        `the bytes that tenants send can't be counted in the database, so only those count that this server has received since it was started: ${messageOf(cause)}`,
       );
     }
   }

@@ -8,7 +8,8 @@ export interface IngestCountReads {
 
 export interface IngestCountWrites {
   /**
-   * Adds bytes that a tenant has sent on a day to a server. Returns those that all servers of the database have counted.
+   * Adds bytes that a tenant has sent on a day to a server. Returns the bytes of that day that all servers of the
+   * database have counted.
    */
   add(tenantId: string, day: string, bytes: number): Promise<number>;
 }
@@ -20,7 +21,7 @@ export const ingestCountTables = `
   ) WITHOUT ROWID;
 `;
 
-/** The same for PostgreSQL. */
+/** Like {@link ingestCountTables}, for PostgreSQL. */
 export const postgresIngestCountTables = `
   CREATE TABLE ingest_counts (
     tenant_id TEXT COLLATE "C" NOT NULL, day TEXT COLLATE "C" NOT NULL, bytes BIGINT NOT NULL,

@@ -4,8 +4,9 @@ import type { RunQuota } from "./run-quota.ts";
 import type { TenantLimits } from "./tenant-limits.ts";
 
 /**
- * Applies the limits of the tenant to a request whose sender is known. What programs record is counted when the request
- * ends: its `Content-Length`, or for a body without one what has arrived at the connection.
+ * Applies the limits of the tenant to a request whose sender is known. The bytes of runs, spans and feedback are
+ * counted when the request ends: its `Content-Length` or, without this header, the bytes that arrived on the
+ * connection.
  *
  * @throws RequestError 429: the tenant has reached a limit.
  */
@@ -30,7 +31,7 @@ export async function limitRequest(
     return;
   }
   const { socket } = raw;
-  // Before anything is awaited, because a part of the body may arrive meanwhile.
+  // Read this before anything is awaited, because a part of the body may arrive meanwhile.
   const bytesBefore = socket.bytesRead;
   await limits.admitIngest(tenantId);
   const storesRuns = routeOptions.config.storesRuns === true;

@@ -18,7 +18,9 @@ export interface RunQuotaOptions {
   readonly maxRuns: number | undefined;
   /** Called for each request that is refused. */
   readonly onRefused: () => void;
-  /** Milliseconds from one count of all runs to the next, which notices deletions. @defaultValue 30,000 */
+  /**
+   * Milliseconds from one count of all runs to the next. Deletions take effect with the next one. @defaultValue 30,000
+   */
   readonly intervalMs?: number;
 }
 
@@ -52,11 +54,11 @@ export class RunQuota {
   }
 
   /**
-   * Checks that a tenant may store more runs. The request that reaches the limit is still accepted, because the number of
-   * its runs is not known before it was parsed.
+   * Checks that a tenant may store more runs. The request that reaches the limit is still accepted, because the number
+   * of its runs is not known before it is parsed.
    *
-   * @throws RequestError 429: the tenant has reached the limit. The SDK recognizes `insufficient_quota`, and does not send
-   * again.
+   * @throws RequestError 429: the tenant has reached the limit. The SDK recognizes `insufficient_quota`, and does not
+   * send again.
    */
   admit(tenantId: string): void {
     const { maxRuns, onRefused } = this.#options;
@@ -87,7 +89,7 @@ export class RunQuota {
       const counts = await this.#store.read.storage.countRuns();
       this.#counted = new Map(counts.map(({ tenantId, runs }) => [tenantId, runs]));
     } catch (cause) {
-      // The count was too slow, or the server is closing: the previous counts and what was added go on to count.
+      // The count was too slow, or the server is closing. The previous counts and what was added to them stay valid.
       for (const [tenantId, runs] of addedBefore) {
         this.#added.set(tenantId, (this.#added.get(tenantId) ?? 0) + runs);
       }

@@ -61,14 +61,14 @@ export async function readServerFacts(
   request: FastifyRequest,
 ): Promise<unknown> {
   const { host, dataDir, publicUrl, store } = dependencies.settings;
-  const place = store === undefined ? dataDir : `PostgreSQL at ${describeStoreUrl(store)}`;
+  const dataLocation = store === undefined ? dataDir : `PostgreSQL at ${describeStoreUrl(store)}`;
   // Behind a proxy on this machine, each request seems to come from this machine.
   const isLocal = publicUrl === undefined && isLoopback(host) && isLoopback(request.ip);
   return {
     version,
     needs_key: await dependencies.keyGuard.isKeyRequired(),
     is_operator: await isOperator(dependencies, request),
-    ...(isLocal ? { data_dir: place } : {}),
+    ...(isLocal ? { data_dir: dataLocation } : {}),
   };
 }
 

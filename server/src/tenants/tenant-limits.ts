@@ -17,12 +17,15 @@ export interface TenantLimitOptions {
   readonly nowMs?: () => number;
 }
 
-/** The requests that a tenant may send at once, in seconds of its rate: a page of the UI sends a dozen at once. */
+/**
+ * The number of requests that a tenant may send at once, as seconds of its rate: a page of the UI sends a dozen at
+ * once.
+ */
 const burstSeconds = 2;
 
 const dayMs = 86_400_000;
 
-/** Requests that a tenant may send now, and when that was true. */
+/** Number of requests (tokens) that a tenant may send, as of the time `atMs`. */
 interface Bucket {
   readonly tokens: number;
   readonly atMs: number;

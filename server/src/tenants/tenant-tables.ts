@@ -21,7 +21,7 @@ export const tenantTables = `
   ALTER TABLE projects_of_tenants RENAME TO projects;
 `;
 
-/** SQL that adds what a key permits, as names with commas between them. Keys of earlier formats permit everything. */
+/** SQL that adds a column with the scopes of a key, separated by commas. Keys of earlier formats permit everything. */
 export const keyScopeColumn = `
   ALTER TABLE api_keys ADD COLUMN scopes TEXT NOT NULL DEFAULT 'admin';
 `;

@@ -23,7 +23,10 @@ export interface TenantUsageParts {
   readonly byteQuota: Pick<ByteQuota, "read">;
 }
 
-/** Describes how much of the limits that last a tenant has used. Limits that are not set are left out. */
+/**
+ * Describes how much a tenant has used of its limits on the bytes of a day and on stored data. Limits that are not set
+ * are left out.
+ */
 export async function readLimitUse(
   { maximums, dailyIngest, runQuota, byteQuota }: TenantUsageParts,
   tenantId: string,

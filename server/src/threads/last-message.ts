@@ -17,7 +17,7 @@ export function findLastMessage(
   for (const source of sources) {
     const text = previewLastMessage(members.get(source));
     if (text !== undefined) {
-      // The lines after the first one are the stack.
+      // The lines after the first one are the stack trace.
       return { source, text: source === "error" ? (text.split("\n", 1)[0] ?? "") : text };
     }
   }

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import { isCompressed } from "./tenant-file.ts";
 
-/** Whether a file is one of a tenant, and not a copy of a database. */
+/** Whether a file is a backup of one tenant, and not a copy of a database. */
 export function isTenantFile(file: string): boolean {
   if (!existsSync(file)) {
     return false;

@@ -32,7 +32,7 @@ const encodeValue = (value: PortableValue): unknown => {
   return value instanceof Uint8Array ? { b: Buffer.from(value).toString("base64") } : value;
 };
 
-/** @throws Error the line is no row with this number of values. */
+/** @throws Error the line is not a row with this number of values. */
 export function decodeRow(line: string, columnCount: number): PortableRow {
   const cells: unknown = JSON.parse(line);
   if (!Array.isArray(cells) || cells.length < columnCount || cells.length > columnCount + 1) {
@@ -59,12 +59,12 @@ function decodeValue(cell: unknown): PortableValue {
 
 function decodePayloads(cell: unknown): readonly PortablePayload[] {
   if (!Array.isArray(cell)) {
-    throw new TypeError("the payloads of a run are no list");
+    throw new TypeError("the payloads of a run are not a list");
   }
   return cell.map((payload: unknown) => {
     const [digest, body] = Array.isArray(payload) ? (payload as readonly unknown[]) : [];
     if (typeof digest !== "string" || typeof body !== "string") {
-      throw new TypeError("a payload is no pair of texts");
+      throw new TypeError("a payload is not a pair of texts");
     }
     return { digest, body: Buffer.from(body) };
   });

@@ -11,7 +11,7 @@ export interface PortableTable {
   readonly name: string;
   /** The columns that are copied, without `tenant_id`. */
   readonly columns: readonly string[];
-  /** The columns that tell the rows of a tenant apart. */
+  /** The columns that identify a row within its tenant. */
   readonly key: readonly string[];
   /** Columns that mean something only in the database that wrote them; each engine computes its own values. */
   readonly localColumns?: readonly string[];
@@ -37,7 +37,7 @@ const defineTable = (
   ...details,
 });
 
-/** Tables of SQLite without a tenant of their own: it is that of the project, or of the run. */
+/** SQL for tables of SQLite that have no column for the tenant: a row has the tenant of its project, or of its run. */
 const ofProject = (name: string) => ({
   from: `${name} t JOIN projects p ON p.id = t.project_id`,
   tenant: "p.tenant_id",
@@ -178,7 +178,7 @@ export const portableTables: readonly PortableTable[] = [
     columns:
       "at_us id actor_kind actor actor_name_json address action target_json outcome status request_id",
   }),
-  // Settings have no tenant of their own: those of a tenant begin with its id, which is left out.
+  // Settings have no column for the tenant. The keys of a tenant's settings contain its id, which is left out here.
   defineTable("settings", "key", {
     columns: "key value",
     sqlite: {
@@ -191,7 +191,7 @@ export const portableTables: readonly PortableTable[] = [
 /** The payloads of a run, which its row contains. */
 export const payloadColumns = ["digest", "body"] as const;
 
-/** Tables that are copied in a way of their own. */
+/** Tables that are not copied row by row, with the reason. */
 export const specialTables: Readonly<Record<string, string>> = {
   tenants: "the head of a backup has the row of its tenant",
   payloads: "a part of the rows of runs",
@@ -200,7 +200,7 @@ export const specialTables: Readonly<Record<string, string>> = {
   rule_open_roots: "runs that wait for their end, by their position in the database itself",
 };
 
-/** Tables with what is computed from other tables, by the engine that has them. */
+/** Tables whose rows are computed from other tables, by the engine that has them. */
 export const derivedTables: Readonly<Record<"sqlite" | "postgres", readonly string[]>> = {
   sqlite: [
     "example_places",
@@ -233,7 +233,7 @@ export const derivedTables: Readonly<Record<"sqlite" | "postgres", readonly stri
   ],
 };
 
-/** The table with this name. */
+/** Returns the table with this name. */
 export function findTable(name: string): PortableTable | undefined {
   return portableTables.find((table) => table.name === name);
 }

@@ -8,7 +8,7 @@ import type { PortablePayload, PortableRow, PortableValue } from "./portable-row
 import { defaultTenantName, noOffsets, toPortableValues } from "./tenant-rows.ts";
 import type { NumberOffsets, RowSource, TenantIdentity } from "./tenant-rows.ts";
 
-/** Rows that are read at once, and rows that may be megabytes long. */
+/** Rows that are read at once; fewer if they may be megabytes long. */
 const rowsPerFetch = 500;
 const wideRowsPerFetch = 16;
 

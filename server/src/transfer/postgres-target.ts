@@ -30,7 +30,10 @@ export class PostgresTarget extends PostgresRows implements RowTarget {
   readonly #toConflictSql: (table: string) => string;
   #runCount = 0;
 
-  /** @param toConflictSql - returns what happens with rows that exist already, for a table; by default they are an error */
+  /**
+   * @param toConflictSql - returns, for a table, the SQL for rows that exist already; by default, such rows are an
+   * error
+   */
   constructor(
     client: PostgresClient,
     tenantId: string,
@@ -135,7 +138,7 @@ export class PostgresTarget extends PostgresRows implements RowTarget {
 
   async finish(): Promise<void> {
     await this.indexExamples();
-    // A rule is applied to the runs that arrive from now on.
+    // Rules are applied only to runs that arrive from now on.
     await this.#client.exec(
       `UPDATE rules SET from_row = ${lastPlaceSql} WHERE tenant_id = ${quoteText(this.#tenantId)}`,
     );
@@ -249,20 +252,20 @@ export class PostgresTarget extends PostgresRows implements RowTarget {
   }
 }
 
-/** The start of the root of a run, by which its partition is chosen. */
+/** Reads the start of a run's root, which determines the partition of the run. */
 function readRootTime(table: PortableTable, { values }: PortableRow): number {
   const valueOf = (column: string) => values[table.columns.indexOf(column)];
   return readRootMicros(String(valueOf("dotted_order"))) ?? Number(valueOf("start_us"));
 }
 
-/** The week of a run, for which there must be partitions before it is written. */
+/** Returns the week of a run. Partitions for this week must exist before the run is written. */
 export const readWeek = (table: PortableTable, row: PortableRow): number =>
   toWeek(readRootTime(table, row));
 
 /** Examples whose words are indexed at once. */
 const examplesPerStep = 1_000;
 
-/** The columns that are not copied. */
+/** The columns that are written in addition to those that are copied. */
 const extraColumns = (table: string): readonly string[] => {
   const tenant = table === "settings" ? [] : ["tenant_id"];
   return table === "rules" ? [...tenant, "from_row"] : tenant;
@@ -305,7 +308,10 @@ export async function reserveNumbers(
   };
 }
 
-/** Takes the next numbers of a sequence. Its end moves first, so that what others take meanwhile is below the range. */
+/**
+ * Reserves the next numbers of a sequence, and returns the first. The range begins {@link reservedMargin} numbers
+ * later, because servers may take numbers before the sequence is set to the end of the range.
+ */
 async function reserve(client: PostgresClient, sequence: string, count: number): Promise<number> {
   if (count === 0) {
     return 0;

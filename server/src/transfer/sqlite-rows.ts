@@ -9,7 +9,7 @@ import type { PortablePayload, PortableRow, PortableValue } from "./portable-row
 import { defaultTenantName, noOffsets, toPortableValues } from "./tenant-rows.ts";
 import type { NumberOffsets, RowSource, TenantIdentity } from "./tenant-rows.ts";
 
-/** The column of tables with bytes. All other columns with bytes are texts that were read as bytes. */
+/** Name of the columns that contain bytes. Bytes in any other column are a text that was read as bytes. */
 const bytesColumn = "bytes";
 
 /** Reads the rows of tenants from SQLite, in the transaction of the caller. */

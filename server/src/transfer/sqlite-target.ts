@@ -23,7 +23,7 @@ export class SqliteTarget extends SqliteRows implements RowTarget {
   readonly #facets: FacetWriter;
   readonly #metrics: MetricMarker;
   readonly #insertPayload;
-  /** The last example that the database had before. */
+  /** The number of the last example that the database had before. */
   readonly #lastExample: number;
 
   constructor(db: Connection, tenantId: string, offsets: NumberOffsets) {
@@ -86,7 +86,7 @@ export class SqliteTarget extends SqliteRows implements RowTarget {
         });
       }
     }
-    // A rule is applied to the runs that arrive from now on.
+    // Rules are applied only to runs that arrive from now on.
     this.#db
       .prepare(
         "UPDATE rules SET from_row = (SELECT coalesce(max(rowid), 0) FROM runs) WHERE tenant_id = ?",
@@ -155,7 +155,7 @@ export class SqliteTarget extends SqliteRows implements RowTarget {
 /** Examples whose words are indexed at once. */
 const examplesPerStep = 1_000;
 
-/** The tables whose ids have keys. */
+/** The tables whose rows have keys that may differ from their ids. */
 const ownTables: Readonly<Record<string, KeyKind>> = {
   runs: "run",
   projects: "project",

@@ -1,4 +1,4 @@
-/** What was counted of a table. */
+/** The number of rows of a table, and a hash of them. */
 export interface TableSum {
   readonly name: string;
   readonly count: number;

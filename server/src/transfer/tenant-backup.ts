@@ -68,13 +68,13 @@ const createMissingTenantError = (name: string): ServerError =>
     `there is no tenant ${JSON.stringify(name).slice(0, 80)}: name its handle or its id, or default for the tenant that serves requests without a key`,
   );
 
-/** What the first reading of a file found. */
+/** What {@link checkTenantFile} has found in a file. */
 export interface CheckedFile {
   readonly tenant: TenantIdentity;
   readonly tables: readonly TableSum[];
-  /** The highest numbers that the rows have. */
+  /** The highest of the numbers that the database of the backup had assigned. */
   readonly lastNumbers: NumberOffsets;
-  /** The weeks of the roots of runs. */
+  /** The weeks in which the roots of the runs began. */
   readonly weeks: ReadonlySet<number>;
 }
 
@@ -184,14 +184,14 @@ export async function writeTenantRows(
   return sums;
 }
 
-/** The tables in which a tenant has rows. Keys do not count: a tenant that was just created may have one. */
+/** Lists the tables in which a tenant has rows. Keys do not count: a tenant that was just created may have one. */
 export async function listFilledTables(
   source: RowSource,
   tenantId: string,
 ): Promise<readonly string[]> {
   const filled: string[] = [];
   for (const table of portableTables) {
-    if (!countlessTables.has(table.name)) {
+    if (!uncountedTables.has(table.name)) {
       for await (const _row of source.read(table, tenantId)) {
         filled.push(table.name);
         break;
@@ -201,5 +201,5 @@ export async function listFilledTables(
   return filled;
 }
 
-/** Tables with the traces of a tenant's creation. Their rows stay. */
-const countlessTables: ReadonlySet<string> = new Set(["api_keys", "audit_entries"]);
+/** Tables in which a tenant that was just created may have rows. Its rows are kept. */
+const uncountedTables: ReadonlySet<string> = new Set(["api_keys", "audit_entries"]);

@@ -122,7 +122,7 @@ export type FilePart =
 /**
  * Reads the file of a tenant, and checks it while it is read: the file is intact if the last part is reached.
  *
- * @throws ServerError the file is damaged, is no file of a tenant, or is of a later version.
+ * @throws ServerError the file is damaged, is not a backup of a tenant, or is of a later version.
  */
 export async function* readTenantFile(file: string): AsyncGenerator<FilePart> {
   try {
@@ -132,7 +132,7 @@ export async function* readTenantFile(file: string): AsyncGenerator<FilePart> {
       ? cause
       : new ServerError(
           "BACKUP",
-          `${file} can't be restored, because it is no intact backup of a tenant: ${messageOf(cause)}`,
+          `${file} can't be restored, because it is not an intact backup of a tenant: ${messageOf(cause)}`,
           { cause },
         );
   }
@@ -144,13 +144,13 @@ async function* parseLines(lines: AsyncIterable<Buffer>): AsyncGenerator<FilePar
   for await (const bytes of lines) {
     const line = bytes.toString("utf8");
     if (state.kind === "complete") {
-      throw new Error("it goes on after its end");
+      throw new Error("it continues after its last line");
     }
     if (state.kind === "table" && line.startsWith("[")) {
       state.tally.add(line);
       yield { kind: "row", table: state.table, row: decodeRow(line, state.table.columns.length) };
     } else {
-      const mark = JSON.parse(line) as Marks;
+      const mark = JSON.parse(line) as ControlLine;
       if (state.kind === "start") {
         yield readHead(mark);
         state = { kind: "between" };
@@ -159,7 +159,7 @@ async function* parseLines(lines: AsyncIterable<Buffer>): AsyncGenerator<FilePar
         state = { kind: "between" };
       } else if (mark.complete === true) {
         if (mark.sha256 !== hash.digest("hex")) {
-          throw new Error("its content was changed: the SHA-256 at its end is another one");
+          throw new Error("its content was changed: the SHA-256 at its end does not match");
         }
         state = { kind: "complete" };
         continue;
@@ -180,7 +180,7 @@ type ReadState =
   | { readonly kind: "table"; readonly table: PortableTable; readonly tally: RowTally };
 
 /** The members of the lines that are not rows. */
-interface Marks {
+interface ControlLine {
   readonly [formatName]?: unknown;
   readonly version?: unknown;
   readonly tenant?: Readonly<Record<string, unknown>>;
@@ -192,10 +192,10 @@ interface Marks {
   readonly complete?: unknown;
 }
 
-function readHead(mark: Marks): FilePart {
+function readHead(mark: ControlLine): FilePart {
   const { [formatName]: format, version: writtenBy, tenant } = mark;
   if (typeof format !== "number" || tenant === undefined) {
-    throw new Error("it does not begin as one");
+    throw new Error("it does not begin with the first line of a backup");
   }
   if (format > fileFormat) {
     throw new ServerError(
@@ -215,8 +215,10 @@ function readHead(mark: Marks): FilePart {
   };
 }
 
-/** The table with the columns that the file has. Columns that were added later get their default values. */
-function readTable({ table: name, columns }: Marks): PortableTable {
+/**
+ * Returns the table with only the columns that the file has. Columns that were added later get their default values.
+ */
+function readTable({ table: name, columns }: ControlLine): PortableTable {
   const table = typeof name === "string" ? findTable(name) : undefined;
   if (table === undefined || !Array.isArray(columns)) {
     throw createUnknownError(`the table ${JSON.stringify(name).slice(0, 80)}`);
@@ -236,16 +238,20 @@ const createUnknownError = (what: string): ServerError =>
     `the file contains ${what}, which this version does not know: use the version that wrote the file, or a newer one`,
   );
 
-function readSum({ end, count, sha256 }: Marks, table: PortableTable, tally: RowTally): TableSum {
+function readSum(
+  { end, count, sha256 }: ControlLine,
+  table: PortableTable,
+  tally: RowTally,
+): TableSum {
   if (end !== table.name || count !== tally.count || sha256 !== tally.digest) {
     throw new Error(
-      `the rows of ${table.name} were changed: their number or their SHA-256 is another one`,
+      `the rows of ${table.name} were changed: their number or their SHA-256 does not match`,
     );
   }
   return { name: table.name, count: tally.count, sha256: tally.digest };
 }
 
-/** Reads the lines of a compressed file, without their ends. */
+/** Reads the lines of a compressed file, without the line breaks. */
 async function* readLines(file: string): AsyncGenerator<Buffer> {
   const input = createReadStream(file);
   const gunzip = createGunzip();
@@ -283,5 +289,5 @@ async function* readLines(file: string): AsyncGenerator<Buffer> {
 
 const lineEnd = 0x0a;
 
-/** Whether a file begins as a compressed one, and so is no database. */
+/** Whether the first bytes of a file are those of gzip, so that the file is not a database. */
 export const isCompressed = (start: Uint8Array): boolean => start[0] === 0x1f && start[1] === 0x8b;

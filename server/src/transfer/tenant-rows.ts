@@ -29,14 +29,14 @@ export interface RowSource {
 
 /** Writes rows of a tenant in one transaction. */
 export interface RowTarget extends RowSource {
-  /** The row that {@link RowSource.read} will return for a row that is written. */
+  /** Returns the row that {@link RowSource.read} will return for a row that is written. */
   toStored(row: PortableRow): PortableRow;
   write(table: PortableTable, rows: readonly PortableRow[]): Promise<void>;
   /** Computes what is derived from the rows. Called once, after the last row. */
   finish(): Promise<void>;
 }
 
-/** The name by which the tenant without a handle, which serves requests without a key, is called. */
+/** The name of the tenant that serves requests without a key, which may have no handle. */
 export const defaultTenantName = "default";
 
 /** The beginning of the keys of settings that belong to a tenant. */
@@ -78,7 +78,7 @@ export const toStoredValues = (
       : convertNumbers(table, column, { value, offsets, sign: 1 });
   });
 
-/** SQLite adds the tenant to ids that other tenants use, too. */
+/** Returns the id in a key. SQLite appends the tenant to ids that another tenant uses, too. */
 function toId(text: string, tenantId: string): string {
   const suffix = `/${tenantId}`;
   return text.endsWith(suffix) && text.length === idOf(text).length + suffix.length
@@ -100,7 +100,7 @@ function convertNumbers(
     : value;
 }
 
-/** Files of an example are listed with the numbers of their bytes. */
+/** Adds to the numbers in the list of an example's files, which refer to the rows with their bytes. */
 const convertAttachments = (json: string, added: number): string =>
   added === 0
     ? json

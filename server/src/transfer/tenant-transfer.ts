@@ -59,12 +59,12 @@ export interface TenantPlace {
 
 export interface TenantRestoreOptions extends TenantPlace {
   /**
-   * Whether what the tenant has is deleted first, in the same transaction. @defaultValue false
+   * Whether the data that the tenant has already is deleted first, in the same transaction. @defaultValue false
    */
   readonly replace?: boolean | undefined;
 }
 
-/** What was restored. */
+/** The tenant that was restored, and its rows. */
 export interface TenantRestoreResult {
   readonly tenantId: string;
   readonly tables: readonly TableSum[];
@@ -105,7 +105,7 @@ async function backUpFolder(file: string, tenant: string, dataDir: string): Prom
   return withSnapshot(path, (db) => writeTenantFile(new SqliteRows(db), tenant, file));
 }
 
-/** Reads one state of a SQLite database. Its log can't be shortened meanwhile. */
+/** Reads one state of a SQLite database. Its write-ahead log can't be shortened meanwhile. */
 async function withSnapshot<Result>(
   path: string,
   read: (db: Connection) => Promise<Result>,
@@ -138,8 +138,8 @@ async function backUpStore(file: string, tenant: string, store: string): Promise
 
 /**
  * Restores a tenant from a file: everything, or nothing. The rows are written and read back in one transaction, which is
- * committed when their numbers and hashes are those of the file. Nobody sees a part of the tenant before, and a restore that
- * ends early has changed nothing.
+ * committed only if their numbers and hashes are those of the file. Until then nobody sees any of the rows, and a restore
+ * that is interrupted changes nothing.
  *
  * @throws {@link ServerError} the file is damaged or of a later version, the tenant has data and `replace` is not set, or a
  * server uses the data folder.
@@ -167,7 +167,7 @@ export async function restoreTenant(
   }
 }
 
-/** A constraint that fails is mostly one of rows that are unique in the whole database. */
+/** Explains an error. A violated constraint mostly concerns rows that must be unique in the whole database. */
 function explain(cause: unknown): string {
   const reason = messageOf(cause);
   return /unique/i.test(reason)
@@ -240,7 +240,7 @@ function deleteSqliteRows(db: Connection, tenantId: string): void {
   db.prepare("DELETE FROM tenant_keys WHERE tenant_id = ?1").run([tenantId]);
 }
 
-/** The columns by which rows of tables without a tenant are deleted, unless it is their digest. */
+/** The columns by which rows of tables without a column for the tenant are deleted. The default is `digest`. */
 const deletionKeys: Readonly<Record<string, string>> = { attachments: "rowid", settings: "key" };
 
 async function restoreIntoStore(
@@ -314,8 +314,8 @@ export async function restoreIntoPostgres(
 }
 
 /**
- * Creates the partitions that runs need. Each is created in a short transaction of its own, because creating one waits for
- * all others, and others wait for it.
+ * Creates the partitions that runs need. Each is created in a short transaction of its own, because creating one waits
+ * for all other transactions, and they wait for it.
  */
 async function createPartitions(client: PostgresClient, weeks: Iterable<number>): Promise<void> {
   const partitions = new Partitions(new PostgresDatabase(client));
@@ -335,7 +335,7 @@ async function deletePostgresRows(client: PostgresClient, tenantId: string): Pro
   }
 }
 
-/** What a restore needs of an engine, within its transaction. */
+/** The options of a restore, and the operations on one engine that it uses within its transaction. */
 interface RestoreEngine {
   readonly options: Pick<TenantRestoreOptions, "tenant" | "replace">;
   readonly rows: RowSource;
@@ -372,7 +372,7 @@ async function restoreInto(
   return { tenantId, tables };
 }
 
-/** The tenant keeps its id, unless another one of the database has it. */
+/** Chooses the id of a restored tenant: its own, unless another tenant of the database has it. */
 const chooseId = async (rows: RowSource, id: string): Promise<string> =>
   (await rows.findTenant(id)) === undefined ? id : randomUUID();
 

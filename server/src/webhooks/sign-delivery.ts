@@ -16,7 +16,7 @@ export interface SignedDelivery {
 }
 
 /**
- * The headers by which a receiver recognizes a delivery, as Standard Webhooks defines them: the signature is the
+ * Creates the headers by which a receiver verifies a delivery, as Standard Webhooks defines them: the signature is the
  * HMAC-SHA256 of id, timestamp and body. With several secrets, there is a signature for each: a receiver accepts a
  * delivery if it can verify one of them.
  */

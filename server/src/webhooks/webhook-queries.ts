@@ -12,7 +12,7 @@ interface Key {
   readonly id: string;
 }
 
-interface OfWebhook {
+interface WebhookScope {
   readonly tenantId: string;
   readonly webhookId: string;
 }
@@ -84,7 +84,7 @@ export const webhookQueries = {
   delete: new Query(({ tenantId, id }: Parameters<Key>) =>
     builder.deleteFrom("webhooks").where("tenant_id", "=", tenantId).where("id", "=", id),
   ),
-  deleteDeliveries: new Query(({ tenantId, webhookId }: Parameters<OfWebhook>) =>
+  deleteDeliveries: new Query(({ tenantId, webhookId }: Parameters<WebhookScope>) =>
     builder
       .deleteFrom("webhook_deliveries")
       .where("tenant_id", "=", tenantId)
@@ -121,7 +121,7 @@ export const deliveryQueries = {
       .onConflict((conflict) => conflict.columns(["tenant_id", "id"]).doNothing()),
   ),
   list: new Query(
-    ({ tenantId, webhookId, limit }: Parameters<OfWebhook & { readonly limit: number }>) =>
+    ({ tenantId, webhookId, limit }: Parameters<WebhookScope & { readonly limit: number }>) =>
       builder
         .selectFrom("webhook_deliveries")
         .selectAll()
@@ -137,7 +137,7 @@ export const deliveryQueries = {
       webhookId,
       state,
       limit,
-    }: Parameters<OfWebhook & { readonly state: number; readonly limit: number }>) =>
+    }: Parameters<WebhookScope & { readonly state: number; readonly limit: number }>) =>
       builder
         .selectFrom("webhook_deliveries")
         .selectAll()
@@ -155,7 +155,7 @@ export const deliveryQueries = {
       .where("tenant_id", "=", tenantId)
       .where("id", "=", id),
   ),
-  /** The webhooks of all tenants to which something is to be sent, and when. */
+  /** Lists the webhooks of all tenants with waiting deliveries, and when the next of these is due. */
   listWaiting: new Query(({ limit }: Parameters<{ readonly limit: number }>) =>
     builder
       .selectFrom("webhook_deliveries as d")
@@ -190,7 +190,7 @@ export const deliveryQueries = {
       webhookId,
       nowMicros,
       limit,
-    }: Parameters<OfWebhook & { readonly nowMicros: number; readonly limit: number }>) =>
+    }: Parameters<WebhookScope & { readonly nowMicros: number; readonly limit: number }>) =>
       builder
         .selectFrom("webhook_deliveries")
         .select(["id", "event", "body", "attempts"])
@@ -239,7 +239,7 @@ export const deliveryQueries = {
       webhookId,
       state,
       kept,
-    }: Parameters<OfWebhook & { readonly state: number; readonly kept: number }>) =>
+    }: Parameters<WebhookScope & { readonly state: number; readonly kept: number }>) =>
       builder
         .deleteFrom("webhook_deliveries")
         .where("tenant_id", "=", tenantId)

@@ -12,11 +12,11 @@ export interface SenderStore {
 }
 
 export interface SenderTimes {
-  /** Longest wait until the sender looks for deliveries that are due. */
+  /** Longest wait until the sender searches for due deliveries. */
   readonly pollMs: number;
   /** Wait after the database could not be read or written. */
   readonly failureMs: number;
-  /** Wait of a delivery for which there was no connection. */
+  /** Wait before a delivery is tried again for which no connection was free. */
   readonly busyMs: number;
   /** See {@link retryDelaysMs}. */
   readonly retryDelaysMs: readonly number[];
@@ -29,7 +29,7 @@ const defaultTimes: SenderTimes = {
   retryDelaysMs,
 };
 
-/** A part of each delay that is random, so that failed deliveries are not all sent again at the same moment. */
+/** The share of each delay that is random, so that failed deliveries are not all sent again at the same moment. */
 const jitter = 0.1;
 
 /** The outcome of an attempt: the status of the response, and why it failed. */
@@ -39,8 +39,8 @@ export interface AttemptOutcome {
 }
 
 /**
- * Sends the deliveries of webhooks that are due. The database says which these are, so a restart loses none; one whose
- * attempt was not recorded is sent again. The timer does not keep the process alive.
+ * Sends the deliveries of webhooks that are due. They are stored in the database, so a restart loses none. A delivery
+ * whose attempt was not recorded is sent again. The timer does not keep the process alive.
  */
 export class WebhookSender {
   readonly #store: SenderStore;
@@ -94,7 +94,7 @@ export class WebhookSender {
     await Promise.all(this.#sending.values());
   }
 
-  /** Sends an event that is not stored, and reports what became of it. */
+  /** Sends a test event, which is not stored, and returns the outcome. */
   async sendTest(tenantId: string, webhookId: string, id: string): Promise<AttemptOutcome> {
     const target = await this.#store.read.webhooks.readTarget(tenantId, webhookId);
     const body = JSON.stringify({
@@ -143,7 +143,10 @@ export class WebhookSender {
     this.#sending.set(key, sending);
   }
 
-  /** A delivery that is still due is left alone for a while. Sending it again at once would repeat it without end. */
+  /**
+   * Ends an attempt. A delivery that is still due is not sent again for a while: sending it at once would repeat it
+   * endlessly.
+   */
   #end(key: string, pauseMs: number): undefined {
     const end = (): void => {
       this.#sending.delete(key);
@@ -233,7 +236,7 @@ interface PostResult extends AttemptOutcome {
   readonly wasMade: boolean;
 }
 
-/** What one attempt needs. */
+/** The parts of a delivery that an attempt needs. */
 type Attempt = Pick<DueDelivery, "tenantId" | "id" | "url" | "secrets" | "body">;
 
 const lostSecret =

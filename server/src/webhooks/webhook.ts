@@ -16,7 +16,10 @@ export const webhookLimits = {
   /** Deliveries in one list, and in one request that sends them again. */
   listed: 100,
   resent: 1_000,
-  /** Deliveries of one webhook that are sent at the same time, and webhooks to which deliveries are sent. */
+  /**
+   * Deliveries of one webhook that are sent at the same time, and webhooks to which deliveries are sent at the same
+   * time.
+   */
   atOnce: 4,
   webhooksAtOnce: 16,
 } as const;

@@ -120,7 +120,7 @@ test("the id of what was created is added, but no text that a share returns", ()
 });
 
 test("the pruner deletes in steps until nothing has expired, and waits for the next time", async () => {
-  const counts = [auditLimits.prunedPart, 3];
+  const counts = [auditLimits.prunedPerStep, 3];
   const cutoffs: number[] = [];
   const store = {
     write: {

@@ -57,7 +57,9 @@ export function toExampleJson(
 /** Joins texts that are already JSON into a JSON list. */
 export const toJsonList = (items: readonly string[]): Buffer => Buffer.from(`[${items.join(",")}]`);
 
-/** After this many milliseconds of serializing, other requests can run, because copying long examples may take long. */
+/**
+ * Serializing pauses after this many milliseconds so that other requests can run: copying long examples may take long.
+ */
 const sliceMs = 20;
 
 /** Serializes items into a JSON list. Lets other requests run in between; see {@link sliceMs}. */

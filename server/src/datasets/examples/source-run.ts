@@ -5,7 +5,10 @@ import type { ExampleDraft } from "./example.ts";
 
 const inputsAndOutputs: ReadonlySet<string> = new Set(["inputs", "outputs"]);
 
-/** The inputs and outputs of a run as those of an example. Values that are not objects are left out. */
+/**
+ * Returns the inputs and outputs of a run in the form in which an example stores them. Values that are not objects are
+ * left out.
+ */
 export function readInputsAndOutputs(run: StoredRun): Pick<ExampleDraft, "inputs" | "outputs"> {
   const members = new JsonCursor(toRunJson(run, { select: inputsAndOutputs })).readMembers();
   const [inputs, outputs] = ["inputs", "outputs"].map((name) => {

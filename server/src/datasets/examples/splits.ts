@@ -93,7 +93,7 @@ function tryParseSplits(json: string): readonly string[] | undefined {
   try {
     return parseStoredSplits(Buffer.from(json));
   } catch {
-    return undefined; // Another function has written this text. The caller parses all of it.
+    return undefined; // `appendSplits` has not written this text, so the caller parses all of the metadata.
   }
 }
 

@@ -25,12 +25,13 @@ export interface TargetEstimate {
   readonly rows: number;
   readonly inputTokens: Range;
   readonly outputTokens: Range;
-  /** In US dollars, judges included; or why it is unknown. */
+  /** In US dollars, including the judges; or the reason why it is unknown. */
   readonly cost: Range | { readonly reason: string };
   /** The prompt, filled in with the first example, or why that is impossible. */
   readonly preview: Rendered;
-  /** Number of the sampled examples with which the prompt can't be filled in, of {@link TargetEstimate.sampled}. */
+  /** How many of the {@link TargetEstimate.sampled} examples the prompt can't be filled in with. */
   readonly failing: number;
+  /** Number of examples that were tried for the estimate. */
   readonly sampled: number;
 }
 
@@ -40,15 +41,16 @@ export interface LaunchEstimate {
   readonly isMeasured: boolean;
 }
 
-/** Assumed output tokens of an answer, if no earlier experiment tells more. */
+/** Output tokens to assume for an answer if there are no earlier experiments to measure. */
 const assumedAnswer: Range = { low: 50, high: 1_000 };
-/** Output tokens of a judge that gives a short reason. */
+/** Output tokens to assume for the answer of a judge: a score and a short reason. */
 const assumedJudgement: Range = { low: 30, high: 300 };
-/** More than most tokens have, for the lower end of the range. */
-const mostCharsPerToken = 4.5;
-/** How far the output tokens of another prompt or model may be from measured ones. */
+/** Characters per token for the lower end of the range: most tokens have fewer. */
+const maxCharsPerToken = 4.5;
+/** Factor by which the output tokens of another prompt or model may differ from the measured ones. */
 const measuredSpread = 2;
-const earlierExperiments = 5;
+/** Number of the latest experiments in which model calls are searched for. */
+const measuredExperiments = 5;
 
 /**
  * Estimates what experiments cost: from the size of the prompts, filled in with some of the examples, from prices, and
@@ -82,7 +84,10 @@ export async function estimateCost(
   return { targets, isMeasured: measured !== undefined };
 }
 
-/** Reads the output tokens of the model calls of the latest experiments on a dataset: how far an answer may be from them. */
+/**
+ * Estimates the output tokens of an answer from the model calls of the latest experiments on a dataset. Returns
+ * `undefined` if there are none.
+ */
 async function measureOutputs(
   { store }: LaunchDependencies,
   tenantId: string,
@@ -92,7 +97,7 @@ async function measureOutputs(
     referenceDatasetIds: [datasetId],
     sortBy: "start_time",
     isDescending: true,
-    limit: earlierExperiments,
+    limit: measuredExperiments,
     offset: 0,
   });
   const mean = await store.read.experiments.measureOutputTokens(
@@ -194,7 +199,7 @@ async function priceCalls(
   return total;
 }
 
-/** The characters of what is sent: tools and the schema of the answer count, too. */
+/** Counts the characters that are sent to the model, including the tools and the schema of the answer. */
 const countChars = ({
   messages,
   saved,
@@ -207,7 +212,7 @@ const countChars = ({
   );
 
 const toTokens = (chars: number): Range => ({
-  low: Math.ceil(chars / mostCharsPerToken),
+  low: Math.ceil(chars / maxCharsPerToken),
   high: estimateTextTokens(chars) + 16,
 });
 

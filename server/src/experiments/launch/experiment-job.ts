@@ -23,7 +23,7 @@ type Context = JobContext<LaunchParameters>;
 
 /** Where a step begins. */
 interface Cursor {
-  /** Position of the last example of which all rows are done. */
+  /** Position of the last example whose rows are all done. */
   readonly after: number;
   /** Number of rows that are done. */
   readonly done: number;
@@ -99,7 +99,8 @@ export async function prepareExperiments(
 }
 
 /**
- * Finds the version that an experiment is run with. It stays the same if the dataset is changed meanwhile.
+ * Chooses the version of the dataset to run. The experiment keeps this version even if the dataset changes while it
+ * runs.
  *
  * @throws RequestError 404: there is no such version.
  */
@@ -206,7 +207,7 @@ function createRow(
   };
 }
 
-/** The rows that an interrupted step has stored already, and what they cost. */
+/** Finds the rows that an interrupted attempt of the same step has stored already, and their cost. */
 async function findStoredRows(
   { store }: LaunchDependencies,
   rows: readonly Row[],
@@ -229,8 +230,8 @@ async function findStoredRows(
 }
 
 /**
- * Runs rows, at most `concurrency` at the same time, and stores each as soon as it is done. If one can't be run, no
- * further one is begun; those that are running end first.
+ * Runs rows, at most `concurrency` at the same time, and stores each as soon as it is done. If a row can't be run, no
+ * further rows are begun, and the error is thrown after the rows in progress have ended.
  */
 async function runRows(
   dependencies: LaunchDependencies,
@@ -284,7 +285,7 @@ function addFigures(
   };
 }
 
-/** Number of names that are tried if projects have the name of the experiment. */
+/** Maximum number of names to try while other projects have the same name. */
 const nameAttempts = 100;
 
 /** Creates the project of an experiment. If the name is taken, a number is appended. */

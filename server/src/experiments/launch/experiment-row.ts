@@ -40,11 +40,11 @@ export interface RowResult {
 }
 
 /**
- * Calls the model for a row, scores its answer, and lets the judges judge it. What a model or a judge does wrong is part
- * of the result.
+ * Calls the model for a row, scores its answer, and lets the judges judge it. Failures of a model or a judge are part
+ * of the result and are not thrown.
  *
- * @throws RequestError a limit of calls or costs is reached, or an endpoint does not exist any more. The signal's reason:
- * the job was canceled.
+ * @throws RequestError a limit of calls or costs is reached, or an endpoint does not exist any more. If the job was
+ * canceled, throws the reason of the row's signal.
  */
 export async function runRow(row: Row, dependencies: LaunchDependencies): Promise<RowResult> {
   const { tenantId, parameters, example, manifest } = row;
@@ -97,7 +97,7 @@ export async function runRow(row: Row, dependencies: LaunchDependencies): Promis
   };
 }
 
-/** What the experiment chooses precedes what was saved with the prompt. */
+/** The settings that the experiment chooses take precedence over those that were saved with the prompt. */
 const createSettings = (
   { model, temperature, max_tokens: maxTokens }: ModelChoice,
   saved: NonNullable<ModelRequest["settings"]>,
@@ -115,7 +115,10 @@ const createOutputs = ({ text, toolCalls }: PricedAnswer) => ({
   ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
 });
 
-/** A full queue of tasks, or a server that ends, is no property of the row: the step is tried again. */
+/**
+ * Returns an error that the row itself caused. Other errors, such as a full task queue or a server that is closing, are
+ * thrown: the step is then tried again.
+ */
 function describeTaskFailure(cause: unknown): { readonly error: string } {
   if (cause instanceof RequestError && cause.status < 500 && cause.status !== 429) {
     return { error: cause.message };
@@ -129,7 +132,7 @@ interface Root {
   readonly error?: string;
 }
 
-/** The run of a row, as the SDK records that of a target. */
+/** Creates the root run of a row, in the form in which the SDK records the run of a target. */
 function createRootParts(row: Row, { startMs, outputs, error }: Root): readonly ResultPart[] {
   const { runId, exampleId, repetition, example, experimentName, parameters } = row;
   const { target } = parameters;
@@ -203,17 +206,19 @@ function createCallParts(
   return [{ name: `post.${id}`, body }];
 }
 
-interface Judged {
+interface ScoredAnswer {
   readonly parts: readonly ResultPart[];
   readonly calls: readonly PricedAnswer[];
 }
 
-/** Calls the scorers and the judges of an answer. A failure of one is feedback with an error, never a score. */
+/**
+ * Lets the scorers and the judges score an answer. If one fails, its feedback contains the error instead of a score.
+ */
 async function scoreAnswer(
   row: Row,
   dependencies: LaunchDependencies,
   outputs: object,
-): Promise<Judged> {
+): Promise<ScoredAnswer> {
   const { tenantId, parameters, example } = row;
   const { scorers, judges } = parameters;
   const scored = await dependencies.workThreads
@@ -261,7 +266,7 @@ async function judgeAnswer(
   row: Row,
   dependencies: LaunchDependencies,
   { judge, index, prompt }: JudgeCall,
-): Promise<Judged> {
+): Promise<ScoredAnswer> {
   const feedbackIndex = row.parameters.scorers.length + index;
   const { key } = judge;
   if ("error" in prompt) {
@@ -283,7 +288,7 @@ async function judgeAnswer(
   return { parts: [run, createFeedback(row, feedbackIndex, outcome, id)], calls: [answer] };
 }
 
-/** The feedback of a score. */
+/** Creates the feedback for one score, or for the error instead of it. */
 // oxlint-disable-next-line max-params -- the source is an exception
 const createFeedback = (
   { runId }: Row,

@@ -4,7 +4,7 @@ import { judgeLimits, judgeSchema, modelChoiceSchema } from "../../judges/judge-
 
 /** Limits of one experiment. The names contain the unit of a limit that is not a plain number. */
 export const launchLimits = {
-  /** Prompts or models that one request starts experiments with. */
+  /** Targets in one request: an experiment is started for each combination of a prompt and a model. */
   targets: 20,
   repetitions: 10,
   /** Model calls of one experiment at the same time. */
@@ -12,7 +12,7 @@ export const launchLimits = {
   scorers: 20,
   judges: 5,
   variables: 100,
-  /** Splits of which the examples are run. */
+  /** Splits whose examples are run. */
   splits: 20,
   versionChars: 200,
   pathChars: 500,
@@ -37,10 +37,10 @@ const scorerSchema = Type.Object({
   options: Type.Optional(Type.Record(Type.String({ maxLength: 100 }), Type.Unknown())),
 });
 
-/** What all experiments of one start have in common. */
+/** Settings that all experiments of one request share. */
 const commonMembers = {
   dataset_id: Type.String({ maxLength: 64 }),
-  /** Only examples in any of these splits are run; all without them. */
+  /** Only examples in any of these splits are run; all examples if omitted. */
   splits: Type.Optional(
     Type.Array(Type.String({ maxLength: judgeLimits.nameChars }), {
       minItems: 1,
@@ -49,7 +49,7 @@ const commonMembers = {
   ),
   repetitions: Type.Integer({ minimum: 1, maximum: limits.repetitions }),
   concurrency: Type.Integer({ minimum: 1, maximum: limits.concurrency }),
-  /** Which member of an example each variable of the prompts gets; `inputs.<name>` by default. */
+  /** The member of an example from which each variable of the prompts is filled in; `inputs.<name>` by default. */
   mapping: Type.Record(
     Type.String({ maxLength: judgeLimits.nameChars }),
     Type.String({ maxLength: limits.pathChars }),
@@ -62,7 +62,10 @@ const commonMembers = {
 /** Body of the requests that estimate and start experiments. */
 export const launchBody = Type.Object({
   ...commonMembers,
-  /** The version of the dataset: a tag, or a time at or after the version; the latest one by default. */
+  /**
+   * The version of the dataset: a tag, or a time, which selects the newest version at or before it. The latest version
+   * by default.
+   */
   as_of: Type.Optional(Type.String({ maxLength: limits.versionChars })),
   targets: Type.Array(targetSchema, { minItems: 1, maxItems: limits.targets }),
 });

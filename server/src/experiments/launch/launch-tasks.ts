@@ -48,8 +48,8 @@ export type Rendered = PromptNames &
   );
 
 /**
- * Scores an output, and fills in the prompts of judges. It runs on a worker thread that is ended if it takes too long: a
- * regular expression may take forever.
+ * Scores an output, and fills in the prompts of judges. The worker thread is terminated if the task takes too long: a
+ * regular expression may never end.
  */
 export interface ScoreTask extends WorkTask<Scored> {
   readonly kind: "scoreOutput";
@@ -70,7 +70,7 @@ export interface Scored {
   readonly prompts: readonly JudgePrompt[];
 }
 
-/** Number of variables and of members of an example that are listed. */
+/** Maximum number of variables, and of members of an example, that are listed. */
 const maxNames = 100;
 
 export function renderPrompt({ manifest, example, mapping }: RenderTask): Rendered {
@@ -94,24 +94,26 @@ function fillIn(
   values: ReturnType<typeof toValues>,
   mapping: Readonly<Record<string, string>>,
 ): Omit<Extract<Rendered, { readonly messages: unknown }>, keyof PromptNames> {
-  const given = Object.fromEntries(
+  const variableValues = Object.fromEntries(
     [...readNames(template)].flatMap((name) => {
       const path = mapping[name];
       if (path === undefined) {
-        // A variable without a member of its name may have a value in the manifest.
+        // If the inputs have no member of this name, the manifest may contain a value for the variable.
         const inputs = values.inputs as Readonly<Record<string, unknown>>;
         return Object.hasOwn(inputs, name) ? [[name, inputs[name]]] : [];
       }
       return [[name, readPath(values, path)]];
     }),
   );
-  const { messages, schema, model } = compileTemplate(template, given, "ignore");
+  const { messages, schema, model } = compileTemplate(template, variableValues, "ignore");
   return {
     saved: readSavedModel(model),
     messages: messages.map((message): ModelMessage => {
       const content = readText(message);
       if (content === undefined) {
-        throw new TypeError("a message has a part that is no text; experiments send texts only");
+        throw new TypeError(
+          "a message has a part that is not text; experiments can send only text",
+        );
       }
       const role = message.role === "developer" ? "system" : message.role;
       return {

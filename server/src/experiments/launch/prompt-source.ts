@@ -8,12 +8,12 @@ interface PromptCommitText {
   readonly manifest: string;
 }
 
-/** Owner of the prompts of the own tenant. */
+/** The owner in the name of a prompt that belongs to the caller's own tenant. */
 const ownOwner = "-";
 
 /**
- * Reads the commit of a prompt that is named as `owner/repo:commit`; without an owner one of the tenant, without a commit
- * the latest.
+ * Reads a commit of a prompt by its name `owner/repo:commit`. Without an owner, the prompt is one of the tenant's own;
+ * without a commit, its latest commit is read.
  *
  * @throws RequestError 404: there is no such prompt or commit. 422: the name is malformed.
  */

@@ -4,13 +4,13 @@ type Parameters = Readonly<Record<string, unknown>>;
 type Settings = NonNullable<ModelRequest["settings"]>;
 type Tool = NonNullable<ModelRequest["tools"]>[number];
 
-/** What a prompt was saved with besides its messages: it is sent with them. */
+/** The tools and model settings that were saved with a prompt. They are sent together with its messages. */
 export interface SavedModel {
   readonly tools?: readonly Tool[];
   readonly settings: Settings;
 }
 
-/** The names under which clients of LangChain save a setting. */
+/** For each setting, the names under which clients of LangChain save it. */
 const settingNames = {
   temperature: ["temperature"],
   maxTokens: ["max_tokens", "maxTokens", "max_completion_tokens", "max_output_tokens"],
@@ -24,7 +24,7 @@ const effortNames = ["reasoning_effort", "reasoningEffort"];
  * Reads the tools and the settings of the model that a prompt was saved with. The model itself and its other parameters
  * are not sent: the experiment chooses the model.
  *
- * @throws TypeError a tool or a setting is malformed. It is not left out, because the answers would be others.
+ * @throws TypeError a tool or a setting is malformed. It is not left out, because the model would answer differently.
  */
 export function readSavedModel(parameters: Parameters | undefined): SavedModel {
   if (parameters === undefined) {
@@ -39,7 +39,7 @@ export function readSavedModel(parameters: Parameters | undefined): SavedModel {
       return [];
     }
     if (typeof value !== "number" || !Number.isFinite(value)) {
-      throw new TypeError(`the setting ${names[0]} that was saved with the prompt is no number`);
+      throw new TypeError(`the setting ${names[0]} that was saved with the prompt is not a number`);
     }
     return [[name, value] as const];
   });
@@ -61,19 +61,19 @@ function readStop(value: unknown): readonly string[] {
   const texts: readonly unknown[] = value === undefined ? [] : [value].flat();
   return texts.map((text) => {
     if (typeof text !== "string") {
-      throw new TypeError("a stop sequence that was saved with the prompt is no text");
+      throw new TypeError("a stop sequence that was saved with the prompt is not text");
     }
     return text;
   });
 }
 
-/** Tools have the form of OpenAI or of Anthropic. */
+/** Reads tools in the format of OpenAI or of Anthropic. */
 function readTools(value: unknown): readonly Tool[] {
   if (value === undefined || value === null) {
     return [];
   }
   if (!Array.isArray(value)) {
-    throw new TypeError("the tools that were saved with the prompt are no list");
+    throw new TypeError("the tools that were saved with the prompt are not a list");
   }
   return (value as readonly unknown[]).map((item, index) => {
     const fields = toMembers(toMembers(item)["function"] ?? item);
@@ -81,7 +81,7 @@ function readTools(value: unknown): readonly Tool[] {
     const parameters = fields["parameters"] ?? fields["input_schema"] ?? emptySchema;
     if (typeof name !== "string" || name === "" || !isMembers(parameters)) {
       throw new TypeError(
-        `tool ${index + 1} that was saved with the prompt has no name, or its parameters are no JSON schema`,
+        `tool ${index + 1} that was saved with the prompt has no name, or its parameters are not a JSON schema`,
       );
     }
     return { name, ...(typeof description === "string" ? { description } : {}), parameters };

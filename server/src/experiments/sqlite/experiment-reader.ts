@@ -19,7 +19,7 @@ import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 import { ResultCache } from "./result-cache.ts";
 
-// The condition of the index `experiment_results`, which contains all columns of a result.
+// This is also the condition of the partial index `experiment_results`, which contains all columns of a result.
 const resultCondition =
   "r.project_id = ?1 AND r.parent_run_id IS NULL AND r.reference_example_id IS NOT NULL";
 const experimentRunCondition = `${resultCondition} AND ${withinDeadlineSql("r.rowid")}`;
@@ -49,7 +49,7 @@ export class ExperimentReader implements ExperimentReads {
            FROM projects WHERE id = ?1 AND tenant_id = ?2`,
         )
         .raw(),
-      // SQLite writes lists as JSON several times faster than a row for each result could be passed on.
+      // Returning one JSON list is several times faster than returning a row for each result.
       results: db
         .prepare(
           `SELECT json_group_array(example), json_group_array(runs), json_group_array(errors), json_group_array(latency),
@@ -111,7 +111,7 @@ export class ExperimentReader implements ExperimentReads {
 
   /**
    * Reads the results of an experiment, or returns those that were read before if the experiment has not changed since:
-   * to read 10,000 results takes 30 ms, and a comparison is read again for each page, order and filter.
+   * reading 10,000 results takes 30 ms, and a comparison is computed again for each page, order and filter.
    */
   #readExperiment(tenantId: string, key: ExperimentKey): ComparedExperiment {
     const { id, comparativeId } = key;

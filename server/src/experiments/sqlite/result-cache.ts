@@ -1,8 +1,8 @@
 import type { ComparedExperiment } from "../experiment.ts";
 
 /**
- * Maximum number of results that a thread keeps: a comparison of 20 experiments on 10,000 examples has half as many. A
- * result takes about 100 bytes.
+ * Maximum number of results that a thread keeps. A comparison of 20 experiments on 10,000 examples needs half of them.
+ * A result takes about 100 bytes.
  */
 const maxResults = 400_000;
 
@@ -13,7 +13,7 @@ interface CachedExperiment {
 
 /** Keeps the results of the experiments that were compared last, each for as long as its version stays the same. */
 export class ResultCache {
-  /** The experiment that was used last is the last one. */
+  /** In the order of their last use: the experiment that was used last comes last. */
   readonly #entries = new Map<string, CachedExperiment>();
   readonly #maxResults: number;
   #resultCount = 0;
@@ -22,7 +22,7 @@ export class ResultCache {
     this.#maxResults = limit;
   }
 
-  /** Returns the experiment with a key if it was kept in this version; else reads and keeps it. */
+  /** Returns the cached experiment if it has this version; otherwise loads and caches it. */
   read(key: string, version: number, load: () => ComparedExperiment): ComparedExperiment {
     const cached = this.#entries.get(key);
     if (cached !== undefined) {
@@ -46,5 +46,5 @@ export class ResultCache {
   }
 }
 
-/** An experiment without results also takes memory. */
+/** Counts one more than the results, because an experiment without results takes memory, too. */
 const countResults = ({ exampleIds }: ComparedExperiment): number => 1 + exampleIds.length;

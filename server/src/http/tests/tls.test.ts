@@ -25,7 +25,9 @@ test("files that can't be used are reported once, and the previous certificate s
   });
   writeFileSync(files.certPath, "half a certificate");
   await expect.poll(() => warnings.length).toBe(1);
-  expect(warnings[0]).toMatch(/cert\.pem can't be used .*goes on with the previous certificate$/);
+  expect(warnings[0]).toMatch(
+    /cert\.pem can't be used .*continues to use the previous certificate$/,
+  );
   expect(used).toEqual([]);
   copyFileSync(join(fixtures, "other-name.pem"), files.certPath);
   await expect.poll(() => used.length).toBe(1);

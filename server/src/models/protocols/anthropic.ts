@@ -7,7 +7,7 @@ import type { Protocol } from "./protocol.ts";
 
 /** The version of the API, which each request must name. */
 const apiVersion = "2023-06-01";
-/** The API demands a limit. */
+/** The limit of a request that sets none: the API requires one. */
 const defaultMaxTokens = 4_096;
 /** The tool by which the model answers in the form of an output schema, which works with every model. */
 const answerTool = "answer";
@@ -142,12 +142,12 @@ function readEvent(event: JsonObject, answer: AnswerBuilder, request: ModelReque
   }
 }
 
-interface Reading {
+interface AnswerReading {
   readonly answer: AnswerBuilder;
   readonly request: ModelRequest;
 }
 
-function readBlock(key: string, block: JsonObject, { answer, request }: Reading): void {
+function readBlock(key: string, block: JsonObject, { answer, request }: AnswerReading): void {
   if (block["type"] === "tool_use" && !isAnswerTool(block["name"], request)) {
     const name = toText(block["name"]) ?? "";
     answer.startToolCall(key, { id: toText(block["id"]) ?? "", name });
@@ -156,7 +156,7 @@ function readBlock(key: string, block: JsonObject, { answer, request }: Reading)
   answer.addThinking(toText(block["thinking"]) ?? "");
 }
 
-function readDelta(key: string, delta: JsonObject, { answer, request }: Reading): void {
+function readDelta(key: string, delta: JsonObject, { answer, request }: AnswerReading): void {
   answer.addText(toText(delta["text"]) ?? "");
   answer.addThinking(toText(delta["thinking"]) ?? "");
   const json = toText(delta["partial_json"]) ?? "";
@@ -176,7 +176,7 @@ const finishReasons: Readonly<Record<string, FinishReason>> = {
   refusal: "filtered",
 };
 
-function readStopReason(value: unknown, { answer }: Reading): void {
+function readStopReason(value: unknown, { answer }: AnswerReading): void {
   const reason = toText(value);
   if (reason !== undefined) {
     const finishReason = finishReasons[reason] ?? "other";

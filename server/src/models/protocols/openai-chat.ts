@@ -16,7 +16,7 @@ export const openAiChat: Protocol = {
   readEvent,
   readResponse: (response, answer) => {
     readEvent(response, answer);
-    // A response that is complete needs no reason for its end.
+    // A whole response is complete even if it names no finish reason.
     answer.isFinished ||= toList(response["choices"]).length > 0;
   },
 };

@@ -26,7 +26,7 @@ function createBody(request: ModelRequest): JsonObject {
     max_output_tokens: settings.maxTokens,
     reasoning:
       settings.reasoningEffort === undefined ? undefined : { effort: settings.reasoningEffort },
-    // The provider must not keep what is tried here.
+    // Ask the provider not to store the request and its answer.
     store: false,
     stream: true,
   });

@@ -473,7 +473,7 @@ describe("what endpoints do wrong", () => {
   test.each([
     ["text/html", "<html>", /answered with the content type text\/html instead of/],
     ["", "", /answered with no content type/],
-    ["application/json", "[1]", /JSON that is no object/],
+    ["application/json", "[1]", /JSON that is not an object/],
     ["application/json", '{"choices":[]}', /before the answer was complete/],
     ["text/event-stream", "data: {broken\n\n", /not a JSON object/],
     ["text/event-stream", "<html>", /before the answer was complete/],

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { addressKind } from "../address-kind.ts";
+import { classifyAddress } from "../address-kind.ts";
 
 test.each([
   ["8.8.8.8", "public"],
@@ -47,7 +47,7 @@ test.each([
   ["100::1", "reserved"],
   ["::7f00:1", "reserved"],
 ])("%s is %s", (address, kind) => {
-  expect(addressKind(address)).toBe(kind);
+  expect(classifyAddress(address)).toBe(kind);
 });
 
 test.each([
@@ -59,9 +59,9 @@ test.each([
   ["64:ff9b::7f00:1", "loopback"],
   ["64:ff9b::8.8.8.8", "public"],
 ])("%s is of the kind of the IPv4 address that it stands for: %s", (address, kind) => {
-  expect(addressKind(address)).toBe(kind);
+  expect(classifyAddress(address)).toBe(kind);
 });
 
 test("a text that is no address has no kind", () => {
-  expect(() => addressKind("localhost")).toThrow(TypeError);
+  expect(() => classifyAddress("localhost")).toThrow(TypeError);
 });

@@ -28,7 +28,8 @@ export class PostgresRunProjects implements ProjectRuns {
         while (await this.#deleteSomeRuns(tenantId, id)) {
           yield;
         }
-        // A batch that names the project holds a lock of its row. It may have stored more runs while this call waited.
+        // A batch of runs locks the rows of its projects. This query waits for such a batch, which may have stored more
+        // runs meanwhile.
         await this.#db.query("SELECT 1 FROM projects WHERE tenant_id = $1 AND id = $2 FOR UPDATE", [
           tenantId,
           id,

@@ -29,10 +29,11 @@ export class PostgresEndedRoots implements RuleRoots {
     const { rows: cursors } = await this.#db.query<{ readonly last_row: number }>(
       "SELECT last_row FROM rule_cursor",
     );
-    // The numbers of transactions of a database that was restored elsewhere begin again.
+    // In a database that was restored on another server, the numbers of transactions begin again, so the stored cursor
+    // may be too high.
     const fromRow = Math.min(cursors[0]?.last_row ?? latest, latest);
     const toRow = await this.#findEnd(fromRow, latest);
-    const found: Found = { ended: [], opened: [], closed: [], expired: [] };
+    const found: FoundRoots = { ended: [], opened: [], closed: [], expired: [] };
     const { rows } = await this.#db.query<RootRow>(
       `SELECT ${rootColumns} FROM runs r
        WHERE r.place > $1::bigint AND r.place <= $2::bigint AND r.parent_run_id IS NULL
@@ -59,7 +60,7 @@ export class PostgresEndedRoots implements RuleRoots {
     return rows[0]?.place ?? 0;
   }
 
-  /** The place up to which one step reads. */
+  /** Returns the place up to which one step reads. */
   async #findEnd(fromRow: number, latest: number): Promise<number> {
     const { rows } = await this.#db.query<{ readonly place: number }>(
       `SELECT place FROM runs WHERE place > $1::bigint AND place <= $2::bigint ORDER BY place
@@ -69,7 +70,7 @@ export class PostgresEndedRoots implements RuleRoots {
     return rows[0]?.place ?? latest;
   }
 
-  async #checkOpen(nowMicros: number, { ended, closed, expired }: Found): Promise<void> {
+  async #checkOpen(nowMicros: number, { ended, closed, expired }: FoundRoots): Promise<void> {
     const expiredMicros = nowMicros - ruleLimits.openHours * 3_600_000_000;
     const { rows } = await this.#db.query<
       { readonly run_row: number; readonly since_us: number } & (RootRow | { readonly id: null })
@@ -90,14 +91,17 @@ export class PostgresEndedRoots implements RuleRoots {
   }
 }
 
-interface Found {
+interface FoundRoots {
   readonly ended: EndedRoot[];
   readonly opened: OpenRoot[];
   readonly closed: number[];
   readonly expired: number[];
 }
 
-/** A run that was only patched until now has no dotted order, and may turn out to be no root. */
+/**
+ * A run of which only an update has arrived has no dotted order. It does not count as ended, because it may turn out
+ * not to be a root.
+ */
 const rootColumns = `r.place, r.id, r.trace_id, r.project_id, r.tenant_id,
   r.end_us IS NOT NULL AND r.dotted_order <> '' AS is_ended, r.parent_run_id IS NULL AS is_root`;
 

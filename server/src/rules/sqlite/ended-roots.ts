@@ -18,10 +18,10 @@ export class EndedRoots {
   scan(nowMicros: number): RootScan {
     const latest = this.latestRow();
     const [cursor] = parseRows(this.#statements.readCursor.all());
-    // If the latest runs were deleted, new runs get their rows.
+    // If the latest runs were deleted, new runs get the same row numbers.
     const fromRow = Math.min(Number(cursor?.[0] ?? latest), latest);
     const toRow = Math.min(fromRow + ruleLimits.scannedRows, latest);
-    const found: Found = { ended: [], opened: [], closed: [], expired: [] };
+    const found: FoundRoots = { ended: [], opened: [], closed: [], expired: [] };
     for (const values of parseRows(this.#statements.listRoots.all([fromRow, toRow]))) {
       const root = parseRoot(values);
       if (root.isEnded) {
@@ -38,7 +38,7 @@ export class EndedRoots {
     return Number(parseRows(this.#statements.readLatest.all())[0]?.[0] ?? 0);
   }
 
-  #checkOpen(nowMicros: number, { ended, closed, expired }: Found): void {
+  #checkOpen(nowMicros: number, { ended, closed, expired }: FoundRoots): void {
     const expiredMicros = nowMicros - ruleLimits.openHours * 3_600_000_000;
     for (const [row, sinceMicros, ...values] of parseRows(this.#statements.listOpen.all())) {
       const isGone = values[0] === null;
@@ -55,7 +55,7 @@ export class EndedRoots {
   }
 }
 
-interface Found {
+interface FoundRoots {
   readonly ended: EndedRoot[];
   readonly opened: OpenRoot[];
   readonly closed: number[];
@@ -68,7 +68,10 @@ interface FoundRoot extends EndedRoot {
   readonly isRoot: boolean;
 }
 
-/** A run that was only patched until now has no dotted order, and may turn out to be no root. */
+/**
+ * A run of which only an update has arrived has no dotted order. It does not count as ended, because it may turn out
+ * not to be a root.
+ */
 const rootColumns = `r.rowid, r.id, r.trace_id, r.project_id, p.tenant_id,
   r.end_us IS NOT NULL AND r.dotted_order <> '', r.parent_run_id IS NULL`;
 

@@ -11,7 +11,7 @@ import type { RunSearchBody } from "./run-search-handlers.ts";
 const countMs = 600;
 /** Number of runs that one step reads: their payloads are in memory at the same time. */
 const runsPerStep = 200;
-/** Number of values of each property in the response, those with the most runs. */
+/** Maximum number of values of each property in the response: those with the most runs. */
 const shownValues = 10;
 
 /**

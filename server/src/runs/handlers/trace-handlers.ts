@@ -10,11 +10,9 @@ import { firstValue, parseCount, parseId } from "../../http/query-string.ts";
 import type { QueryString } from "../../http/query-string.ts";
 import { createFileLinker } from "./run-handlers.ts";
 
-/**
- * Maximum number of runs of a line. A reader thread is busy while it writes a line, so larger traces need several.
- */
+/** Maximum number of runs in a line. A reader thread is busy while it writes a line, so larger traces need several. */
 const maxLineRuns = 10_000;
-/** Maximum number of runs of a response. The last line of a response that ends there has the id of its last run. */
+/** Maximum number of runs in a response. If a response ends there, its last line contains the id of its last run. */
 const maxRuns = 200_000;
 
 /**

@@ -137,7 +137,7 @@ const toNumberOrNull = (value: unknown): number | null =>
 /**
  * Parses a database row with the columns of {@link parsedColumns}.
  *
- * @throws RequestError 500: the id is no text, as in a row that is damaged on disk.
+ * @throws RequestError 500: the id is not text, as in a row that is damaged on disk.
  */
 export function parseRow(values: readonly unknown[]): RunRow {
   if (typeof values[1] !== "string") {

@@ -54,11 +54,11 @@ export function readBilling(sources: BillingSources, readMembers: ReadMembers): 
   };
 }
 
-/** Adds what the `extra` of an earlier record of the run says to what a later record without `extra` says. */
-export const addExtraBilling = (billing: RunBilling, ofExtra: RunBilling): RunBilling => ({
-  models: [...new Set([...ofExtra.models, ...billing.models])],
-  provider: ofExtra.provider,
-  serviceTier: billing.serviceTier === undefined ? ofExtra.serviceTier : billing.serviceTier,
+/** Adds the billing facts in the `extra` of an earlier record of the run to those of a later record without `extra`. */
+export const addExtraBilling = (billing: RunBilling, extraBilling: RunBilling): RunBilling => ({
+  models: [...new Set([...extraBilling.models, ...billing.models])],
+  provider: extraBilling.provider,
+  serviceTier: billing.serviceTier === undefined ? extraBilling.serviceTier : billing.serviceTier,
   details: billing.details,
 });
 
@@ -78,8 +78,8 @@ const toServiceTier = (tier: string): string | null => {
 };
 
 /**
- * Details of which the name begins with a service tier, such as `flex_cache_read`. `flex` itself counts all tokens of
- * that tier.
+ * Matches names of token details that begin with a service tier, such as `flex_cache_read`. `flex` itself counts all
+ * tokens of that tier.
  */
 const tieredDetailPattern = /^(flex|priority)(?:_(.+))?$/;
 

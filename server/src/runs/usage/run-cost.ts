@@ -9,7 +9,9 @@ export const isModelCall = (runType: string): boolean => modelCallTypes.includes
 export const createModelCallSql = (runTypeColumn: string): string =>
   `${runTypeColumn} IN (${modelCallTypes.map((type) => `'${type}'`).join(", ")})`;
 
-/** Removes the digits beyond the precision of prices, which are errors of sums and products of floating-point numbers. */
+/**
+ * Rounds a cost to the precision of prices. Further digits are errors of sums and products of floating-point numbers.
+ */
 export const roundCost = (cost: number): number => Number(cost.toPrecision(12));
 
 /** Counts of tokens that have prices of their own. They are part of the input or of the output tokens. */
@@ -81,10 +83,11 @@ export interface StoredCost {
   readonly basis: CostBasis | null;
 }
 
-/** How far the costs of the stored runs of a tenant were computed again. */
+/** The progress of computing the costs of a tenant's stored runs again. */
 export interface RecomputeProgress {
-  /** The number of the last row of the table of runs that was examined, and of the last row that there is. */
+  /** The number of the last row in the table of runs that was examined. */
   readonly position: number;
+  /** The number of the last row in the table. */
   readonly last: number;
   readonly isDone: boolean;
   /** Model calls with usage whose cost was computed again. */

@@ -2,12 +2,15 @@ import type { TraceUsage } from "../trace.ts";
 import { isModelCall, roundCost } from "./run-cost.ts";
 import type { CostBasis } from "./run-cost.ts";
 
-/** The number of runs from which the usage of a trace is summed. A list shows the usage of many traces. */
+/** Maximum number of runs from which the usage of one trace is summed: a list shows the usage of many traces. */
 const maxUsageRuns = 1_000;
-/** The number of runs that are read for all traces of a list. Traces for which none are left are read with a few. */
+/**
+ * Maximum number of runs that are read for all traces of a list, and the number that is still read of each trace after
+ * that.
+ */
 const maxUsageRunsOfList = 20_000;
 const minUsageRuns = 20;
-/** The number of models that are named of a trace. */
+/** Maximum number of models that are listed for a trace. */
 const maxModels = 3;
 
 /** What a run of a trace used. */

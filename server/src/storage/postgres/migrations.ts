@@ -44,7 +44,7 @@ export async function migrate(client: PostgresClient, formats: readonly string[]
   }
 }
 
-/** The format of the tables; 0 for an empty database. */
+/** Reads the format of the tables; 0 for an empty database. */
 export async function readFormat(client: PostgresClient): Promise<number> {
   const { rows } = await client.run({
     text: "SELECT coalesce(max(format), 0) AS format FROM formats",
@@ -68,7 +68,10 @@ async function applyFormat(client: PostgresClient, format: number, sql: string):
   }
 }
 
-/** The keys of the advisory locks. Any program that locks the same numbers in the same database would disturb us. */
+/**
+ * The key of the advisory lock that lets one server at a time migrate. No other program may lock this number in the
+ * same database.
+ */
 export const migrationLock = 7_239_440_001;
 
 /** Milliseconds for which a server waits until another one has migrated the tables. */

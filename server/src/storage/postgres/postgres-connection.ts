@@ -14,13 +14,13 @@ const connectionLimits = {
   /** Time for connecting to one host. */
   connectMs: 5_000,
   /**
-   * Wait for a response after the database's own time limit for the statement. Then the connection is closed: the other
-   * side may be gone without a sign of it on the network.
+   * Time to wait for a response beyond the database's own time limit for the statement. Then the connection is closed,
+   * because the other side may have vanished without closing it.
    */
   graceMs: 10_000,
   /** Time for sending a request to cancel a statement. */
   cancelMs: 2_000,
-  /** Time for ending a connection in order. */
+  /** Time for ending a connection cleanly. */
   endMs: 2_000,
 } as const;
 
@@ -42,7 +42,7 @@ const parsers: CustomTypesConfig = {
 };
 
 /**
- * One connection to PostgreSQL. A connection that reported an error that is not the statement's is given up:
+ * One connection to PostgreSQL. After an error that does not only concern one statement, the connection is given up:
  * {@link PostgresConnection.isUsable} is then false.
  */
 export class PostgresConnection implements PostgresClient {
@@ -181,7 +181,7 @@ export class PostgresConnection implements PostgresClient {
     socket.unref();
   }
 
-  /** Ends the connection, in order if the database answers in time. */
+  /** Ends the connection, cleanly if the database answers in time. */
   async close(): Promise<void> {
     this.#onLost = undefined;
     this.#failure ??= "the connection was closed";
@@ -219,11 +219,11 @@ export class PostgresConnection implements PostgresClient {
 }
 
 /**
- * Lets PostgreSQL find out within half a minute that the machine of a server is gone, which closes no connection: it
- * then releases the server's locks. By default it takes two hours.
+ * If the machine of a server vanishes, its connections are not closed. With these settings, PostgreSQL detects that
+ * within half a minute and releases the server's locks; by default, it takes two hours.
  *
- * Queries are not compiled to machine code: the estimates of filters over JSON are often far too high, and compiling such
- * a query takes longer than running it.
+ * Queries are not compiled to machine code: the estimates of filters over JSON are often far too high, and compiling
+ * such a query takes longer than running it.
  */
 const serverSettings =
   "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET jit = off; SET max_parallel_workers_per_gather = 0";

@@ -96,7 +96,7 @@ function nameStatement(text: string): string {
   return name;
 }
 
-/** Names that are kept. More than these are computed for each call. */
+/** Maximum number of names that are cached. Further names are computed for each call. */
 const maxStatementNames = 10_000;
 
 /** @throws RequestError 422: a text contains NUL, which PostgreSQL can't store. */

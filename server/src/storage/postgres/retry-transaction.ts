@@ -2,9 +2,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { ConnectionLostError, isConflict, isConnectionLost } from "./postgres-errors.ts";
 
 export interface RetryLimits {
-  /** How often a transaction is repeated that failed because of others at the same time. */
+  /** Maximum number of times that a transaction is repeated because it conflicted with others. */
   readonly conflicts: number;
-  /** For how long a lost connection, or a failover of the database, is waited for, in milliseconds. */
+  /** Milliseconds for which a transaction is repeated while the connection is lost or the database fails over. */
   readonly failoverMs: number;
   /** The first wait in milliseconds. It doubles up to a second. */
   readonly firstDelayMs: number;
@@ -13,9 +13,9 @@ export interface RetryLimits {
 const retryLimits: RetryLimits = { conflicts: 8, failoverMs: 10_000, firstDelayMs: 10 };
 
 /**
- * Runs a transaction, and repeats it if it failed for a reason that passes: a conflict with another transaction, or a
- * lost connection. If the connection was lost during the commit, the transaction is not repeated, unless repeating it is
- * harmless, because it may have been committed.
+ * Runs a transaction, and repeats it if it failed for a temporary reason: a conflict with another transaction, or a
+ * lost connection. If the connection was lost during the commit, the transaction is not repeated, unless repeating it
+ * is harmless, because it may have been committed.
  *
  * @param isRepeatable - whether repeating a committed transaction is harmless
  */
@@ -30,11 +30,11 @@ export async function retryTransaction<Result>(
     try {
       return await run();
     } catch (cause) {
-      const isUnknown = cause instanceof ConnectionLostError && cause.wasCommitting;
+      const isOutcomeUnknown = cause instanceof ConnectionLostError && cause.wasCommitting;
       const mayRepeat = isConflict(cause)
         ? (conflictCount += 1) <= conflicts
         : isConnectionLost(cause) &&
-          (!isUnknown || isRepeatable) &&
+          (!isOutcomeUnknown || isRepeatable) &&
           performance.now() + delayMs < untilMs;
       if (!mayRepeat || signal?.aborted === true) {
         throw cause;

@@ -2,16 +2,16 @@ import { ServerError } from "../../model/errors.ts";
 import type { PostgresClient } from "./postgres-client.ts";
 
 /**
- * The role that a server uses that logs in as a superuser. Row-level security does not apply to superusers, so each
- * connection of such a server gives up its rights.
+ * The role that a server assumes if it logs in as a superuser. Row-level security does not apply to superusers, so each
+ * connection of such a server switches to this role.
  */
 const serverRole = "millrace_server";
 
 /**
  * Returns the SQL with which each connection begins, so that row-level security applies to it. Creates the role
- * {@link serverRole} if the login is one of a superuser.
+ * {@link serverRole} if the login belongs to a superuser.
  *
- * @throws ServerError the role of the login is exempt from row-level security, and is no superuser.
+ * @throws ServerError the role of the login is exempt from row-level security but is not a superuser.
  */
 export async function prepareRole(client: PostgresClient): Promise<string> {
   const { rows } = await client.run({

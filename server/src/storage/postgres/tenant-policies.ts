@@ -6,9 +6,9 @@ export const allTenants = "*";
 
 /**
  * SQL that protects each table with a `tenant_id` by row-level security: a transaction reads and writes only the rows
- * of its tenant, even if a query has forgotten its condition. It is the second lock; every query has its condition on
- * the tenant as well. Partitions have no policies of their own: their rows are read through their parents, except for the
- * keys of runs that an index finds (`run-list-reader.ts`). Repeating the SQL has no effect.
+ * of its tenant, even if a query lacks its condition on the tenant. This is a second safeguard: every query has such a
+ * condition as well. Partitions have no policies of their own: their rows are read through their parents, except for
+ * the keys of runs that an index finds (`run-list-reader.ts`). Repeating the SQL has no effect.
  *
  * The tenant is read in a subquery, so that it is read once per query and not once per row. An owner of tables is
  * exempt unless row-level security is forced; a superuser always is.
@@ -34,8 +34,8 @@ export const tenantPolicies = `
 `;
 
 /**
- * SQL that lets every tenant read public prompts, with their commits and tags. Likes and counts of other tenants'
- * prompts are written for all tenants.
+ * SQL that lets every tenant read public prompts, with their commits and tags. Likes and counts of another tenant's
+ * prompts are written in transactions of {@link allTenants}.
  */
 export const publicPromptPolicies = `
   CREATE POLICY public_prompts ON prompts FOR SELECT USING (is_public = 1);

@@ -1,15 +1,15 @@
 // A text of JavaScript may contain NUL and halves of surrogate pairs. PostgreSQL stores neither, so each of these
-// characters is stored as a character of the last private-use plane, of which no text makes use. A text that
-// nevertheless contains one of them is escaped, so that different texts are never stored alike. Texts keep their order,
-// except that these characters come after all others.
+// characters is stored as a placeholder: a character of the last private-use plane, which texts normally do not use. If
+// a text does contain one of these, it is escaped, so that different texts are never stored alike. Texts keep their
+// order, except that these characters come after all others.
 
-const nulStandIn = 0x10_f7_ff;
-const firstSurrogateStandIn = 0x10_f8_00;
-/** Precedes a character that looks like a stand-in, or like this mark. */
+const nulPlaceholder = 0x10_f7_ff;
+const firstSurrogatePlaceholder = 0x10_f8_00;
+/** Precedes a character of a text that looks like a placeholder, or like this mark. */
 const escapeMark = 0x10_f7_fe;
 const escapeCharacter = String.fromCodePoint(escapeMark);
 
-const nulCharacter = String.fromCodePoint(nulStandIn);
+const nulCharacter = String.fromCodePoint(nulPlaceholder);
 
 const firstSurrogate = 0xd8_00;
 
@@ -28,7 +28,7 @@ export function encodeText(text: string): string {
         }
         return code === 0
           ? nulCharacter
-          : String.fromCodePoint(code - firstSurrogate + firstSurrogateStandIn);
+          : String.fromCodePoint(code - firstSurrogate + firstSurrogatePlaceholder);
       })
     : text;
 }
@@ -38,14 +38,14 @@ export function decodeText(stored: string): string {
   return suspiciousPattern.test(stored)
     ? stored.replaceAll(
         decodedPattern,
-        (_match, escaped: string | undefined, standIn: string | undefined) => {
-          const code = standIn?.codePointAt(0) ?? 0;
-          if (standIn === undefined) {
+        (_match, escaped: string | undefined, placeholder: string | undefined) => {
+          const code = placeholder?.codePointAt(0) ?? 0;
+          if (placeholder === undefined) {
             return escaped ?? "";
           }
-          return code === nulStandIn
+          return code === nulPlaceholder
             ? "\0"
-            : String.fromCharCode(code - firstSurrogateStandIn + firstSurrogate);
+            : String.fromCharCode(code - firstSurrogatePlaceholder + firstSurrogate);
         },
       )
     : stored;

@@ -45,8 +45,8 @@ export interface Connection {
    */
   runLimited<Result>(limit: QueryLimit, read: () => Result | Promise<Result>): Promise<Result>;
   /**
-   * Copies the database to a file, in the state that it has when this is called. Others may write meanwhile. The
-   * connection must not be used until the promise settles.
+   * Copies the database to a file, in the state that it has when this is called. Other connections may write meanwhile.
+   * The connection must not be used until the promise settles.
    */
   copyTo(path: string): Promise<void>;
   /** Throws like {@link Connection.runLimited}, for work between statements. Does nothing if no limit is set. */
@@ -180,8 +180,8 @@ class EngineConnection implements Connection {
   }
 
   async copyTo(path: string): Promise<void> {
-    // Within a transaction that has read, the steps of the copy see one state. Otherwise a commit of another connection
-    // between two steps would make the copy begin again.
+    // Within a transaction that has read something, all steps of the copy see one state of the database. Otherwise a
+    // commit of another connection between two steps would make the copy begin again.
     this.#db.exec("BEGIN; SELECT 1 FROM sqlite_master LIMIT 1");
     try {
       await engine.backup(this.#db, path, { rate: pagesPerStep });

@@ -166,7 +166,7 @@ function writeKeyFile(folder: string, text: string): void {
 export function addTokenKeys(folder: string, file: string): void {
   const addedText = readFileSync(file, "utf8").trim();
   if (parseKeys(addedText).length === 0) {
-    throw new Error(`${file} contains no key of links`);
+    throw new Error(`${file} contains no key for share links`);
   }
   const existingText = readKeyFile(folder);
   if (!existingText.startsWith(addedText)) {
@@ -183,7 +183,7 @@ export function addTokenKeys(folder: string, file: string): void {
 export function appendTokenKeys(folder: string, file: string): void {
   const added = parseKeys(readFileSync(file, "utf8"));
   if (added.length === 0) {
-    throw new Error(`${file} contains no key of links`);
+    throw new Error(`${file} contains no key for share links`);
   }
   const text = readKeyFile(folder);
   const known = new Set(parseKeys(text).map((key) => key.toString("base64url")));
@@ -206,8 +206,8 @@ export function tokenKeysOf(db: Connection): TokenKeys {
 }
 
 /**
- * Defines SQL functions that hash, encrypt and decrypt tokens within a query, and stores the keys for {@link
- * tokenKeysOf}.
+ * Defines SQL functions that hash, encrypt and decrypt tokens within a query, and stores the keys for
+ * {@link tokenKeysOf}.
  */
 export function defineTokenFunctions(db: Connection, keys: TokenKeys): void {
   keysOfConnections.set(db, keys);

@@ -27,7 +27,10 @@ const maxTurns = 10_000;
 /** Number of threads that one query for the list returns. */
 const candidatesPerQuery = 200;
 
-/** The latest runs with the wildcard facet, whose threads are read from their payloads. */
+/**
+ * Maximum number of the latest runs with the wildcard facet that are examined. Their threads are read from their
+ * payloads.
+ */
 const maxWildcardRuns = 5_000;
 
 export interface ThreadReaderDependencies {
@@ -54,7 +57,7 @@ interface FoundTurns {
   readonly isTruncated: boolean;
 }
 
-/** Reads threads. The table of threads says which there are, and the facets of runs which runs belong to each. */
+/** Reads threads. The table `threads` lists the threads, and the facets of runs determine which runs belong to each. */
 export class PostgresThreadReader implements ThreadReads {
   readonly #db: PostgresDatabase;
   readonly #dependencies: ThreadReaderDependencies;

@@ -5,13 +5,13 @@ import type { Connection } from "../../storage/sqlite/connection.ts";
 import { withinDeadlineEachTimeSql, withinDeadlineSql } from "../../storage/sqlite/query-clock.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 
-/** Blocks of time in which the runs of one thread are searched. Older blocks are left out. */
+/** Maximum number of blocks of time in which the runs of one thread are searched. Older blocks are left out. */
 const maxBlocks = 20_000;
 
-/** Runs in those blocks whose positions are read. */
+/** Maximum number of runs in those blocks whose positions are read. */
 const maxBlockRuns = 200_000;
 
-/** Runs in blocks with the wildcard facet that one query examines. */
+/** Maximum number of runs in blocks with the wildcard facet, and of such blocks, that one query examines. */
 const maxWildcardRuns = 5_000;
 const maxWildcardBlocks = 2_000;
 
@@ -80,13 +80,13 @@ export class ThreadRunFinder {
     const isOfThread = this.#createFilter(threadId);
     const roots = isOfThread(runs.filter(({ isRoot }) => isRoot));
     const rootTraces = new Set(roots.map(({ traceId }) => traceId));
-    const explainedBlocks = new Set(
+    const blocksWithRoots = new Set(
       runs.filter(({ traceId }) => rootTraces.has(traceId)).map(({ block }) => block),
     );
     const otherRuns = isOfThread(
       runs.filter(
         ({ isRoot, block, traceId }) =>
-          !isRoot && !explainedBlocks.has(block) && !rootTraces.has(traceId),
+          !isRoot && !blocksWithRoots.has(block) && !rootTraces.has(traceId),
       ),
     );
     return {

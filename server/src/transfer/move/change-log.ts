@@ -7,25 +7,34 @@ import type { MoveMark } from "../../store/move-mark.ts";
 import { portableTables } from "../portable-tables.ts";
 import type { PortableTable } from "../portable-tables.ts";
 
-/** A row that changed, or that is to be copied: its values of `PortableTable.key` in SQLite, and its tenant if it has one. */
+/**
+ * Identifies a row that changed or that is to be copied: its values of `PortableTable.key` in SQLite, and its tenant if
+ * it has one.
+ */
 export interface ChangedRow {
   readonly table: string;
   readonly tenantId: string | null;
   readonly key: readonly (string | number)[];
 }
 
-/** How long writes are refused after the last sign of life of a move, in milliseconds. */
+/**
+ * Milliseconds for which writes are refused after a move has last renewed the refusal. After a move was killed, writes
+ * are therefore accepted again.
+ */
 const leaseMs = 30_000;
 
-/** Names of what a move adds to the database. */
+/** Names of the table and the triggers that a move adds to the database. */
 const changeTable = "move_changes";
 const triggerPrefix = "move_log_";
 const guardPrefix = "move_guard_";
 
-/** Tables that a server writes when it starts; it may start after a move, and then serves what it had. */
+/**
+ * Tables that accept writes even after a move: a server writes them when it starts, and it may be started again to
+ * serve the data that it had.
+ */
 const unguardedTables: ReadonlySet<string> = new Set(["settings"]);
 
-/** The tables whose rows are parts of runs: a change of one is a change of its run. */
+/** The tables whose rows are parts of runs: a change of one of these rows is recorded as a change of its run. */
 const tablesOfRuns = ["runs", "payloads", "attachments"] as const;
 
 /**
@@ -39,7 +48,7 @@ export class ChangeLog {
     this.#db = db;
   }
 
-  /** The state of the move; `undefined` if there is none. */
+  /** Reads the state of the move; `undefined` if there is none. */
   readMark(): MoveMark | undefined {
     const rows = this.#db
       .prepare(`SELECT value FROM settings WHERE key = '${moveSetting}'`)
@@ -60,13 +69,13 @@ export class ChangeLog {
     });
   }
 
-  /** The number of the last change that was recorded. */
-  lastChange(): number {
+  /** Reads the number of the last change that was recorded. */
+  readLastChange(): number {
     const rows = this.#db.prepare(`SELECT coalesce(max(seq), 0) FROM ${changeTable}`).raw().all();
     return Number(parseRows(rows)[0]?.[0]);
   }
 
-  /** The rows that changed after one change and up to another, each of them once. */
+  /** Lists the rows that changed after one change and up to another, each of them once. */
   list(after: number, last: number): readonly ChangedRow[] {
     const statement = this.#db
       .prepare(
@@ -80,31 +89,35 @@ export class ChangeLog {
     }));
   }
 
-  /** Forgets changes that were applied. */
+  /** Deletes changes that were applied. */
   forget(last: number): void {
     this.#transact(() => this.#db.prepare(`DELETE FROM ${changeTable} WHERE seq <= ?`).run([last]));
   }
 
-  /** Refuses writes for a while. Repeated while the switch goes on, so that a move that was killed stops no server for long. */
-  hold(id: string): void {
+  /**
+   * Refuses writes for a limited time. The caller repeats this during the switch, so that a killed move does not block
+   * a server for long.
+   */
+  refuseWrites(id: string): void {
     this.#transact(() =>
       this.#writeMark({ id, state: "switching", untilMs: Date.now() + leaseMs }),
     );
   }
 
   /** Accepts writes again. */
-  release(id: string): void {
+  acceptWrites(id: string): void {
     this.#transact(() => this.#writeMark({ id, state: "copying", untilMs: 0 }));
   }
 
   /**
    * Ends the move: from now on the database accepts no writes, not even those of other programs.
    *
-   * @returns whether it did: if something was written after `lastApplied`, nothing was done
+   * @returns whether the move has ended; `false` without any effect if something was written after the change
+   * `lastApplied`
    */
   complete(id: string, lastApplied: number): boolean {
     return this.#transact(() => {
-      if (this.lastChange() > lastApplied) {
+      if (this.readLastChange() > lastApplied) {
         return false;
       }
       this.#db.exec(createGuards());
@@ -132,8 +145,8 @@ export class ChangeLog {
     });
   }
 
-  /** @throws ServerError a server's own writes are refused, because another move holds them. */
-  assertFree(id: string): void {
+  /** @throws ServerError another move has ended on this folder, or is refusing writes to it. */
+  assertNoOtherMove(id: string): void {
     const mark = this.readMark();
     if (mark !== undefined && mark.id !== id && explainHold(mark, Date.now()) !== undefined) {
       throw new ServerError(
@@ -165,7 +178,7 @@ export class ChangeLog {
 
 const events = ["INSERT", "UPDATE", "DELETE"] as const;
 
-/** The rows that an event has, in triggers. */
+/** The names of the rows that a trigger can read, by the event that fires it. */
 const rowsOf = { INSERT: ["NEW"], UPDATE: ["OLD", "NEW"], DELETE: ["OLD"] } as const;
 
 const createTriggersOf = (table: string, toRecord: (row: string) => string): readonly string[] =>

@@ -44,7 +44,7 @@ export interface MoveOptions {
 
 export interface MoveResult {
   readonly tenants: number;
-  /** What was compared last: everything, or what there was before the last changes of a large folder. */
+  /** The rows that were compared last: all rows or, for a large folder, those that it had before its last changes. */
   readonly tables: readonly TableSum[];
   /** For how long writes were refused, in milliseconds. */
   readonly heldMs: number;
@@ -54,27 +54,29 @@ export interface MoveResult {
 const rowsPerStep = 1_000;
 const wideRowsPerStep = 200;
 
-/** While at most this many changes arrive during a step, they are few enough to refuse writes and apply the rest. */
+/** If a step applies at most this many changes, the next ones are few enough to be applied while writes are refused. */
 const fewChanges = 2_000;
 
-/** Attempts to catch up with a server before writes are refused anyway. */
+/** Maximum number of attempts to catch up with a server before writes are refused anyway. */
 const maxRounds = 20;
 
-/** How often the refusal of writes is prolonged, in milliseconds. */
-const holdIntervalMs = 5_000;
+/** Milliseconds between two renewals of the refusal of writes. */
+const renewalIntervalMs = 5_000;
 
 /** If comparing everything took at most this long, everything is compared once more while writes are refused. */
 const maxHeldComparisonMs = 10_000;
 
-/** Waits for requests that the server was about to write when writes began to be refused. */
+/** Milliseconds to wait for writes that the server had already begun when writes were refused. */
 const settleMs = 50;
 
 /**
- * Moves the data of a SQLite server to PostgreSQL while the server runs. Rows are copied step by step; what changes meanwhile
- * is recorded by triggers and copied again. Then everything is compared, writes are refused for a moment, the last changes
- * follow, and the folder accepts no writes any more. A move that ended early continues when it is called again.
+ * Moves the data of a SQLite server to PostgreSQL while the server runs. Rows are copied step by step. Triggers record
+ * which rows change meanwhile, and these are copied again. Then all rows are compared, writes are refused for a moment,
+ * and the last changes are copied. From then on, the folder accepts no writes. A move that was interrupted continues
+ * when this is called again.
  *
- * @throws {@link ServerError} the database is not empty, can't be reached, or has other rows than the folder afterwards.
+ * @throws {@link ServerError} the database is not empty or can't be reached, or its rows differ from those of the folder
+ * at the end.
  */
 export async function moveFolder({
   dataDir,
@@ -96,7 +98,10 @@ export async function moveFolder({
   }
 }
 
-/** Lets a folder accept writes again, and forgets a move from it. What was copied stays in PostgreSQL. */
+/**
+ * Abandons a move: the folder accepts writes again, and its record of changes is deleted. The copied rows stay in
+ * PostgreSQL.
+ */
 export function abandonMove(dataDir: string): void {
   const db = openFolder(join(resolve(dataDir), databaseFileName), dataDir);
   try {
@@ -169,9 +174,9 @@ async function beginMove({ db, client }: MoveParts, log: ChangeLog): Promise<Mov
       );
     }
     const progress = { id: randomUUID(), source, applied: 0, table: 0, position: null };
-    log.assertFree(progress.id);
+    log.assertNoOtherMove(progress.id);
     if (mark !== undefined) {
-      // A move to another database was begun. Its changes are not needed here.
+      // An earlier move to another database was begun. The changes that it has recorded are not needed here.
       log.abandon();
     }
     await inTransaction(client, async () => {
@@ -212,10 +217,10 @@ class Mover {
   readonly #target: MoveTarget;
   #progress: MoveProgress;
   #heldMs = 0;
-  /** The rows of each table, as they were compared last. */
+  /** Number and hashes of the rows of each table, from the last comparison. */
   readonly #sums = new Map<string, RowTally>();
   /** Tenants with examples that changed after their words were indexed. */
-  readonly #changedExamples = new Set<string>();
+  readonly #tenantsToReindex = new Set<string>();
 
   constructor(parts: MoveParts, log: ChangeLog, progress: MoveProgress) {
     this.#parts = parts;
@@ -251,7 +256,7 @@ class Mover {
     }
   }
 
-  /** Applies what has changed, until little is left. */
+  /** Applies recorded changes, until only a few are left. */
   async catchUp(): Promise<void> {
     for (let round = 0; round < maxRounds; round += 1) {
       if ((await this.#step()) <= fewChanges) {
@@ -261,14 +266,14 @@ class Mover {
   }
 
   /**
-   * Compares the numbers and hashes of all rows in one state of the folder, which the database is brought to before.
+   * Brings the database to one state of the folder, and compares the numbers and hashes of all rows in this state.
    *
    * @returns how long it took, in milliseconds
    */
   async compare(): Promise<number> {
     const startMs = performance.now();
     this.#parts.onProgress("comparing all rows");
-    this.#changedExamples.clear();
+    this.#tenantsToReindex.clear();
     await this.#inSnapshot(async () => {
       await this.#applyChanges([], {});
       for (const { id } of this.#source.rows.listTenants()) {
@@ -279,14 +284,15 @@ class Mover {
     return performance.now() - startMs;
   }
 
-  /** Refuses writes, applies what is left, and ends the move on the side of the folder. */
+  /** Refuses writes, applies the remaining changes, and ends the move, so that the folder accepts no more writes. */
   async switchOver(comparedMs: number): Promise<void> {
     const { id } = this.#progress;
     const startMs = performance.now();
-    this.#log.hold(id);
+    this.#log.refuseWrites(id);
     this.#parts.onProgress("refusing writes for a moment");
-    const holder = openSecondWriter(this.#parts.path);
-    const timer = setInterval(() => new ChangeLog(holder).hold(id), holdIntervalMs);
+    // A separate connection: the other one may be in a transaction that will be rolled back.
+    const renewer = openSecondWriter(this.#parts.path);
+    const timer = setInterval(() => new ChangeLog(renewer).refuseWrites(id), renewalIntervalMs);
     try {
       await delay(settleMs);
       for (let isComplete = false; !isComplete;) {
@@ -300,16 +306,16 @@ class Mover {
         isComplete = this.#log.complete(id, this.#progress.applied);
       }
     } catch (cause) {
-      this.#log.release(id);
+      this.#log.acceptWrites(id);
       throw cause;
     } finally {
       clearInterval(timer);
-      holder.close();
+      renewer.close();
       this.#heldMs = performance.now() - startMs;
     }
   }
 
-  /** What was compared last. A move that was killed after its end compares everything again. */
+  /** Returns the result of the last comparison. If a move was killed after its end, compares everything again. */
   async readResult(): Promise<MoveResult> {
     if (this.#sums.size === 0) {
       await this.#inSnapshot(() => this.#compareRows());
@@ -338,7 +344,7 @@ class Mover {
 
   /** Applies the changes up to the current state of the folder, and copies rows, in one transaction. */
   async #applyChanges(rows: readonly ChangedRow[], next: StepEnd): Promise<number> {
-    const last = this.#log.lastChange();
+    const last = this.#log.readLastChange();
     const changes = this.#log.list(this.#progress.applied, last);
     const progress = { ...this.#progress, ...next, applied: last };
     try {
@@ -346,7 +352,7 @@ class Mover {
         await this.#target.apply([...changes, ...rows], this.#source);
         for (const { table, tenantId } of changes) {
           if ((table === "examples" || table === "datasets") && tenantId !== null) {
-            this.#changedExamples.add(tenantId);
+            this.#tenantsToReindex.add(tenantId);
           }
         }
         await writeMoveProgress(this.#parts.client, progress);
@@ -359,7 +365,7 @@ class Mover {
     return changes.length;
   }
 
-  /** Reads one state of the folder. */
+  /** Reads from the folder in one transaction, so that all reads see the same state. */
   async #inSnapshot<Result>(read: () => Promise<Result>): Promise<Result> {
     const { db } = this.#parts;
     db.exec("BEGIN; SELECT 1 FROM sqlite_master LIMIT 1");
@@ -421,7 +427,7 @@ class Mover {
     });
   }
 
-  /** Copies how far rules and numbers of rows are, which change with nearly each write. */
+  /** Copies the positions of rules and the last numbers of rows, which change with nearly each write. */
   async #copyPositions(): Promise<void> {
     const { db, client } = this.#parts;
     const list = (sql: string) => parseRows(db.prepare(sql).raw().all());
@@ -447,7 +453,7 @@ class Mover {
           values: [Number(row) + copiedRunsPlace, String(key).slice(0, 36), since],
         });
       }
-      for (const tenantId of this.#changedExamples) {
+      for (const tenantId of this.#tenantsToReindex) {
         await this.#target.open(tenantId).indexExamples();
       }
       await client.exec(`

@@ -11,7 +11,7 @@ import type { ChangedRow } from "./change-log.ts";
 export interface CurrentRow {
   readonly tenantId: string;
   readonly row: PortableRow;
-  /** The number of its row, if it is a run. */
+  /** The row number of a run; 0 for any other row. */
   readonly rowId: number;
 }
 
@@ -62,7 +62,7 @@ export class MoveSource {
     };
   }
 
-  /** The rows of a table with a key: none or one, except that several tenants may have a run with an id. */
+  /** Reads the rows of a table with a key: at most one, except that several tenants may have a run with the same id. */
   read(table: PortableTable, { key, tenantId: owner }: ChangedRow): readonly CurrentRow[] {
     const [first] = key;
     const isRun = table.name === "runs";
@@ -87,7 +87,7 @@ export class MoveSource {
     }));
   }
 
-  /** The attachments of a run. */
+  /** Reads the attachments of a run. */
   readAttachments(table: PortableTable, id: string): readonly CurrentRow[] {
     const statement = this.#db.prepareRaw(
       `SELECT ${table.sqlite.tenant}, ${selectPortable(table)} FROM ${table.sqlite.from}

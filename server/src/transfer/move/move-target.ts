@@ -14,11 +14,11 @@ import type { TenantIdentity } from "../tenant-rows.ts";
 import type { ChangedRow } from "./change-log.ts";
 import type { CurrentRow, MoveSource } from "./move-source.ts";
 
-/** Rows that are read and written at once. */
+/** Rows that are read and written at once; fewer if they may be megabytes long. */
 const rowsPerBatch = 200;
 const wideRowsPerBatch = 25;
 
-/** Attempts to write rows whose names change places. */
+/** Maximum number of attempts to write rows that exchange their unique names. */
 const maxPasses = 10;
 
 const uniqueViolation = "23505";
@@ -41,7 +41,7 @@ export class MoveTarget {
     this.#partitions.clearCache();
   }
 
-  /** Opens the rows of a tenant for what is not copied row by row. */
+  /** Opens a target for the data of a tenant that is not copied row by row. */
   open(tenantId: string): PostgresTarget {
     return new PostgresTarget(this.#client, tenantId, { offsets: noOffsets });
   }
@@ -56,7 +56,10 @@ export class MoveTarget {
     }
   }
 
-  /** Copies rows, and deletes those that are gone. First come the deletions, so that what they free can be used again. */
+  /**
+   * Copies rows, and deletes those that are gone. The deletions come first, so that the names that they free can be
+   * used again.
+   */
   async apply(changed: readonly ChangedRow[], source: MoveSource): Promise<void> {
     const byTable = new Map<string, Map<string, ChangedRow>>();
     for (const row of changed) {
@@ -173,8 +176,8 @@ export class MoveTarget {
   }
 
   /**
-   * Writes rows, of which one may take the name that another one has given up: those that fail are written again after the
-   * others.
+   * Writes rows, some of which may have taken over a unique name from another row. Rows that fail are written again
+   * after the others.
    */
   async #writeInAnyOrder(
     table: PortableTable,
@@ -200,7 +203,7 @@ export class MoveTarget {
     }
   }
 
-  /** Returns the error if a row has a name that another one still has; nothing is written then. */
+  /** Tries to write rows. If one has a unique name that another row still has, writes nothing and returns the error. */
   async #tryToWrite(
     table: PortableTable,
     target: PostgresTarget,

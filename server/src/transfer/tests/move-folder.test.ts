@@ -205,7 +205,7 @@ test("writes are refused only while a move that switches is alive", async () => 
   const send = () => me("POST /runs", { body: wireRun({ session_name: "p" }) });
   log.begin("a");
   expect((await send()).status).toBe(202);
-  log.hold("a");
+  log.refuseWrites("a");
   const held = await send();
   expect([held.status, held.headers.get("retry-after")]).toEqual([503, "5"]);
   expect(held.text).toContain("is being moved to PostgreSQL; retry later");
@@ -213,7 +213,7 @@ test("writes are refused only while a move that switches is alive", async () => 
   db.exec(`UPDATE settings SET value = json_set(value, '$.untilMs', 1) WHERE key = 'move'`);
   expect((await send()).status).toBe(202);
   expect(log.complete("a", 0)).toBe(false);
-  expect(log.complete("a", log.lastChange())).toBe(true);
+  expect(log.complete("a", log.readLastChange())).toBe(true);
   expect((await send()).status).toBe(503);
   db.close();
   abandonMove(dataDir);

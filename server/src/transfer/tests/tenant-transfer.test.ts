@@ -300,10 +300,12 @@ describe("a backup of a tenant", () => {
     );
     expect(await refusalOf(gzipSync(lines.join("\n")))).toContain("ends within a line");
     expect(await refusalOf(readFileSync(backup).subarray(0, 300))).toContain(
-      "no intact backup of a tenant",
+      "not an intact backup of a tenant",
     );
-    expect(await refusalOf("not a backup")).toContain("no intact backup of a tenant");
-    expect(await refusalOf(gzipSync("{}\n"))).toContain("does not begin as one");
+    expect(await refusalOf("not a backup")).toContain("not an intact backup of a tenant");
+    expect(await refusalOf(gzipSync("{}\n"))).toContain(
+      "does not begin with the first line of a backup",
+    );
     expect(
       await refusalOf(change('"millrace_tenant_backup":1', '"millrace_tenant_backup":2')),
     ).toMatch(/in format 2, and this version reads formats up to 1: use a newer version/);

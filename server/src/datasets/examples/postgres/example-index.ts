@@ -8,8 +8,8 @@ const indexedText = `(SELECT string_agg(v #>> '{}', ' ')
   WHERE jsonb_typeof(v) IN ('string', 'number'))`;
 
 /**
- * The full-text index of the example search: the strings and numbers in the inputs of indexed datasets. It does not
- * know word stems, as the index of SQLite does not; words that only differ by accents are different words.
+ * The full-text index of the example search: the strings and numbers in the inputs of indexed datasets. Like the index
+ * of SQLite, it does not reduce words to their stems. Words that differ only by accents are different words.
  */
 export class PostgresExampleTextIndex implements ExampleTextIndex {
   readonly #db: PostgresDatabase;
@@ -79,5 +79,8 @@ export class PostgresExampleTextIndex implements ExampleTextIndex {
   }
 }
 
-/** Characters of the inputs of an example that are indexed: the words of a `tsvector` may have at most a megabyte. */
+/**
+ * Maximum number of characters of an example's inputs that are indexed: the words of a `tsvector` may have at most 1
+ * MB.
+ */
 const maxIndexedChars = 200_000;

@@ -154,7 +154,7 @@ export async function eraseExamples(
   await db.run(exampleQueries.erase, { keys });
 }
 
-/** Keys of one write. A number holds those of 8 billion writes. */
+/** Number of keys that one write reserves. Safe integers suffice for 8 billion writes. */
 export const keysPerBlock = 1_048_576;
 
 function* splitIntoParts<Item>(items: readonly Item[]): Generator<readonly Item[]> {

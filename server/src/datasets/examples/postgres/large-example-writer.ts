@@ -33,8 +33,8 @@ interface LargeWriterDependencies {
 }
 
 /**
- * Writes many examples with PostgreSQL: by the same code as few examples, in one transaction. It also writes the examples
- * of a dataset that is updated or erased.
+ * Writes many examples to PostgreSQL in one transaction, with the same code that writes a few. It also updates and
+ * erases the examples of a dataset that is updated or erased.
  */
 export class PostgresLargeExampleWriter implements LargeExampleWrites, DatasetExamplesWriter {
   readonly #db: PostgresDatabase;
@@ -61,7 +61,7 @@ export class PostgresLargeExampleWriter implements LargeExampleWrites, DatasetEx
     parts: readonly Packed<readonly ReceivedExample[]>[],
   ): Promise<Packed<ExampleWriteResult>> {
     const drafts = parts.flatMap((part) => unpack(part).map(({ draft }) => draft));
-    assertFewDatasets(drafts);
+    assertDatasetLimit(drafts);
     return pack(await this.#examples.create(tenantId, drafts));
   }
 
@@ -71,8 +71,8 @@ export class PostgresLargeExampleWriter implements LargeExampleWrites, DatasetEx
     datasetId?: string,
   ): Promise<Packed<ExampleWriteResult>> {
     const changes = parts.flatMap((part) => unpack(part));
-    assertOnce(changes);
-    assertFewDatasets(changes);
+    assertNoRepeatedIds(changes);
+    assertDatasetLimit(changes);
     return pack(await this.#examples.update(tenantId, changes, datasetId));
   }
 
@@ -130,7 +130,7 @@ export class PostgresLargeExampleWriter implements LargeExampleWrites, DatasetEx
     tenantId: string,
     { dataset, changes, mustCheck }: DatasetUpdate,
   ): AsyncGenerator<void, Dataset> {
-    assertOnce(changes);
+    assertNoRepeatedIds(changes);
     this.#schemas.requireValidSchemas(dataset);
     if (mustCheck) {
       await this.#checkOtherExamples(dataset, changes);
@@ -162,7 +162,7 @@ export class PostgresLargeExampleWriter implements LargeExampleWrites, DatasetEx
   }
 }
 
-function assertOnce(changes: readonly ExampleChange[]): void {
+function assertNoRepeatedIds(changes: readonly ExampleChange[]): void {
   const seenIds = new Set<string>();
   for (const { id } of changes) {
     if (seenIds.has(id)) {
@@ -172,7 +172,7 @@ function assertOnce(changes: readonly ExampleChange[]): void {
   }
 }
 
-function assertFewDatasets(items: readonly { readonly datasetId?: string }[]): void {
+function assertDatasetLimit(items: readonly { readonly datasetId?: string }[]): void {
   const ids = new Set(items.map(({ datasetId }) => datasetId));
   if (ids.size > serverLimits.datasetsOfWrite) {
     throw new RequestError(

@@ -360,7 +360,7 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
       >();
       const { changes, currentExamples } = part();
       for (const change of changes) {
-        assertOnce(seenIds, change.id);
+        assertFirstOccurrence(seenIds, change.id);
         const example = currentExamples.get(change.id);
         if (example === undefined || (datasetId ?? example.datasetId) !== example.datasetId) {
           missingIds.push(change.id);
@@ -570,7 +570,7 @@ function addKey(keysByVersion: Map<NewVersion, number[]>, version: NewVersion, k
   keysByVersion.set(version, keys);
 }
 
-function assertOnce(seenIds: Set<string>, id: string): void {
+function assertFirstOccurrence(seenIds: Set<string>, id: string): void {
   if (seenIds.has(id)) {
     throw new RequestError(422, `example ${id} occurs twice in the list`);
   }

@@ -238,11 +238,11 @@ test.each([
     /tool 1 .* no name/,
   ],
   [
-    "a setting that is no number",
+    "a setting that is not a number",
     savedPrompt({ temperature: "hot" }),
-    /temperature .* is no number/,
+    /temperature .* is not a number/,
   ],
-  ["a stop sequence that is no text", savedPrompt({ stop: [7] }), /stop sequence .* is no text/],
+  ["a stop sequence that is not text", savedPrompt({ stop: [7] }), /stop sequence .* is not text/],
 ])("%s is an error of each row, and no model is called", async (_, malformed, reason) => {
   const scene = await makeScene(answerQuestion, { questions: ["a"] });
   await commit(scene, malformed);
