@@ -47,11 +47,12 @@ export class MetricCounts {
   /** Encodes the counts. If there are too many values, those with the fewest runs are merged. */
   encode(): Uint8Array {
     const writer = new ByteWriter();
+    const cellWriter = new ByteWriter();
     for (const { key, cell } of this.#selectStored()) {
       writer.writeCount(key.runClass * kinds.length + kinds.indexOf(key.kind));
       writer.writeText(key.value);
       writer.writeCount(cell.runs);
-      const cellWriter = new ByteWriter();
+      cellWriter.clear();
       cellWriter.writeCount(cell.errors);
       cellWriter.writeNumber(cell.tokens);
       cellWriter.writeNumber(cell.cost);
@@ -59,9 +60,9 @@ export class MetricCounts {
       cellWriter.writeNumber(cell.traceCost);
       cellWriter.writeHistogram(cell.latency);
       cellWriter.writeHistogram(cell.firstToken);
-      writer.writeBytes(cellWriter.toBytes());
+      writer.writeBytes(cellWriter.written);
     }
-    return writer.toBytes();
+    return new Uint8Array(writer.written);
   }
 
   #selectStored(): Iterable<{ readonly key: CellKey; readonly cell: MetricCell }> {
@@ -175,8 +176,13 @@ class ByteWriter {
     }
   }
 
-  toBytes(): Uint8Array {
-    return Uint8Array.from(this.#bytes.subarray(0, this.#length));
+  clear(): void {
+    this.#length = 0;
+  }
+
+  /** What was written. The memory is that of the writer. */
+  get written(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length);
   }
 
   #reserve(length: number): void {

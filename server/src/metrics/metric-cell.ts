@@ -27,18 +27,19 @@ export class MetricCell {
   readonly latency = new Histogram();
   readonly firstToken = new Histogram();
 
-  add({ hasError, latencyMicros, firstTokenMicros, ...usage }: CountedRun): void {
+  /** Each run is added to a cell of each dimension, so this must not create objects. */
+  add(run: CountedRun): void {
     this.runs += 1;
-    this.errors += hasError ? 1 : 0;
-    this.tokens += usage.tokens;
-    this.cost += usage.cost;
-    this.traceTokens += usage.traceTokens;
-    this.traceCost += usage.traceCost;
-    if (latencyMicros !== null) {
-      this.latency.add(latencyMicros);
+    this.errors += run.hasError ? 1 : 0;
+    this.tokens += run.tokens;
+    this.cost += run.cost;
+    this.traceTokens += run.traceTokens;
+    this.traceCost += run.traceCost;
+    if (run.latencyMicros !== null) {
+      this.latency.add(run.latencyMicros);
     }
-    if (firstTokenMicros !== null) {
-      this.firstToken.add(firstTokenMicros);
+    if (run.firstTokenMicros !== null) {
+      this.firstToken.add(run.firstTokenMicros);
     }
   }
 

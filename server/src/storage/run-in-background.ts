@@ -5,9 +5,15 @@ import { closeBackgroundThread } from "./background-thread.ts";
 import type { BackgroundMessage, BackgroundReply } from "./background-thread.ts";
 import { forwardWarnings } from "./thread-warnings.ts";
 import { lowerPriority } from "./low-priority.ts";
+import { readThreadCpuMs } from "./thread-cpu.ts";
 
-/** Length of the pause after a step, as a multiple of the step's duration. */
-const pauseFactor = 3;
+/**
+ * Length of the pause after a step, as a multiple of the step's duration: while other threads need the processors, and
+ * while this one has a processor for itself. Work that arrives fast can then be done as fast.
+ */
+const pauseFactors = { crowded: 3, alone: 0.2 } as const;
+/** The share of a step's duration in which it must have run, rather than waited, for the shorter pause. */
+const aloneShare = 0.75;
 /** Milliseconds of the pause after a step that had nothing to do, or failed. */
 const idleMs = 1_000;
 
@@ -32,7 +38,8 @@ export interface BackgroundWork {
 
 /**
  * Repeats the steps of background work at low priority until the server closes. After each step it pauses several times
- * as long as the step took. Call it from the file of a thread that `BackgroundThread` starts.
+ * as long as the step took, or for a fraction of it if no other thread needs the processor. Call it from the file of a
+ * thread that `BackgroundThread` starts.
  */
 export function runInBackground<Write>(
   createWork: (context: BackgroundContext<Write>) => BackgroundWork,
@@ -91,10 +98,13 @@ class StepRunner<Write> {
   async #runStep(): Promise<void> {
     this.#isRunning = true;
     const startMs = performance.now();
+    const startCpuMs = readThreadCpuMs();
     let pauseMs = idleMs;
     try {
       if (await this.#work.runStep()) {
-        pauseMs = (performance.now() - startMs) * pauseFactor;
+        const stepMs = performance.now() - startMs;
+        const isAlone = readThreadCpuMs() - startCpuMs >= stepMs * aloneShare;
+        pauseMs = stepMs * (isAlone ? pauseFactors.alone : pauseFactors.crowded);
       }
     } catch (cause) {
       this.#post({ kind: "failed", reason: messageOf(cause) });

@@ -12,7 +12,7 @@ import { createScannedRun } from "../scanned-run.ts";
 import type { ScannedRun } from "../scanned-run.ts";
 
 /** Runs that one step reads: with their payloads, and without. */
-const runsPerStep = { withPayloads: 500, withoutPayloads: 10_000 } as const;
+const runsPerStep = { withPayloads: 2_000, withoutPayloads: 10_000 } as const;
 
 /** Bytes of payloads that one step reads, exceeded by one run at most. */
 const bytesPerStep = 4_194_304;
@@ -41,71 +41,45 @@ export class PostgresMetricScanner {
   async *scan(query: ScanQuery): AsyncGenerator<readonly ScannedRun[]> {
     let before: ScannedRow | undefined;
     for (;;) {
-      const rows = await this.#listRows(query, before);
-      const read = query.withPayloads ? rows.slice(0, countReadable(rows)) : rows;
-      const last = read.at(-1);
+      const { runs, isEnd } = await this.#listRuns(query, before);
+      const last = runs.at(-1);
       if (last === undefined) {
         return;
       }
-      const bodies = query.withPayloads ? await this.#readBodies(query.tenantId, read) : noBodies;
-      const usage = await this.#readUsage(query.tenantId, read);
-      yield read.map((row) => toScannedRun(row, bodies.get(row.id) ?? [], usage));
-      if (read.length === rows.length && rows.length < this.#stepOf(query)) {
+      const usage = await this.#readUsage(
+        query.tenantId,
+        runs.map(({ row }) => row),
+      );
+      yield runs.map(({ row, bodies }) => toScannedRun(row, bodies, usage));
+      if (isEnd) {
         return;
       }
-      before = last;
+      before = last.row;
     }
   }
 
-  #stepOf({ withPayloads }: ScanQuery): number {
-    return runsPerStep[withPayloads ? "withPayloads" : "withoutPayloads"];
-  }
-
-  async #listRows(
+  /** Reads the next runs with their payloads. */
+  async #listRuns(
     query: ScanQuery,
     before: ScannedRow | undefined,
-  ): Promise<readonly ScannedRow[]> {
-    const { tenantId, projectId, fromMicros, toMicros, condition = always } = query;
-    const position: Sql =
-      before === undefined
-        ? always
-        : sql`(r.start_us, r.id) < (${parameter(before.start_us)}, ${parameter(before.id)})`;
-    // The length of a text is known without decompressing it.
-    const bytes = query.withPayloads
-      ? `(SELECT sum(${createPayloadBytesSql("p")}) FROM payloads p
-          WHERE p.tenant_id = r.tenant_id AND p.root_us = r.root_us AND p.trace_id = r.trace_id AND p.id = r.id)`
-      : "0";
-    const { text, values } = toNumbered(
-      sql`SELECT r.id, r.root_us, r.trace_id, r.start_us, r.name, r.run_type, r.end_us, r.has_error, r.parent_run_id, r.total_tokens,
-          r.total_cost, r.first_token_us, ${bytes} AS bytes
-        FROM (SELECT * FROM runs r WHERE r.tenant_id = ${parameter(tenantId)} AND r.project_id = ${parameter(projectId)}
-            AND r.start_us >= ${parameter(fromMicros)} AND r.start_us < ${parameter(toMicros)} AND ${position} AND ${condition}
-          ORDER BY r.start_us DESC, r.id DESC LIMIT ${String(this.#stepOf(query))}) r
-        ORDER BY r.start_us DESC, r.id DESC`,
-    );
-    return (await this.#db.execute<ScannedRow>(text, values)).rows;
-  }
-
-  /** Reads the payloads of runs by the id of the run, in ascending precedence. */
-  async #readBodies(tenantId: string, runs: readonly ScannedRow[]): Promise<BodiesById> {
-    const { rows } = await this.#db.query<{ readonly id: string; readonly body: string }>(
-      `SELECT p.id, ${createPayloadTextSql("p")} AS body FROM unnest($2::bigint[], $3::text[], $4::text[]) i (root_us, trace_id, id)
-       JOIN payloads p ON p.tenant_id = $1 AND p.root_us = i.root_us AND p.trace_id = i.trace_id AND p.id = i.id
-       ORDER BY p.digest <> '', p.seq`,
-      [
-        tenantId,
-        runs.map((run) => run.root_us),
-        runs.map((run) => run.trace_id),
-        runs.map(({ id }) => id),
-      ],
-    );
-    const bodies = new Map<string, Buffer[]>();
-    for (const { id, body } of rows) {
-      const list = bodies.get(id) ?? [];
-      bodies.set(id, list);
-      list.push(Buffer.from(body));
+  ): Promise<{ readonly runs: readonly FoundRun[]; readonly isEnd: boolean }> {
+    const runLimit = runsPerStep[query.withPayloads ? "withPayloads" : "withoutPayloads"];
+    const { text, values } = toNumbered(createRunQuery(query, before, runLimit));
+    const { rows } = await this.#db.execute<ScannedRow>(text, values);
+    const runs: FoundRun[] = [];
+    let bytes = 0;
+    for (const row of rows) {
+      const run = runs.at(-1);
+      const bodies = run?.row.id === row.id ? run.bodies : [];
+      if (bodies !== run?.bodies) {
+        runs.push({ row, bodies });
+      }
+      if (row.body !== null) {
+        bodies.push(Buffer.from(row.body));
+        bytes += row.bytes ?? 0;
+      }
     }
-    return bodies;
+    return { runs, isEnd: runs.length < runLimit && bytes <= bytesPerStep };
   }
 
   /** Returns the usage of the traces of all roots among the rows. */
@@ -129,19 +103,56 @@ export class PostgresMetricScanner {
   }
 }
 
-type BodiesById = ReadonlyMap<string, readonly Buffer[]>;
 type UsageByTrace = ReadonlyMap<string, { readonly tokens: number; readonly cost: number }>;
 
-const noBodies: BodiesById = new Map();
+/** A run, and its payloads in ascending precedence. */
+interface FoundRun {
+  readonly row: ScannedRow;
+  readonly bodies: Buffer[];
+}
 
-/** The number of runs, from the first one on, whose payloads one step can read. */
-function countReadable(rows: readonly ScannedRow[]): number {
-  let bytes = 0;
-  const end = rows.findIndex((row) => {
-    bytes += row.bytes ?? 0;
-    return bytes > bytesPerStep;
-  });
-  return end === -1 ? rows.length : Math.max(1, end);
+const scannedColumns = [
+  "id",
+  "root_us",
+  "trace_id",
+  "start_us",
+  "name",
+  "run_type",
+  "end_us",
+  "has_error",
+  "parent_run_id",
+  "total_tokens",
+  "total_cost",
+  "first_token_us",
+]
+  .map((name) => `r.${name}`)
+  .join(", ");
+
+/**
+ * The query for the next runs, with a row for each payload of a run. Runs are left out that follow a run with which the
+ * limit of bytes is exceeded: their payloads are not read, because the size of a payload is known without its text.
+ */
+function createRunQuery(query: ScanQuery, before: ScannedRow | undefined, runLimit: number): Sql {
+  const { tenantId, projectId, fromMicros, toMicros, condition = always } = query;
+  const position: Sql =
+    before === undefined
+      ? always
+      : sql`(r.start_us, r.id) < (${parameter(before.start_us)}, ${parameter(before.id)})`;
+  const runs = sql`SELECT ${query.withPayloads ? "*" : `${scannedColumns}, NULL AS body, NULL::int AS bytes`}
+    FROM runs r WHERE r.tenant_id = ${parameter(tenantId)} AND r.project_id = ${parameter(projectId)}
+      AND r.start_us >= ${parameter(fromMicros)} AND r.start_us < ${parameter(toMicros)} AND ${position} AND ${condition}
+    ORDER BY r.start_us DESC, r.id DESC LIMIT ${String(runLimit)}`;
+  if (!query.withPayloads) {
+    return runs;
+  }
+  return sql`SELECT * FROM (
+      SELECT ${scannedColumns}, ${createPayloadTextSql("p")} AS body, ${createPayloadBytesSql("p")} AS bytes,
+        p.digest <> '' AS is_patch, p.seq, sum(${createPayloadBytesSql("p")}) OVER (ORDER BY r.start_us DESC, r.id DESC
+          GROUPS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
+      FROM (${runs}) r
+        LEFT JOIN payloads p ON p.tenant_id = r.tenant_id AND p.root_us = r.root_us AND p.trace_id = r.trace_id AND p.id = r.id) r
+    WHERE r.bytes_before IS NULL OR r.bytes_before <= ${String(bytesPerStep)}
+    ORDER BY r.start_us DESC, r.id DESC, r.is_patch, r.seq`;
 }
 
 interface ScannedRow {
@@ -157,6 +168,8 @@ interface ScannedRow {
   readonly total_tokens: number | null;
   readonly total_cost: number | null;
   readonly first_token_us: number | null;
+  /** The text and the size of a payload; `null` for a run without payloads. */
+  readonly body: string | null;
   readonly bytes: number | null;
 }
 

@@ -55,9 +55,6 @@ export const postgresRuns: RunEngine = {
     const rows = new RunRows(db);
     const prices = new TenantPrices(db);
     const feedback = new PostgresRunFeedback(db);
-    const metrics = new PostgresMetricCounter(db);
-    const texts = new TextIndexer(db);
-    let isTextsTurn = false;
     const ingest = new PostgresIngest(db, { partitions, rows, prices, feedback });
     return {
       runs: new PostgresRunWrites(db, tokenCipher),
@@ -75,15 +72,25 @@ export const postgresRuns: RunEngine = {
       maintain: async () => {
         const nowMicros = Date.now() * 1_000;
         await partitions.ensureAhead(nowMicros);
-        if (await partitions.dropEmpty(nowMicros)) {
-          return true;
-        }
-        // By turns, so that neither waits until the other has nothing left to do.
-        isTextsTurn = !isTextsTurn;
-        return isTextsTurn
-          ? (await texts.step()) || metrics.count()
-          : (await metrics.count()) || texts.step();
+        return partitions.dropEmpty(nowMicros);
       },
     };
   },
+  backgroundTasks: [
+    {
+      // Counting must keep up with the runs that arrive, or dashboards would stay incomplete.
+      pauseFactor: 0.25,
+      createStep: (db) => {
+        const counter = new PostgresMetricCounter(db);
+        return () => counter.count();
+      },
+    },
+    {
+      pauseFactor: 1,
+      createStep: (db) => {
+        const indexer = new TextIndexer(db);
+        return () => indexer.step();
+      },
+    },
+  ],
 };

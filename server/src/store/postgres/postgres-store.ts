@@ -37,6 +37,7 @@ import { postgresLimits, toPoolLimits, toPoolState } from "./postgres-limits.ts"
 import { postgresRuns } from "./postgres-runs.ts";
 import { ReadSession } from "./postgres-sessions.ts";
 import type { SessionFactory } from "./postgres-sessions.ts";
+import { PostgresBackgroundThread } from "./postgres-background-thread.ts";
 import { PostgresWriterThread } from "./postgres-writer-thread.ts";
 import { readTokenKeys } from "./token-key-check.ts";
 
@@ -153,6 +154,7 @@ class PostgresStore implements Store {
   readonly #work = new WorkThreads();
   readonly #closing = new AbortController();
   #writer: PostgresWriterThread | undefined;
+  #background: PostgresBackgroundThread | undefined;
   #closed: Promise<void> | undefined;
 
   constructor({ reader, reads, queryTimeoutMs, defaultTenantId, linkSecret }: StoreParts) {
@@ -167,8 +169,10 @@ class PostgresStore implements Store {
     this.write = this.#createWriters({});
   }
 
-  /** Starts the writer thread. */
+  /** Starts the writer thread, and the one for work in the background if this server leads. */
   async start(data: PostgresThreadData): Promise<void> {
+    const background = new PostgresBackgroundThread(data);
+    this.#background = background;
     this.#writer = await PostgresWriterThread.start(data, {
       onActivity: (activity, source) => {
         for (const listener of this.#activityListeners) {
@@ -180,6 +184,7 @@ class PostgresStore implements Store {
           listener();
         }
       },
+      onState: (isLeader) => background.setLeader(isLeader),
     });
   }
 
@@ -282,6 +287,7 @@ class PostgresStore implements Store {
   async #close(): Promise<void> {
     this.#closing.abort();
     await Promise.all([this.#reads.close(), this.#work.close(), this.#immediate.close()]);
+    await this.#background?.close();
     await this.#writer?.close();
   }
 }

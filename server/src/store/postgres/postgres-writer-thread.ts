@@ -53,17 +53,23 @@ export type PostgresWriterMessage =
       readonly buffers: readonly ArrayBuffer[];
     };
 
+/** What the thread reports besides the results of calls. */
+export interface WriterThreadListeners extends WriterListeners {
+  /** Called from time to time with whether this server does the work that only one server does. */
+  readonly onState: (isLeader: boolean) => void;
+}
+
 /** The main thread's handle of the writer thread. Counts the bytes of batches that are not committed yet. */
 export class PostgresWriterThread {
   readonly #worker: Worker;
-  readonly #listeners: WriterListeners;
+  readonly #listeners: WriterThreadListeners;
   readonly #pending = new PendingWrites(
     "data arrives faster than the database can write it; retry later",
   );
   #isLeader = false;
   #pools: Readonly<Record<string, PoolState>> = {};
 
-  private constructor(worker: Worker, listeners: WriterListeners) {
+  private constructor(worker: Worker, listeners: WriterThreadListeners) {
     this.#worker = worker;
     this.#listeners = listeners;
     worker.on("message", (message: PostgresWriterMessage) => this.#onMessage(message));
@@ -75,7 +81,7 @@ export class PostgresWriterThread {
   /** @throws ServerError the thread did not start. */
   static async start(
     data: PostgresThreadData,
-    listeners: WriterListeners,
+    listeners: WriterThreadListeners,
   ): Promise<PostgresWriterThread> {
     const worker = new Worker(toDistFileUrl("postgres-writer.worker.js"), {
       ...threadOptions,
@@ -135,6 +141,7 @@ export class PostgresWriterThread {
       case "state":
         this.#isLeader = message.isLeader;
         this.#pools = message.pools;
+        this.#listeners.onState(message.isLeader);
         break;
       case "done":
         message.buffers.forEach((buffer) => batchMemory.release(buffer));

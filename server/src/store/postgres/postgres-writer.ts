@@ -222,7 +222,6 @@ export class PostgresWriter {
         const hasMore = await this.#transact(this.#pools.writes, plan, (session) =>
           session.writers.runEngine.maintain(),
         );
-        // The pauses are as long as the steps, so that the work takes at most half of the time of this thread.
         delayMs = hasMore ? performance.now() - startMs : delayMs;
       } catch (cause) {
         delayMs *= failureFactor;

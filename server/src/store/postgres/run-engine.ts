@@ -76,6 +76,18 @@ export interface RunEngine {
   createReaders(db: PostgresDatabase, dependencies: RunReadDependencies): RunReaders;
   createReadParts(db: PostgresDatabase): RunReadParts;
   createWriter(db: PostgresDatabase, dependencies: RunWriteDependencies): RunEngineWriter;
+  /** Work that one process at a time repeats in a thread of its own, such as counting metrics. */
+  readonly backgroundTasks: readonly BackgroundTask[];
+}
+
+export interface BackgroundTask {
+  /** Length of the pause after a step, as a multiple of the step's duration. */
+  readonly pauseFactor: number;
+  /**
+   * Creates the work on a connection. A step runs in a transaction for all tenants, and resolves to whether more is
+   * waiting.
+   */
+  createStep(db: PostgresDatabase): () => Promise<boolean>;
 }
 
 export interface RunEngineWriter extends RunWriteParts {
@@ -84,8 +96,8 @@ export interface RunEngineWriter extends RunWriteParts {
   ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<StoredBatch>;
   clearCaches(): void;
   /**
-   * Work that is repeated in the background by one process at a time, such as computing metrics and creating
-   * partitions. Performs one step in a transaction for all tenants, and returns whether more is waiting.
+   * Creates and drops partitions. One process at a time calls this from time to time, in a transaction for all tenants.
+   * Returns whether it should be called again soon.
    */
   maintain(): Promise<boolean>;
 }

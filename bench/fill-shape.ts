@@ -1,0 +1,72 @@
+import { randomUUID } from "node:crypto";
+import type { FeedbackDraft } from "../server/src/runs/run-feedback.ts";
+
+// What the stores contain that `fill-sqlite` and `fill-postgres` fill: small runs of one project, "bench", which are
+// spread evenly over a number of days and end now. Each property has values that many runs have, and one that few have.
+
+export const fillProjectName = "bench";
+
+/** Runs of each trace. The first one is its root, and the others begin 20 ms after each other. */
+export const runsPerTrace = 10;
+export const childDelayMicros = 20_000;
+
+export const dayMicros = 86_400_000_000;
+
+/** Names and types of runs by their kind. The root has the kind 1. */
+export const names = ["answer", "ask", "retrieve", "rank", "summarise", "plan", "search", "mail"];
+export const types = ["chain", "llm", "retriever", "tool", "llm", "prompt", "tool", "tool"];
+export const rootKind = 1;
+
+/** Each text has twelve of these words. */
+export const words = "order refund parcel delay invoice address customer account".split(" ");
+export const wordsPerText = 12;
+/** A word that few runs contain. */
+export const rareWord = "needle";
+
+export const userCount = 1_000;
+export const modelCount = 5;
+/** Traces of each thread, which follow each other. */
+export const tracesPerThread = 4;
+/** Of so many traces, one has feedback, on its root. */
+export const tracesPerFeedback = 20;
+export const feedbackKey = "helpful";
+
+/** Latencies are spread evenly over this time; those of a few runs are longer by this factor. */
+export const latencyMicros = 5_000_000;
+export const slowFactor = 20;
+
+/**
+ * Of so many runs, one is special: it failed, is slow, has not ended, or has a rare name, tag, model or word. The
+ * remainder of a run's number by the first number is the second one.
+ */
+export const rare = {
+  failed: [100, 0],
+  slow: [50_000, 11],
+  pending: [50_000, 13],
+  name: [33_333, 5],
+  tag: [50_000, 17],
+  model: [50_000, 19],
+  word: [100_000, 7],
+} as const;
+
+export const rareName = "rare step";
+export const rareTag = "canary";
+export const rareModel = "model-rare";
+
+/** Feedback on a root. */
+export const createFeedback = (runId: string, number: number): FeedbackDraft => ({
+  id: randomUUID(),
+  runId,
+  projectId: null,
+  comparativeId: null,
+  key: feedbackKey,
+  score: (number % 100) / 100,
+  value: null,
+  comment: null,
+  correction: null,
+  config: null,
+  sourceType: "api",
+  sourceMetadata: null,
+  extra: null,
+  createdMicros: null,
+});
