@@ -722,7 +722,7 @@ const writerArguments: ArgumentTable<ScopedWriters> = {
     releaseAll: unchanged,
     removeEnded: unchanged,
   },
-  ingestCounts: { add: unchanged },
+  ingestCounts: { set: unchanged },
   modelSpending: { reserve: unchanged, settle: unchanged },
   prices: { set: unchanged, remove: unchanged, recompute: unchanged },
   projects: {

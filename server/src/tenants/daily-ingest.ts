@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { messageOf } from "../model/errors.ts";
 import type { IngestCountReads, IngestCountWrites } from "./ingest-counts.ts";
 
@@ -18,10 +19,12 @@ const defaultIntervalMs = 5_000;
 
 /** What is known of the bytes that a tenant has sent today. */
 interface TenantCount {
-  /** The bytes that all servers had stored when this was last read. */
+  /** What all other servers have stored, and earlier processes of this one, when it was last read. */
+  others: number;
+  /** What this server has counted. */
+  own: number;
+  /** What of it is in the database, as far as this is known. */
   stored: number;
-  /** The bytes that this server has counted but not stored yet. */
-  pending: number;
   /** Whether the tenant has sent a request since the last exchange. */
   isActive: boolean;
   /** Resolves once the stored count was read, or could not be read. */
@@ -29,11 +32,14 @@ interface TenantCount {
 }
 
 /**
- * Counts the bytes that each tenant sends in a day (UTC). The counts are added to the database every few seconds, and
- * the result contains what other servers have added. Until the next exchange, what a server counts is unknown to other
- * servers, and a crash loses it.
+ * Counts the bytes that each tenant sends in a day (UTC). Every few seconds, each server stores its own count and reads the
+ * sum of all. A server stores what it has counted altogether, not what was added, so nothing counts twice if the
+ * connection to the database is lost during a commit, whose result is then unknown. A crash loses what was counted since
+ * the last exchange, and no other server knows of it before.
  */
 export class DailyIngest {
+  /** Identifies the count of this process among those of others. */
+  readonly #server = randomUUID();
   readonly #store: IngestCountStore;
   readonly #nowMs: () => number;
   readonly #timer: NodeJS.Timeout;
@@ -58,13 +64,13 @@ export class DailyIngest {
     const count = this.#countOf(tenantId);
     count.isActive = true;
     await count.loaded;
-    return count.stored + count.pending;
+    return count.others + count.own;
   }
 
   add(tenantId: string, bytes: number): void {
     const count = this.#countOf(tenantId);
     count.isActive = true;
-    count.pending += bytes;
+    count.own += bytes;
   }
 
   /** Stores what this server has counted, and reads what others have. */
@@ -92,13 +98,20 @@ export class DailyIngest {
     const load = async (): Promise<void> => {
       try {
         const bytes = await this.#store.read.ingestCounts.read(tenantId, day);
-        count.stored = Math.max(count.stored, bytes);
+        // An exchange that has ended meanwhile knows more.
+        count.others = Math.max(count.others, bytes - count.stored);
       } catch (cause) {
         // While the database can't be reached, this server still counts what it receives.
         this.#report(cause);
       }
     };
-    const count: TenantCount = { stored: 0, pending: 0, isActive: true, loaded: undefined };
+    const count: TenantCount = {
+      others: 0,
+      own: 0,
+      stored: 0,
+      isActive: true,
+      loaded: undefined,
+    };
     this.#counts.set(tenantId, count);
     count.loaded = load();
     return count;
@@ -110,14 +123,18 @@ export class DailyIngest {
       if (!count.isActive) {
         continue;
       }
-      const { pending } = count;
+      const { own } = count;
       count.isActive = false;
       try {
-        count.stored =
-          pending > 0
-            ? await this.#store.write.ingestCounts.add(tenantId, day, pending)
+        const total =
+          own > count.stored
+            ? await this.#store.write.ingestCounts.set(tenantId, day, {
+                server: this.#server,
+                bytes: own,
+              })
             : await this.#store.read.ingestCounts.read(tenantId, day);
-        count.pending -= pending;
+        count.stored = own;
+        count.others = total - own;
         this.#hasFailed = false;
       } catch (cause) {
         // The next exchange tries again.

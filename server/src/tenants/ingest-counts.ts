@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { createQueryBuilder, Query } from "../storage/query.ts";
 import type { Database, Parameters } from "../storage/query.ts";
 
@@ -8,13 +9,23 @@ export interface IngestCountReads {
 
 export interface IngestCountWrites {
   /**
-   * Adds bytes that a tenant has sent on a day to a server. Returns the bytes of that day that all servers of the
-   * database have counted.
+   * Sets the bytes that a tenant has sent on a day to one server. Returns those that all servers of the database have
+   * counted. Repeating a call changes nothing, so it may be repeated if it is not known whether it took effect.
    */
-  add(tenantId: string, day: string, bytes: number): Promise<number>;
+  set(tenantId: string, day: string, count: ServerCount): Promise<number>;
 }
 
-/** SQL that creates the table with the bytes that each tenant has sent on a day. */
+/** What one server has counted on a day. */
+export interface ServerCount {
+  /** Identifies the server until it ends. */
+  readonly server: string;
+  readonly bytes: number;
+}
+
+/**
+ * SQL that creates the table with the bytes that each tenant has sent on a day. Each server has a row of its own, whose
+ * `day` is the day, a slash and the server: `2026-11-26/5d2c…`. Rows of earlier versions have no server.
+ */
 export const ingestCountTables = `
   CREATE TABLE ingest_counts (
     tenant_id TEXT NOT NULL, day TEXT NOT NULL, bytes INTEGER NOT NULL, PRIMARY KEY (tenant_id, day)
@@ -37,13 +48,16 @@ interface CountRow {
 
 const builder = createQueryBuilder<{ readonly ingest_counts: CountRow }>();
 
+type DayParameters = Parameters<{ tenantId: string; day: string; lastDay: string }>;
+
 export const ingestCountQueries = {
-  find: new Query(({ tenantId, day }: Parameters<{ tenantId: string; day: string }>) =>
+  sum: new Query(({ tenantId, day, lastDay }: DayParameters) =>
     builder
       .selectFrom("ingest_counts")
-      .select("bytes")
+      .select(sql<number>`coalesce(sum(bytes), 0)`.as("bytes"))
       .where("tenant_id", "=", tenantId)
-      .where("day", "=", day),
+      .where("day", ">=", day)
+      .where("day", "<", lastDay),
   ),
   set: new Query(({ tenant_id, day, bytes }: Parameters<CountRow>) =>
     builder
@@ -65,13 +79,17 @@ export class IngestCountRepository implements IngestCountReads, IngestCountWrite
   }
 
   async read(tenantId: string, day: string): Promise<number> {
-    return (await this.#db.first(ingestCountQueries.find, { tenantId, day }))?.bytes ?? 0;
+    const range = { tenantId, day, lastDay: `${day}${afterSlash}` };
+    return (await this.#db.first(ingestCountQueries.sum, range))?.bytes ?? 0;
   }
 
-  async add(tenantId: string, day: string, bytes: number): Promise<number> {
-    const total = (await this.read(tenantId, day)) + bytes;
-    await this.#db.run(ingestCountQueries.set, { tenant_id: tenantId, day, bytes: total });
+  async set(tenantId: string, day: string, { server, bytes }: ServerCount): Promise<number> {
+    const row = { tenant_id: tenantId, day: `${day}/${server}`, bytes };
+    await this.#db.run(ingestCountQueries.set, row);
     await this.#db.run(ingestCountQueries.removeEarlier, { tenantId, day });
-    return total;
+    return this.read(tenantId, day);
   }
 }
+
+/** The character that follows the slash in the order of texts: what begins with a day and a slash is less. */
+const afterSlash = "0";

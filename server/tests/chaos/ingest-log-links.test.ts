@@ -75,6 +75,26 @@ describe.skipIf(!canRunNats)("the connections of a server to the log", () => {
     expect(await countWaiting(log)).toBe(appended);
   }, 200_000);
 
+  test("append each message once while the leader can't reach one of the others", async () => {
+    const cluster = await startNats(3, { canCutLinks: true });
+    const log = await openLog(cluster);
+    const followers = await findFollowers(log, cluster, [logNames.stream]);
+    const leader = cluster.names.find((name) => !followers.includes(name)) ?? "";
+    const [cutOff = "", connected = ""] = followers;
+    await cluster.cutLink(leader, cutOff);
+    expect(await cluster.isLinked(leader, cutOff)).toBe(false);
+    expect(await cluster.isLinked(leader, connected)).toBe(true);
+    expect(await cluster.isLinked(cutOff, connected)).toBe(true);
+    for (let index = 0; index < 5; index += 1) {
+      await log.append(Buffer.from(`message ${index}`));
+    }
+    // Servers that tell each other of the others find no way around the cut.
+    expect(await cluster.isLinked(leader, cutOff)).toBe(false);
+    await cluster.healLink(leader, cutOff);
+    await log.append(Buffer.from("message 5"));
+    await expect.poll(() => countWaiting(log), patient).toBe(6);
+  }, 200_000);
+
   test("store a large run while a NATS server that does not lead is cut off", async () => {
     const cluster = await startNats(3);
     const log = await openLog(cluster);

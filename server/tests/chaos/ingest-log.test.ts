@@ -483,7 +483,9 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
   }, 120_000);
 
   test("wrong credentials are refused at once, and no message contains them", async () => {
-    const cluster = await startNats(1, ["authorization { user: u, password: right }"]);
+    const cluster = await startNats(1, {
+      settings: ["authorization { user: u, password: right }"],
+    });
     const toUrl = (credentials: string) => cluster.url.replace("nats://", `nats://${credentials}@`);
     const began = Date.now();
     const refused = await LogConnection.open(parseLogUrl(toUrl("u:hunter2")), { maxBytes }).catch(

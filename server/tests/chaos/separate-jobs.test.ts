@@ -97,6 +97,44 @@ describe.skipIf(testServerUrl === undefined)("jobs on PostgreSQL", () => {
     expect((await call(server, `GET /examples/count?dataset=${dataset}`)).json).toBe(20);
   });
 
+  test("compute costs again in a separate process, with the prices of the tenant", async () => {
+    const stores = await createDatabase();
+    const server = await startServer({
+      port: 0,
+      store: stores.database.url,
+      dataDir: stores.folder,
+      jobRunner: "separate",
+    });
+    onTestFinished(() => server.close());
+    const run = wireRun({
+      session_name: "p",
+      run_type: "llm",
+      extra: { metadata: { ls_model_name: "my-model" } },
+      outputs: { usage_metadata: { input_tokens: 10, output_tokens: 10 } },
+    });
+    expect((await call(server, "POST /runs", { body: run })).status).toBe(202);
+    const readCost = async (): Promise<unknown> =>
+      (await call(server, `GET /runs/${run.id}`)).json["total_cost"];
+    expect(await readCost()).toBeNull();
+    const prices = [{ model: "my-model", prices: { input: 1, output: 2 } }];
+    expect((await call(server, "PUT /ui/prices", { body: { prices } })).status).toBe(200);
+    const body = { kind: "prices.recompute", parameters: {} };
+    const id = textOf((await call(server, "POST /ui/jobs", { body })).json["id"]);
+    // A server that performed jobs would have begun when the request ended.
+    expect(await readJob(server, id)).toMatchObject({ state: "queued" });
+    expect(await readCost()).toBeNull();
+
+    await startWorker(stores);
+    await expect
+      .poll(() => readJob(server, id), { timeout: 30_000 })
+      .toMatchObject({
+        state: "succeeded",
+        progress: { done: 1, figures: { percent: 100, changed: 1 } },
+        result: { summary: "1 model call examined, 1 cost changed." },
+      });
+    expect(await readCost()).toBe("0.00003");
+  });
+
   test("continue in a separate process if their server is killed, which also deletes expired runs", async () => {
     const stores = await createDatabase();
     const first = await serve(stores);

@@ -1,33 +1,46 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { DailyIngest } from "../daily-ingest.ts";
 import type { IngestCountStore } from "../daily-ingest.ts";
+import type { ServerCount } from "../ingest-counts.ts";
 
 const dayMs = 86_400_000;
 
 /** A database that several servers share. */
 class FakeCounts implements IngestCountStore {
-  readonly bytes = new Map<string, number>();
+  /** By tenant and day, and then by server. */
+  readonly bytes = new Map<string, Map<string, number>>();
   isAway = false;
+  /** Whether the next write takes effect, although its answer is lost. */
+  losesAnswer = false;
   calls: string[] = [];
 
   readonly read = {
     ingestCounts: {
       read: async (tenantId: string, day: string): Promise<number> => {
         this.#note("read", tenantId);
-        return this.bytes.get(`${tenantId} ${day}`) ?? 0;
+        return this.sum(`${tenantId} ${day}`);
       },
     },
   };
   readonly write = {
     ingestCounts: {
-      add: async (tenantId: string, day: string, bytes: number): Promise<number> => {
-        this.#note("add", tenantId);
+      set: async (tenantId: string, day: string, count: ServerCount): Promise<number> => {
+        this.#note("set", tenantId);
         const key = `${tenantId} ${day}`;
-        this.bytes.set(key, (this.bytes.get(key) ?? 0) + bytes);
-        return this.bytes.get(key) ?? 0;
+        const byServer = this.bytes.get(key) ?? new Map<string, number>();
+        this.bytes.set(key, byServer.set(count.server, count.bytes));
+        if (this.losesAnswer) {
+          this.losesAnswer = false;
+          throw new Error("the connection was lost during a commit");
+        }
+        return this.sum(key);
       },
     },
   };
+
+  sum(key: string): number {
+    return [...(this.bytes.get(key)?.values() ?? [])].reduce((sum, bytes) => sum + bytes, 0);
+  }
 
   #note(method: string, tenantId: string): void {
     this.calls.push(`${method} ${tenantId}`);
@@ -96,8 +109,38 @@ test("while the database is away, requests go on and count, and are stored later
   expect(warn).toHaveBeenCalledTimes(1);
   counts.isAway = false;
   await daily.exchange();
-  expect([...counts.bytes.values()]).toEqual([15]);
+  expect(counts.sum("a 2026-11-26")).toBe(15);
   expect(await daily.read("a")).toBe(15);
+});
+
+test("what was stored by a commit whose answer was lost counts once", async () => {
+  vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+  const counts = new FakeCounts();
+  const daily = startServer(counts);
+  daily.add("a", 10);
+  counts.losesAnswer = true;
+  await daily.exchange();
+  expect(counts.losesAnswer).toBe(false);
+  expect(await daily.read("a")).toBe(10);
+  daily.add("a", 5);
+  await daily.exchange();
+  expect(counts.sum("a 2026-11-26")).toBe(15);
+  expect(await daily.read("a")).toBe(15);
+});
+
+test("what is counted while the count of the day is read counts once", async () => {
+  const counts = new FakeCounts();
+  const earlier = startServer(counts);
+  earlier.add("a", 100);
+  await earlier.exchange();
+  const daily = startServer(counts);
+  daily.add("a", 10);
+  const reading = daily.read("a");
+  daily.add("a", 5);
+  const exchange = daily.exchange();
+  expect(await reading).toBe(115);
+  await exchange;
+  expect(await daily.read("a")).toBe(115);
 });
 
 test("the count begins again at midnight UTC", async () => {
@@ -109,5 +152,6 @@ test("the count begins again at midnight UTC", async () => {
   expect(await daily.read("a")).toBe(0);
   daily.add("a", 3);
   await daily.exchange();
-  expect(Object.fromEntries(counts.bytes)).toEqual({ "a 2026-11-26": 10, "a 2026-11-27": 3 });
+  expect(counts.sum("a 2026-11-26")).toBe(10);
+  expect(counts.sum("a 2026-11-27")).toBe(3);
 });
