@@ -303,7 +303,7 @@ test("without a server that answers, rows stay in the journal and the next evalu
   });
   expect(warnings).toEqual([
     expect.stringMatching(/^5 rows are in the journal but not on the server/),
-    expect.stringContaining("run the same evaluation again when the server answers"),
+    expect.stringContaining("run the same evaluation again when the server is available"),
   ]);
   isAway = false;
   const result = await evaluate(add, { ...common, client, resume: true });
