@@ -24,7 +24,7 @@ export interface CachedFetchOptions extends CacheSettings {
  */
 const cachedKey = Symbol.for("millrace.cachedFetch");
 /**
- * Key of a property that marks requests of Millrace's ownCache client, which uses `fetch` if it can't use worker threads.
+ * Key of a property that marks requests of Millrace's own client, which uses `fetch` if it can't use worker threads.
  */
 const ownRequestKey = Symbol.for("millrace.ownRequest");
 
