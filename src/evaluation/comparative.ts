@@ -239,7 +239,11 @@ async function compareExperiments(request: Request): Promise<ComparativeResult> 
       }
       for (const [index, evaluator] of options.evaluators.entries()) {
         const evaluatorName = evaluator.name || `evaluator ${index + 1}`;
-        const judgement = await callEvaluator(request, orderedRuns, { evaluator, name: evaluatorName, tally });
+        const judgement = await callEvaluator(request, orderedRuns, {
+          evaluator,
+          name: evaluatorName,
+          tally,
+        });
         if (judgement !== undefined) {
           tally.add(judgement);
           waiting.push(...toFeedback(judgement, comparative.id));

@@ -80,7 +80,12 @@ const scorers: readonly ConfigurableScorer[] = [
     needsReference: true,
     fields: [
       ...comparisonFields,
-      { name: "ignoreCase", title: "Ignore case", hint: "Treat upper and lower case as equal", kind: "flag" },
+      {
+        name: "ignoreCase",
+        title: "Ignore case",
+        hint: "Treat upper and lower case as equal",
+        kind: "flag",
+      },
     ],
     create: contains,
   },
@@ -165,7 +170,7 @@ export const scorerForms: readonly ScorerForm[] = scorers.map(({ create: _, ...f
 /**
  * Creates a scorer from its name and the values of its form.
  *
- * @throws {@link ValidationError} if the scorer or an option does not exist, or an option has the wrong type.
+ * @throws `ValidationError` if the scorer or an option does not exist, or an option has the wrong type.
  */
 export function createConfiguredScorer({ scorer, options = {} }: ScorerConfig): OutputScorer {
   const found = scorers.find((candidate) => candidate.scorer === scorer);

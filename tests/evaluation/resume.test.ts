@@ -264,7 +264,9 @@ describe("the option `resume`", () => {
     const other = await evaluate(otherAdd, { ...common, resume: false });
     expect(other).toMatchObject({ rows: 4, resumed: 0, experiment: { name: "interrupted-2" } });
     const refused = evaluate(otherAdd, { ...common, repetitions: 2, resume: true });
-    await expect(settle(refused)).rejects.toThrow("its data or its number of repetitions was different");
+    await expect(settle(refused)).rejects.toThrow(
+      "its data or its number of repetitions was different",
+    );
   });
 });
 

@@ -12,7 +12,9 @@ export function addEval(
 ): void {
   const command = program
     .command("eval")
-    .description("Run files with evaluations, and fail if the results exceed the limits that the options set.")
+    .description(
+      "Run files with evaluations, and fail if the results exceed the limits that the options set.",
+    )
     .argument("[file...]", "paths, glob patterns or folders with files *.eval.ts or *.eval.js")
     .option("--baseline <name>", "experiment to compare with; a regression is a failure")
     .option(

@@ -19,7 +19,9 @@ const maxLimit = 10_000;
 export function addLog(program: Command, env: NodeJS.ProcessEnv): void {
   const log = program
     .command("log")
-    .description("Inspect the ingest log of servers that were started with --log, and replay dead letters.");
+    .description(
+      "Inspect the ingest log of servers that were started with --log, and replay dead letters.",
+    );
   addHelpExamples(log, [
     "millrace log status --log nats://10.0.0.1,10.0.0.2,10.0.0.3",
     "MILLRACE_LOG=nats://10.0.0.1 millrace log replay --all",
@@ -29,7 +31,9 @@ export function addLog(program: Command, env: NodeJS.ProcessEnv): void {
       .command(name)
       .option("--log <url>", "address of the log, such as nats://a,b,c; also MILLRACE_LOG");
   addHelpExamples(addSubcommand("status"), ["millrace log status --log nats://10.0.0.1"])
-    .description("Print the number of waiting messages, how long the oldest has waited, and the number of dead letters.")
+    .description(
+      "Print the number of waiting messages, how long the oldest has waited, and the number of dead letters.",
+    )
     .option("--json", "print one JSON object")
     .action(async ({ json, ...flags }: LogFlags) => {
       const text = await withLog(flags, env, async (opened) => {
@@ -42,7 +46,9 @@ export function addLog(program: Command, env: NodeJS.ProcessEnv): void {
     "millrace log dead-letters --log nats://10.0.0.1",
     "millrace log dead-letters --log nats://10.0.0.1 --json --limit 1000",
   ])
-    .description("List the dead letters, which are parts of requests that could not be stored, the oldest first, with the reasons.")
+    .description(
+      "List the dead letters, which are parts of requests that could not be stored, the oldest first, with the reasons.",
+    )
     .option("--limit <number>", "dead letters to list", String(defaultLimit))
     .option("--json", "print one JSON object per line")
     .action(async ({ json, limit, ...flags }: LogFlags & { readonly limit: string }) => {

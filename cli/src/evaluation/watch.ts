@@ -48,7 +48,8 @@ export class ModuleWatch {
     }
     try {
       const watcher = watch(folder, (_, name) => {
-        const files = name === null ? undefined : this.#filesByModule.get(join(folder, basename(name)));
+        const files =
+          name === null ? undefined : this.#filesByModule.get(join(folder, basename(name)));
         if (files !== undefined) {
           files.forEach((file) => this.#changed.add(file));
           clearTimeout(this.#timer);

@@ -202,7 +202,11 @@ export class PromptCache {
   }
 
   /** Returns the request in progress, or starts a request. */
-  #startOrJoinRequest(entry: Entry, request: PromptRequest, attempts: 1 | undefined): PendingRequest {
+  #startOrJoinRequest(
+    entry: Entry,
+    request: PromptRequest,
+    attempts: 1 | undefined,
+  ): PendingRequest {
     if (entry.pendingRequest === undefined) {
       const result = this.#load(entry, request, attempts).finally(() => {
         entry.pendingRequest = undefined;

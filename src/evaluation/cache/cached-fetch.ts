@@ -69,7 +69,11 @@ export function cachedFetch(
     if (cache === undefined || sendingScope.getStore() === true || isOwnRequest(args)) {
       return targetFetch(...args);
     }
-    return cache.send((...sent) => sendingScope.run(true, () => targetFetch(...sent)), args, context);
+    return cache.send(
+      (...sent) => sendingScope.run(true, () => targetFetch(...sent)),
+      args,
+      context,
+    );
   };
   Object.defineProperty(cachedFunction, cachedKey, { value: true });
   Object.defineProperty(cachedFunction, "name", { value: "fetch", configurable: true });

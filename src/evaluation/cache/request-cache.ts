@@ -186,7 +186,11 @@ export class RequestCache {
     return new ValidationError(message);
   }
 
-  #record(numbered: NumberedRequest, response: Response, finish: (isStored: boolean) => void): Response {
+  #record(
+    numbered: NumberedRequest,
+    response: Response,
+    finish: (isStored: boolean) => void,
+  ): Response {
     const { request, context } = numbered;
     if (!response.ok) {
       // A response such as "too many requests" must not be replayed. The program may send the request again.

@@ -29,7 +29,11 @@ interface ScoreWords {
   readonly advice: string;
 }
 
-const wordsForReturnedValue: ScoreWords = { is: "it returned", has: "it returned", advice: "return" };
+const wordsForReturnedValue: ScoreWords = {
+  is: "it returned",
+  has: "it returned",
+  advice: "return",
+};
 
 /** The words for a value that was passed to a function. */
 export const wordsForPassedValue: ScoreWords = { is: "it is", has: "it has", advice: "pass" };

@@ -36,7 +36,8 @@ export class OpenOperations {
       onFlush(({ client, isFinal }) => {
         this.#assumeEnds(
           (open) =>
-            (client === undefined || open.run.client === client) && (isFinal || open.mayBeAbandoned),
+            (client === undefined || open.run.client === client) &&
+            (isFinal || open.mayBeAbandoned),
         );
       });
     }

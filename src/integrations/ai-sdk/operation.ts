@@ -146,7 +146,10 @@ export class Operation {
     this.#tools.clear();
     const stepResult = isIncompleteCall ? partResult : { error, endTime };
     this.endStep(stepResult);
-    this.#run.end({ ...result, isCancelled: result.isCancelled ?? (isIncompleteCall && error === undefined) });
+    this.#run.end({
+      ...result,
+      isCancelled: result.isCancelled ?? (isIncompleteCall && error === undefined),
+    });
   }
 
   /** Ends the runs provisionally, because nothing seems to read the stream. */

@@ -113,14 +113,18 @@ export function createRecognition(
         return call;
       }
       const prefixed =
-        path === undefined ? undefined : findRoute(url, requiredPrefixes[api] + path, new Set([api]));
+        path === undefined
+          ? undefined
+          : findRoute(url, requiredPrefixes[api] + path, new Set([api]));
       if (prefixed !== undefined) {
         return prefixed;
       }
     }
     return findRoute(url, url.pathname, names);
   };
-  return cacheResults((address) => (URL.canParse(address) ? recognize(new URL(address)) : undefined));
+  return cacheResults((address) =>
+    URL.canParse(address) ? recognize(new URL(address)) : undefined,
+  );
 }
 
 /** Maximum number of cached addresses. Programs use few addresses, unless ids are part of them. */

@@ -163,7 +163,9 @@ function describeResponse({
     },
     modelCall: {
       input,
-      text: joinTexts(toList(response["output"]).flatMap((item) => toList(readMember(item, "content")))),
+      text: joinTexts(
+        toList(response["output"]).flatMap((item) => toList(readMember(item, "content"))),
+      ),
     },
   };
 }
@@ -181,7 +183,10 @@ function describeGeneration({
   const message = readMember(toList(readMember(first, "choices"))[0], "message");
   return {
     inputs: omitUndefined({ messages: input }),
-    outputs: omitUndefined({ ...outputs, usage_metadata: toUsage(usage ?? readMember(first, "usage")) }),
+    outputs: omitUndefined({
+      ...outputs,
+      usage_metadata: toUsage(usage ?? readMember(first, "usage")),
+    }),
     metadata: describeModel(model, config),
     modelCall: { input, text: joinTexts([{ text: readMember(message, "content") }]) },
   };
@@ -204,7 +209,11 @@ function toUsage(usage: unknown): KeyValues | undefined {
     output_tokens: output ?? 0,
     total_tokens: toCount(usage["total_tokens"]) ?? (input ?? 0) + (output ?? 0),
     ...createDetail("input_token_details", "cache_read", readMember(inputDetails, "cached_tokens")),
-    ...createDetail("output_token_details", "reasoning", readMember(outputDetails, "reasoning_tokens")),
+    ...createDetail(
+      "output_token_details",
+      "reasoning",
+      readMember(outputDetails, "reasoning_tokens"),
+    ),
   };
 }
 
@@ -259,7 +268,8 @@ const withoutAudio = (value: unknown): unknown =>
     ? { format: value["format"], base64Length: value["data"].length }
     : value;
 
-const readMember = (value: unknown, key: string): unknown => (isFields(value) ? value[key] : undefined);
+const readMember = (value: unknown, key: string): unknown =>
+  isFields(value) ? value[key] : undefined;
 
 const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 

@@ -74,8 +74,8 @@ export interface AiSdkPrompt {
 
 /**
  * Converts a compiled prompt for the AI SDK: `generateText({ model, ...toAiSdk(compiled) })`. A schema is not
- * converted, because that requires functions of the AI SDK: `output: Output.object({ schema:
- * jsonSchema(compiled.schema.schema) })`.
+ * converted, because that requires functions of the AI SDK. Pass it as the option
+ * `output: Output.object({ schema: jsonSchema(compiled.schema.schema) })`.
  *
  * @throws `ValidationError` if a message can't be represented in the AI SDK.
  */

@@ -47,9 +47,8 @@ const mediaTypes: Readonly<Record<string, string>> = {
 };
 
 /**
- * Converts a compiled prompt for `@google/genai`. To set further options, add them to the `config` of the result:
- * `const { contents, config } = toGemini(compiled); ai.models.generateContent({ model, contents, config: { ...config,
- * temperature: 0 } })`.
+ * Converts a compiled prompt for `@google/genai`: `ai.models.generateContent({ model, ...toGemini(compiled) })`. To set
+ * further options, pass a `config` with the members of the result's `config` and the options.
  *
  * @throws `ValidationError` if a message can't be sent to Gemini.
  */
