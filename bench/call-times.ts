@@ -1,4 +1,4 @@
-/** Number of buckets for each doubling of the time. A percentile is then exact to one part in twelve. */
+/** Number of buckets between a duration and its double. The error of a percentile is then at most a twelfth. */
 const bucketsPerDoubling = 8;
 const bucketCount = 40 * bucketsPerDoubling;
 
@@ -28,7 +28,7 @@ export class CallTimes {
     return this.#longestMs;
   }
 
-  /** A quantile in microseconds; 0 if nothing was counted. */
+  /** Returns a quantile in microseconds, or 0 if no call was counted. */
   quantileMicros(share: number): number {
     let remaining = this.#total * share;
     for (const [bucket, count] of this.#counts.entries()) {

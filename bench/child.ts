@@ -57,8 +57,8 @@ const maxPendingRuns = 5_000;
 const checkIntervalBytes = 524_288;
 const pauseMs = 1;
 /**
- * If the number of pending runs does not change for this long, they count as dropped. It is longer than any client waits
- * before it sends an incomplete batch: OpenTelemetry waits five seconds.
+ * If the number of pending runs does not change for this time, they count as dropped. Every client sends an incomplete
+ * batch sooner: OpenTelemetry waits five seconds.
  */
 const maxSilenceMs = 8_000;
 

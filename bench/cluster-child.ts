@@ -11,12 +11,12 @@ import type { WorkloadName } from "./workloads.ts";
 export interface ClusterRequest {
   readonly endpoint: string;
   readonly workload: WorkloadName;
-  /** Number of runs to record now. The answer comes when the server has acknowledged them all. */
+  /** Number of runs to record now. The reply is sent when the server has acknowledged them all. */
   readonly runs: number;
 }
 
 export interface ClusterReply {
-  /** Number of runs that were recorded since the start, and of those that were lost. */
+  /** Numbers of runs that were recorded and lost since the start. */
   readonly recorded: number;
   readonly lost: number;
 }

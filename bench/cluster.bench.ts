@@ -33,7 +33,7 @@ const readOption = (flag: string, fallback: string): string => {
   const index = process.argv.indexOf(flag);
   return index === -1 ? fallback : (process.argv[index + 1] ?? fallback);
 };
-/** Runs that are recorded for a measurement, over all clients. */
+/** Number of runs that all clients together record for a measurement. */
 const runCount = Math.ceil((workloads.M.runs * Number(readOption("--share", "2"))) / 10) * 10;
 const rounds = Number(readOption("--rounds", "3"));
 const serverCounts = readOption("--servers", "1,2,4").split(",").map(Number);
@@ -42,9 +42,9 @@ const engines = engineNames.filter((name) => engineList.includes(name));
 
 const command = join(import.meta.dirname, "../cli/bin/millrace.mjs");
 const warmupShare = 0.3;
-/** Bytes that may wait in the log: the NATS servers of tests have space for twice as many, and for dead letters. */
+/** Largest number of bytes in the log. The NATS servers of tests have space for twice as many, and for dead letters. */
 const logBytes = 134_217_728;
-/** What differs from PostgreSQL's defaults. Commits wait for the disk, as they do by default. */
+/** The settings that differ from PostgreSQL's defaults. As by default, commits wait for the disk. */
 const postgresSettings = {
   shared_buffers: "1GB",
   max_wal_size: "4GB",
@@ -64,7 +64,7 @@ interface Measurement {
   readonly diskBytes: number;
 }
 
-/** What a measurement runs against. */
+/** The servers and processes that a measurement uses. */
 interface Deployment {
   readonly urls: readonly string[];
   readonly serverPids: readonly number[];
@@ -240,7 +240,7 @@ function record(deployment: Deployment): Promise<Measurement> {
   });
 }
 
-/** Starts clients, calls `converse` with what sends them requests, and ends them. */
+/** Starts clients, calls `converse` with functions that send them requests, and ends the clients. */
 function withClients<Result>(
   count: number,
   converse: (clients: readonly Ask[]) => Promise<Result>,
@@ -303,7 +303,7 @@ function sumCpuMicros(pids: readonly number[]): number {
   return pids.reduce((micros, pid) => micros + readCpuMicros(pid), 0);
 }
 
-/** CPU time of PostgreSQL's main process and of all processes it has started, also of those that have ended. */
+/** CPU time of PostgreSQL's main process and of all processes that it has started, including those that have ended. */
 function readPostgresCpuMicros(mainPid: number): number {
   let micros = 0;
   for (const entry of readdirSync("/proc")) {
@@ -313,7 +313,7 @@ function readPostgresCpuMicros(mainPid: number): number {
     }
     const fields = readStatFields(pid);
     if (pid === mainPid) {
-      // With the time of children that have ended.
+      // These fields include the time of children that have ended.
       micros += fields.slice(11, 15).reduce((ticks, field) => ticks + Number(field), 0) * 10_000;
     } else if (Number(fields[1]) === mainPid) {
       micros += (Number(fields[11]) + Number(fields[12])) * 10_000;
@@ -322,7 +322,7 @@ function readPostgresCpuMicros(mainPid: number): number {
   return micros;
 }
 
-/** The fields of a process in `/proc` from its state on; empty if it has ended. */
+/** The fields of a process in `/proc`, beginning with its state. The list is empty if the process has ended. */
 function readStatFields(pid: number): readonly string[] {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "latin1");

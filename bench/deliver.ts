@@ -28,7 +28,7 @@ const warmupShare = 0.5;
  * a number of runs, and rare events such as garbage collections should have the same weight for all clients.
  */
 const minMs = 1_000;
-/** Much slower clients record only this share of the runs. All figures are per run. */
+/** Much slower clients record only this fraction of the runs. All figures are per run. */
 const runShares: Readonly<Record<string, number>> = {
   langsmith: 0.1,
   "langsmith-tuned": 0.2,
@@ -40,9 +40,12 @@ const { values: flags } = parseArgs({
     rounds: { type: "string", default: "5" },
     sizes: { type: "string", default: "S,M,L,XL" },
     drivers: { type: "string", default: `${baseline},${ownDriver}` },
-    /** Share of the usual number of runs to record. */
+    /** Fraction of the usual number of runs to record. */
     share: { type: "string", default: "1" },
-    /** Measures no longer than the runs take: a program that does not run long, whose code is not all compiled yet. */
+    /**
+     * Does not extend the measurement to a minimum duration, as for a short program whose code V8 has not fully
+     * compiled.
+     */
     short: { type: "boolean", default: false },
     /** Pins all threads of the client to this core, and the sink to the next one. */
     cpu: { type: "string" },
@@ -186,7 +189,7 @@ function ofBaseline(workload: WorkloadName, driver: string): readonly number[] {
     .map((cost, round) => cost / (baselineCosts[round] ?? Number.NaN));
 }
 
-/** The share of recorded runs that the server never received whole. */
+/** The percentage of recorded runs that the server never received whole. */
 function formatLoss(workload: WorkloadName, driver: string): string {
   const missing = results.total(workload, driver, "missing");
   const recorded = results.total(workload, driver, "recorded");
@@ -200,7 +203,7 @@ function goalTables(): readonly string[] {
   return areGoalsDefined && drivers.includes(ownDriver) ? goalTable(results, sizes) : [];
 }
 
-/** The ratios of Millrace's figures to those of each other client; empty if there is no other client. */
+/** The ratios of Millrace's figures to those of each other client. The list is empty if there is no other client. */
 function comparisonTables(): readonly string[] {
   const peers = drivers.filter((driver) => driver !== harnessDriver && driver !== ownDriver);
   if (!drivers.includes(ownDriver) || peers.length === 0) {

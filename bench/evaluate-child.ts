@@ -23,7 +23,7 @@ export interface EvaluateCost {
   /** CPU time per row, of all threads of the process. */
   readonly cpuMicros: number;
   readonly peakMb: number;
-  /** Memory when a tenth of the rows had finished, and at the end: resident, and the heap of the main thread. */
+  /** Resident memory and heap of the main thread, first when a tenth of the rows had finished and then at the end. */
   readonly memory: readonly { readonly residentMb: number; readonly heapMb: number }[];
 }
 
@@ -39,12 +39,12 @@ const halve = ({ number }: Inputs): Half => ({ half: number / 2 });
 
 const memory: { residentMb: number; heapMb: number }[] = [];
 
-const noteMemory = (): void => {
+const recordMemory = (): void => {
   const { rss, heapUsed } = process.memoryUsage();
   memory.push({ residentMb: rss / 2 ** 20, heapMb: heapUsed / 2 ** 20 });
 };
 
-/** Both evaluate the same immediate target with one evaluator, over the same dataset. */
+/** Both evaluate the same target, which returns at once, on the same dataset with one evaluator. */
 const evaluators: Readonly<Record<Evaluator, (request: EvaluateRequest) => Promise<number>>> = {
   async millrace({ endpoint, datasetName, rows, concurrency }) {
     const { Client } = await import("millrace");
@@ -63,7 +63,7 @@ const evaluators: Readonly<Record<Evaluator, (request: EvaluateRequest) => Promi
       onRow: () => {
         finished += 1;
         if (finished === Math.ceil(rows / 10)) {
-          noteMemory();
+          recordMemory();
         }
       },
       experiment: `millrace ${process.pid}`,
@@ -85,7 +85,7 @@ const evaluators: Readonly<Record<Evaluator, (request: EvaluateRequest) => Promi
       (inputs: Inputs) => {
         finished += 1;
         if (finished === Math.ceil(rows / 10)) {
-          noteMemory();
+          recordMemory();
         }
         return halve(inputs);
       },
@@ -127,7 +127,7 @@ async function respond(request: EvaluateRequest): Promise<void> {
   }
   const seconds = (performance.now() - startedAt) / 1_000;
   const { user, system } = process.cpuUsage(cpuBefore);
-  noteMemory();
+  recordMemory();
   process.send?.({
     seconds,
     mainMicros: (readMainNanos() - mainBefore) / 1_000 / request.rows,

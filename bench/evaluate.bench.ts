@@ -17,9 +17,9 @@ const numberFlag = (name: string, fallback: number): number => {
 
 const rows = numberFlag("--rows", 10_000);
 const concurrency = numberFlag("--concurrency", 100);
-/** Rounds are interleaved: each evaluator once, then again. */
+/** Number of rounds. In each, every evaluator is measured once. */
 const rounds = numberFlag("--rounds", 1);
-/** With the heap that Node has otherwise, langsmith's process runs out of memory at 10,000 rows. */
+/** With Node's default heap, langsmith's process runs out of memory at 10,000 rows. */
 const heapMb = 12_000;
 const goal = 10;
 const datasetName = "bench";

@@ -41,7 +41,7 @@ function rateGoal(client: string, bounds: Bounds): Goal {
   return { figure: "runsPerSecond", title: "runs/s", client, isUpperBound: false, bounds };
 }
 
-/** A table of the goals whose clients were measured; empty if none were. */
+/** A table of the goals whose clients were measured. The list is empty if none were. */
 export function goalTable(results: Deliveries, sizes: readonly SizeName[]): readonly string[] {
   const shown = goals.filter(({ client }) => sizes.some((size) => results.has(size, client)));
   if (shown.length === 0 || sizes.length === 0) {

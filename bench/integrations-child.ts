@@ -1,5 +1,5 @@
-// A program that streams a model's answers with a client that is wrapped, or with one that is not, in a separate process.
-// integrations.bench.ts starts it and receives the figures from it.
+// Streams a model's answers in a separate process, with a client that is wrapped or with one that is not.
+// integrations.bench.ts starts this program and receives the figures from it.
 import { setTimeout as sleep } from "node:timers/promises";
 import { OpenAI } from "openai";
 import { querySink, readMainNanos, readPeakRssMb } from "./process-figures.ts";
@@ -38,7 +38,7 @@ interface EndRequest {
 
 export type WrapperName = "none" | "millrace" | "langsmith";
 
-/** What a block of calls cost. */
+/** The cost of a block of calls. */
 export interface CpuFigures {
   readonly calls: number;
   /** CPU time of the main thread and of all threads, microseconds, the program's own included. */
@@ -47,7 +47,7 @@ export interface CpuFigures {
 }
 
 export interface EndFigures {
-  /** Runs that the server received whole, and those that it should have received. */
+  /** Numbers of runs that the server received whole, and that it should have received. */
   readonly received: number;
   readonly expected: number;
   readonly peakRssMb: number;

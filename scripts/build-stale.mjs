@@ -1,4 +1,4 @@
-// Builds what is not built: for `npm start`, and for `npx millrace` in a clone.
+// Builds what is missing or outdated, for `npm start` and for `npx millrace` in a clone of the repository.
 import { spawnSync } from "node:child_process";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { transpile } from "./transpile.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** What the UI is built from, and the file that its build writes last. */
+/** The sources of the UI, and the file that its build writes last. */
 const web = {
   from: ["src", "public", "index.html", "package.json", "vite.config.ts"].map((name) =>
     join(root, "web", name),
@@ -17,8 +17,9 @@ const web = {
 };
 
 /**
- * Makes the JavaScript of SDK, server, command and example, and the UI, unless each is newer than its sources. Reports on
- * stderr, because stdout belongs to the command that needed the build. Ends the process if the UI does not build.
+ * Builds the JavaScript of SDK, server, command and example, and the UI, if they are older than their sources. Writes
+ * its messages to stderr, because stdout belongs to the command that needed the build. Ends the process if building the
+ * UI fails.
  */
 export const buildStale = async () => {
   const start = performance.now();
@@ -49,7 +50,7 @@ const buildWeb = () => {
   }
 };
 
-/** When a file, or the newest file in a folder, was written; 0 if there is none. */
+/** Returns when a file, or the newest file in a folder, was written, or 0 if there is none. */
 const newestMtimeMs = (path) => {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined || !stats.isDirectory()) {

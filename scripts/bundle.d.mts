@@ -1,2 +1,2 @@
-/** Writes a thread of the SDK and all that it imports into one file. */
+/** Writes the module of a thread of the SDK and everything that it imports into one file. */
 export function bundleThread(source: string, file: string): Promise<void>;

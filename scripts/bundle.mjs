@@ -1,6 +1,6 @@
-// Bundles the SDK: its entries, which share chunks so that an error has one class whichever entry it comes from, and each
-// of its threads into one file. Opening two hundred small files was two thirds of the time that an import of the SDK took; and
-// a consumer installs none of the bundled packages.
+// Bundles the SDK. Its entries share chunks, so that an error has the same class whichever entry throws it. Each of its
+// threads becomes one file. Without bundles, two thirds of the time to import the SDK went into opening two hundred
+// small files. A program that uses the SDK also need not install the bundled packages.
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,15 +12,15 @@ const { dependencies, peerDependencies, exports } = JSON.parse(
   readFileSync(join(root, "package.json"), "utf8"),
 );
 
-/** The modules that programs import, named from `src`: what package.json exports. */
+/** The modules that package.json exports, with paths relative to `src`. */
 const entries = Object.values(exports).flatMap(({ default: file = "" }) =>
   file.startsWith("./dist/") ? [file.slice("./dist/".length).replace(/\.js$/, "")] : [],
 );
 
-/** The threads, named from `src`. */
+/** The modules that threads run, with paths relative to `src`. */
 const threads = ["main/sync.worker.ts", "uploads/upload.task.ts", "workers/host/ship.task.ts"];
 
-/** Whether a source, named from `src`, becomes a bundle. */
+/** Whether a source becomes a bundle. Its path is relative to `src`. */
 export const isSdkEntry = (name) =>
   threads.includes(name) || entries.includes(name.replace(/\.ts$/, ""));
 
@@ -41,12 +41,12 @@ export const bundleSdk = async () => {
   notices.write(join(root, "dist/THIRD-PARTY-LICENSES.txt"));
 };
 
-/** Writes a thread and all that it imports into one file. */
+/** Writes the module of a thread and everything that it imports into one file. */
 export const bundleThread = (source, file, notices) =>
   bundle(source, { file, codeSplitting: false }, notices);
 
-// Names and lines stay as they are, because a stack trace would otherwise need a source map. The documentation comments
-// are in the type declarations, and reading them takes a twentieth of the import.
+// Names and lines are kept, so that a stack trace is readable without a source map. Documentation comments are removed:
+// the type declarations contain them, and parsing them took a twentieth of the time of an import.
 const bundle = (input, output, notices) =>
   writeBundle(
     {
@@ -62,9 +62,9 @@ const bundle = (input, output, notices) =>
   );
 
 /**
- * Lets bundled CommonJS code get Node's modules, the only ones that it requires, from the process. The bundler's own
- * helper calls `createRequire(import.meta.url)`, which throws when a user's bundler makes one CommonJS file of a program,
- * because `import.meta.url` is undefined there.
+ * Makes bundled CommonJS code, which requires only Node's modules, get them from the process. The bundler's own helper
+ * calls `createRequire(import.meta.url)`. It throws in a program that its developers have bundled as CommonJS, because
+ * `import.meta.url` is undefined there.
  */
 const builtinModules = {
   name: "builtin-modules",

@@ -14,7 +14,7 @@ const git = (...args) => {
 if (git("rev-parse", "--is-inside-work-tree") !== "true") {
   console.log("This folder is not a git clone: there are no commits to check");
 } else {
-  // A shallow clone may lack that commit. Then all of its commits are newer.
+  // A shallow clone may not contain that commit. All of its commits are then newer.
   const range =
     git("cat-file", "-e", lastUncheckedCommit) === undefined
       ? "HEAD"

@@ -7,7 +7,9 @@ import { fileURLToPath } from "node:url";
 
 const folder = fileURLToPath(new URL("../tests/latest", import.meta.url));
 
-/** The version of each package of a lock file. npm writes the same into `node_modules`, except for the package itself. */
+/**
+ * The version of each package in a lock file. npm writes the same list into `node_modules`, without the package itself.
+ */
 const versionsIn = (path) => {
   const { packages } = JSON.parse(readFileSync(path, "utf8"));
   return JSON.stringify(
@@ -20,7 +22,7 @@ const versionsIn = (path) => {
 
 const installed = `${folder}/node_modules/.package-lock.json`;
 if (!existsSync(installed) || versionsIn(installed) !== versionsIn(`${folder}/package-lock.json`)) {
-  // `npm run` passes the settings of the repository on to the npm that a script starts, `engine-strict` among them.
+  // `npm run` passes the settings of the repository, such as `engine-strict`, to an npm that a script starts.
   const { status } = spawnSync("npm", ["ci", "--no-engine-strict", "--loglevel=error"], {
     cwd: folder,
     stdio: "inherit",

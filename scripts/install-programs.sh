@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Installs from Debian the programs that tests run beside Node, as far as they are missing. Starts none of them.
+# Installs missing programs that tests need besides Node, as packages of Debian. Starts none of them.
 set -euo pipefail
 
-# The program, and the package that has it.
+# Each entry names a program and the package that contains it.
 programs=(
   systemd-analyze=systemd
   nats-server=nats-server

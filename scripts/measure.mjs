@@ -43,7 +43,7 @@ for (const row of rows) {
   console.log(`| ${row.join(" | ")} |`);
 }
 
-/** The folders with the number of files directly in them, the largest first. */
+/** The folders, each with the number of files directly in it. The largest comes first. */
 function countByFolder(files) {
   const counts = new Map();
   for (const path of files) {

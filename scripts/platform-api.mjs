@@ -91,7 +91,7 @@ class Shapes {
 
   /**
    * @param {any} schema
-   * @param {string} fallbackName the name for an object without a name
+   * @param {string} fallbackName the name of a schema that has none
    * @returns {string}
    */
   typeOf(schema, fallbackName) {

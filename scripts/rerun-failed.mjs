@@ -1,12 +1,12 @@
-// Runs the test files of CI in which a test failed once more, after everything else: `node scripts/rerun-failed.mjs
-// temp/tests temp/tests-again`. On a shared machine a test can fail because other programs took the processor. Such a
-// test passes now, and the closing lines of CI name it, so that it gets mended. Code that is wrong fails again.
+// Runs the test files in which a test failed once more at the end of CI: `node scripts/rerun-failed.mjs temp/tests
+// temp/tests-again`. On a shared machine a test can fail because other programs used the processor. Such a test passes
+// now, and the last lines of CI name it, so that somebody corrects it. Wrong code fails again.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import process from "node:process";
 
-// More than this is no accident.
+// If more test files failed, the load of the machine is not the cause.
 const maxFiles = 5;
 
 const [folder, againFolder] = process.argv.slice(2);

@@ -1,8 +1,8 @@
-// Extracts the JSON schemas of responses from an API description (OpenAPI), for tests that have a fake of the API:
-// node scripts/response-schemas.mjs API.json 'GET /path' 'POST /path/{argument}' > cli/tests/fixtures/NAME-api.json
+// Extracts the JSON schemas of responses from an API description (OpenAPI), for tests that have a fake of the API: node
+// scripts/response-schemas.mjs API.json 'GET /path' 'POST /path/{argument}' > cli/tests/fixtures/NAME-api.json
 //
-// The result has the schema of each operation's response and the schemas to which they refer, without texts. What only
-// OpenAPI has is converted: `nullable` becomes the type `null`.
+// The result contains the schema of each operation's response and the schemas to which it refers, without descriptions.
+// The member `nullable`, which only OpenAPI has, becomes the type `null`.
 import { readFileSync } from "node:fs";
 
 const [, , source = "", ...operations] = process.argv;
@@ -10,7 +10,7 @@ const api = JSON.parse(readFileSync(source, "utf8"));
 /** @type {Record<string, unknown>} */
 const definitions = {};
 
-/** Members of a schema that are for readers, or that describe an operation's documentation. */
+/** Members of a schema that only serve documentation. */
 const omitted = new Set(["description", "example", "examples", "title", "default", "deprecated"]);
 
 /**

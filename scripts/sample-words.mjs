@@ -1,5 +1,6 @@
-// Draws comments, identifiers and UI texts at random, each with the lines around it, for a reader who has never seen the
-// project to judge: `node scripts/sample-words.mjs --seed 1 --count 60`. The same seed draws the same samples.
+// Draws comments, identifiers and UI texts at random, each with the lines around it, so that a reader who has never
+// seen the project can judge them: `node scripts/sample-words.mjs --seed 1 --count 60`. The same seed draws the same
+// samples.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -13,7 +14,7 @@ const { values } = parseArgs({
 
 /** Lines of context before and after a sample. */
 const contextLines = 6;
-/** Most lines of the beginning of a declaration that are shown above a sample further down in it. */
+/** If a sample is inside a declaration, at most this many lines of the declaration's beginning are shown above it. */
 const headLines = 12;
 const uiAttributes = new Set([
   "title",
@@ -84,8 +85,8 @@ const wholeComments = (text, node) => {
 };
 
 /**
- * The lines of the outermost declaration around a position up to its body, with its comment: a reader who comes to a line
- * within it has read them.
+ * The comment and the first lines of the outermost declaration around a position, up to its body. A reader who reaches
+ * a line inside the declaration has read them.
  */
 const headOf = (file, position) => {
   const declaration = file.statements.find(
@@ -126,7 +127,7 @@ const uiTextOf = (node) => {
   return isUiAttribute ? node.text : undefined;
 };
 
-/** Numbers from 0 to below 1 that follow from the seed (mulberry32). */
+/** Generates numbers of at least 0 and less than 1 from the seed, with the algorithm mulberry32. */
 const createRandom = (seed) => {
   let state = seed;
   return () => {

@@ -1,5 +1,5 @@
-// Writes the serializers that fast-json-stringify makes of schemas into TypeScript files, so that a thread that starts
-// loads neither its compiler nor its validator: npm run serializers
+// Generates serializers with fast-json-stringify and writes them to TypeScript files: `npm run serializers`. A thread
+// that starts then loads neither the compiler nor the validator of that package.
 import { writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import fastJson from "fast-json-stringify";
@@ -22,7 +22,8 @@ const runtimeFacts = {
 
 /** The text of `src/workers/json/runtime-facts-module.ts`. */
 export const renderRuntimeFacts = () => {
-  // A CommonJS module, whose last expression calls a function with a serializer that it makes from a state before.
+  // This is a CommonJS module. Its last expression calls a function with a serializer, which it creates from a saved
+  // state.
   const module = fastJson(runtimeFacts, { mode: "standalone" });
   const [, state] = /const serializerState = (.*)/.exec(module);
   const [, build] = /module\.exports = (function [\s\S]*)\(validator, serializer\)\s*$/.exec(
@@ -34,7 +35,10 @@ import type { RuntimeFacts } from "../../model/records/shipping.ts";
 
 const build = ${build.replaceAll(/\n\s*\n/g, "\n").trim()};
 
-/** Writes the facts about the SDK and the runtime as JSON. A worker writes them once, and copies the text into each run. */
+/**
+ * Serializes the facts about the SDK and the runtime as JSON. A worker does this once and copies the text into each
+ * run.
+ */
 export const stringifyRuntime: (facts: RuntimeFacts) => string = build(
   null,
   Serializer.restoreFromState(${state}),

@@ -1,7 +1,7 @@
-// Prints what failed, and the closing line of CI, `N passed, N failed`, from the reports of the test commands:
-// `node scripts/tally.mjs temp/tests temp/tests-again <stages that failed>`. A test that failed first and passed when its
-// file ran again counts as passed, and is named. A test file that did not load counts as a failure. If no test failed but
-// a stage did, the stages are counted.
+// Prints the failures in the reports of the test commands, and then the last line of CI, `N passed, N failed`:
+// `node scripts/tally.mjs temp/tests temp/tests-again <stages that failed>`. A test that failed first and passed when
+// its file ran again is counted as passed and named. A test file that did not load counts as a failure. If a stage
+// failed but no test did, the failed stages are counted.
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
@@ -11,7 +11,7 @@ const readReport = (name) => JSON.parse(readFileSync(name, "utf8"));
 /** Whether the file itself failed, for example because it did not load. */
 const isBroken = ({ status, assertionResults }) =>
   status === "failed" && assertionResults.every((test) => test.status !== "failed");
-/** What failed in a report, as pairs of a name and a message. */
+/** The failures in a report, as pairs of a name and a message. */
 const failuresOf = ({ testResults }) =>
   testResults.flatMap((file) =>
     isBroken(file)
@@ -21,7 +21,7 @@ const failuresOf = ({ testResults }) =>
           .map((test) => [`${file.name}: ${test.fullName}`, test.failureMessages.join("\n")]),
   );
 
-// Repeated here because the log of a run is long, and its middle may be cut where it is read.
+// The failures are repeated here, because a viewer may omit the middle of a long log.
 const maxMessageLength = 1_500;
 const print = (kind, [name, message]) =>
   console.log(`${kind} ${name}\n${message.slice(0, maxMessageLength)}\n`);

@@ -1,4 +1,4 @@
-// Tests the packed packages as a consumer installs them, on every supported release of Node: `npm run test:packages`.
+// Tests the packed packages as a program installs them, on every supported release of Node: `npm run test:packages`.
 // `npm test` does the same on the running Node only. The releases of Node are npm packages, for Linux x64 only.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";

@@ -4,7 +4,9 @@ import { join, sep } from "node:path";
 
 const require = createRequire(import.meta.url);
 
-/** Collects the licences of the packages whose code is in the files of a published package, as these licences demand. */
+/**
+ * Collects the licences of packages whose code a published package contains, because these licences require a notice.
+ */
 export const createNotices = () => {
   const texts = new Map();
   return {
@@ -16,7 +18,7 @@ export const createNotices = () => {
         texts.set(folder, noticeOf(manifest, licenceTextIn(folder)));
       }
     },
-    /** Adds a package that another package contains a copy of. */
+    /** Adds a package of which another package contains a copy. */
     add: (manifest) => {
       texts.set(manifest.name, noticeOf(manifest, undefined));
     },
@@ -28,7 +30,10 @@ export const createNotices = () => {
   };
 };
 
-/** The folder of the package that contains a file: the last `node_modules` in its path is followed by the package's name. */
+/**
+ * The folder of the package that contains a file. The name of the package follows the last `node_modules` in the file's
+ * path.
+ */
 const packageFolderOf = (path) => {
   const marker = `${sep}node_modules${sep}`;
   const at = path.lastIndexOf(marker);
@@ -48,6 +53,6 @@ const licenceTextIn = (folder) => {
 const noticeOf = ({ name, version, license = "MIT" }, text) =>
   `${name} ${version} (${license})\n\n${text ?? standardTextOf(license)}\n`;
 
-/** The text of a licence by its SPDX name, for a package that ships none. */
+/** The text of a licence by its SPDX name, for a package that contains no licence text. */
 const standardTextOf = (license) =>
   require(`spdx-license-list/licenses/${license}.json`).licenseText.trim();

@@ -1,6 +1,6 @@
-// Makes the JavaScript that a clone runs: SDK, server and command, whose threads can't load TypeScript on the oldest Node
-// that we support. Checks no types and writes none, and skips what is newer than its source, so that a start or a test run
-// waits a second or two. `npm run build` makes what is published.
+// Writes the JavaScript of SDK, server and command for a clone of the repository, because their threads can't load
+// TypeScript on the oldest supported Node. It neither checks nor writes types, and skips modules that are newer than
+// their source, so it takes only a second or two. `npm run build` writes the files that are published.
 import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,7 +22,7 @@ export const transpile = async () => {
   if (isSdkStale) {
     await bundleSdk();
   }
-  // It contains parts of the SDK.
+  // The bundle contains parts of the SDK.
   const isServerStale = isSdkStale || isBundleStale("server/src", "server/dist", isServerEntry);
   if (isServerStale) {
     await bundleServer({ isPublished: false });
@@ -37,7 +37,7 @@ const isBundleStale = (from, to, isBundled) => {
   return Math.max(...sources.map((name) => mtimeOf(join(from, name)))) > Math.min(...bundles);
 };
 
-/** Writes a module for each source, and removes modules whose source is gone. Returns the number of modules written. */
+/** Writes a module for each source, and removes modules without a source. Returns the number of modules written. */
 const transpileFolder = ({ from, to, isBundled = () => false }) => {
   const sources = namesIn(from).filter((name) => /(?<!\.d)\.ts$/.test(name));
   const stale = sources.filter((name) => {
@@ -72,14 +72,14 @@ const transpileFile = (path) => {
 
 const toJs = (name) => name.replace(/\.ts$/, ".js");
 
-/** Names of the files below a folder, except what was built there; none if there is no such folder. */
+/** Names of the files below a folder, except built files. The list is empty if the folder does not exist. */
 const namesIn = (folder) => {
   const isThere = statSync(join(root, folder), { throwIfNoEntry: false }) !== undefined;
   const names = isThere ? readdirSync(join(root, folder), { recursive: true }) : [];
   return names.filter((name) => !/(^|\/)(node_modules|dist|tests)\//.test(name));
 };
 
-/** When a file was written, milliseconds since the epoch; 0 if it does not exist. */
+/** Returns when a file was written, in milliseconds since the epoch, or 0 if it does not exist. */
 const mtimeOf = (path) => statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -1,5 +1,6 @@
-// Replaces undici in the SDK's bundles by the parts that the SDK uses. A bundler can't remove unused parts of undici,
-// because it is CommonJS, and they (fetch, WebSocket, caches, mocks) would be most of what a starting thread loads of it.
+// Replaces undici in the SDK's bundles with the parts that the SDK uses. Undici is CommonJS, so a bundler can't remove
+// the unused parts (fetch, WebSocket, caches, mocks), which are most of its code. A starting thread would have to load
+// them.
 import request from "undici/lib/api/api-request.js";
 import AgentPart from "undici/lib/dispatcher/agent.js";
 import PoolPart from "undici/lib/dispatcher/pool.js";

@@ -36,7 +36,7 @@ async function render(module, layout) {
   const base64 = Buffer.from(await compile(module, layout)).toString("base64");
   const lines = base64.match(/.{1,90}/g).map((line) => `  "${line}",`);
   return `${module.head}
-/** The bytes of the module, base64. */
+/** The bytes of the module as base64 text. */
 export const ${module.name}: string = [
 ${lines.join("\n")}
 ].join("");
@@ -88,7 +88,7 @@ const renderLayout = (layout) =>
     )
     .join("\n");
 
-/** Renders a constant. A name that is a keyword gets an underscore at its end. */
+/** Renders a constant. An underscore is appended to a name that is a keyword. */
 const renderConstant = (name, value) =>
   `export const ${["null", "false", "true"].includes(name) ? `${name}_` : name}: u32 = ${value};`;
 

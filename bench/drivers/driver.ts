@@ -1,10 +1,10 @@
 import type { Payload } from "../workload.ts";
 
-/** What became of the runs that were passed to a client so far, counted in runs. */
+/** Numbers of runs that have been passed to a client, by what became of them. */
 export interface DriverStats {
-  /** Passed to the client and not acknowledged by the server yet. */
+  /** Runs that the server has not acknowledged yet. */
   readonly pending: number;
-  /** Lost for any reason, as far as the client reports it. */
+  /** Runs that the client reports as lost, for any reason. */
   readonly lost: number;
 }
 
@@ -22,7 +22,7 @@ export interface Driver<Handle = unknown> {
   start(parent: Handle | undefined, payload: Payload): Handle;
   /** Ends a run with the payload's outputs. */
   end(handle: Handle, payload: Payload): void;
-  /** The id under which the server must have received the run; empty if the driver sends nothing. */
+  /** The id with which the server must receive the run. It is empty if the driver sends nothing. */
   id(handle: Handle): string;
   stats(): DriverStats;
   /** Resolves when all runs that ended before the call are acknowledged or lost. */

@@ -26,8 +26,8 @@ const usageErrorCode = 2;
 const partialSuccessCode = 3;
 
 /**
- * Creates the program with all of its commands. `setExitCode` is called if a command runs to its end but does not
- * fully succeed: it completed only a part of its work, `doctor` found a failure, or an evaluation is not good enough.
+ * Creates the program with all of its commands. `setExitCode` is called if a command runs to its end but does not fully
+ * succeed: if it completed only a part of its work, `doctor` found a failure, or an evaluation exceeded a limit.
  */
 export function createProgram(
   env: NodeJS.ProcessEnv,

@@ -2,7 +2,7 @@ import { Option } from "commander";
 import type { Command } from "commander";
 import { UsageError } from "./usage-error.ts";
 
-/** The flags of a command that works on the data of a server, without the server. */
+/** The flags of a command that accesses the data of a server directly, without requests to the server. */
 export interface DataFlags {
   readonly data: string;
   readonly store?: string;
@@ -17,15 +17,15 @@ export const addDataFlags = (command: Command, defaultDataDir: string): Command 
     .addOption(
       new Option(
         "--store <url>",
-        `database of PostgreSQL, as of the servers; also ${storeVariable}, which hides the password from the list of processes`,
+        `PostgreSQL database of the servers; also ${storeVariable}, which hides the password from the list of processes`,
       ),
     );
 
 /**
- * The URL of the database that the command works on; `undefined` for a data folder, which is meant if `--data` is passed
- * and `--store` is not.
+ * Returns the URL of the PostgreSQL database that the command accesses; `undefined` for a data folder. If `--data` is
+ * passed without `--store`, the command accesses the data folder even if the variable of the database is set.
  *
- * @throws UsageError the URL is malformed.
+ * @throws {@link UsageError} if the URL is malformed.
  */
 export async function findStore(
   command: Command,
@@ -51,18 +51,18 @@ export async function findStore(
 }
 
 /**
- * Refuses to work on the default data folder while MILLRACE_STORE_URL names a PostgreSQL database: the server that the user
- * means has its data there.
+ * Refuses to access the default data folder if MILLRACE_STORE_URL is set, because the user's server then has its data
+ * in that PostgreSQL database.
  *
- * @throws UsageError
+ * @throws {@link UsageError} if `--store` is passed, or if the variable is set and `--data` is not passed.
  */
 export function assertDataFolder(command: Command, env: NodeJS.ProcessEnv, advice: string): void {
-  const isNamed = command.getOptionValue("store") !== undefined;
-  const isMeant =
+  const isFlagGiven = command.getOptionValue("store") !== undefined;
+  const isVariableUsed =
     command.getOptionValueSource("data") === "default" && (env[storeVariable] ?? "") !== "";
-  if (isNamed || isMeant) {
+  if (isFlagGiven || isVariableUsed) {
     throw new UsageError(
-      `${isNamed ? "--store" : storeVariable} names a PostgreSQL database, but this command works on a data folder: ${advice}; or pass --data <folder>${isNamed ? " without --store" : ""}`,
+      `${isFlagGiven ? "--store" : storeVariable} names a PostgreSQL database, but this command works on a data folder: ${advice}; or pass --data <folder>${isFlagGiven ? " without --store" : ""}`,
     );
   }
 }

@@ -1,6 +1,6 @@
 import { computeEditDistance } from "millrace/model";
 
-/** Returns the names that a user who typed `typedName` may have meant, the most similar first, at most `maxCount`. */
+/** Returns at most `maxCount` names that are similar to `typedName`, the most similar first. */
 export function findSimilarNames(
   typedName: string,
   names: readonly string[],
@@ -16,7 +16,7 @@ export function findSimilarNames(
     .map(({ name }) => name);
 }
 
-/** The edit distance of two names; 0 if one contains the other. */
+/** Returns the edit distance of two names; 0 if one contains the other. */
 const computeDistance = (left: string, right: string): number =>
   left.length > 2 && right.length > 2 && (left.includes(right) || right.includes(left))
     ? 0

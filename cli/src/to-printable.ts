@@ -1,6 +1,6 @@
 /**
- * Makes text from another source safe to print: removes control characters, which could move the cursor, and
- * shortens it to `maxLength`.
+ * Makes a text from another source safe to print: replaces control characters, which could move the cursor, by spaces,
+ * and truncates the text to `maxLength` characters.
  */
 export function toPrintable(text: string, maxLength = 200): string {
   const plain = text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, " ").trim();

@@ -49,7 +49,7 @@ test("a backup of a running server is restored into another folder, and served",
   ).toMatchObject({
     code: 0,
     errors: expect.stringMatching(
-      /^the earlier database is .*millrace\.replaced-[\w-]+\.db now\n$/,
+      /^the earlier database was renamed to .*millrace\.replaced-[\w-]+\.db\n$/,
     ) as unknown,
   });
   const copy = start(["serve", "--port", "0", "--data", restored]);
@@ -69,14 +69,14 @@ test("a tenant is restored beside another one, and a backup says which kind it i
   });
   expect(await run("restore", file, "--data", other)).toMatchObject({
     code: 2,
-    errors: `error: ${file} is the backup of a tenant: say with --tenant which one it becomes\n`,
+    errors: `error: ${file} is the backup of a tenant: pass --tenant with the tenant to restore it to\n`,
   });
   const keyFile = join(data, "token.key");
   expect(
     await run("restore", file, "--data", other, "--tenant", "acme", "--token-key", keyFile),
   ).toEqual({
     code: 0,
-    output: `restored 3 rows (runs: 0) of ${file} to the tenant acme; their numbers and hashes are those of the file\n`,
+    output: `restored 3 rows (runs: 0) of ${file} to the tenant acme; the counts and hashes of the rows match the file\n`,
     errors: "",
   });
   const server = start(["serve", "--port", "0", "--data", other]);

@@ -1,4 +1,4 @@
-/** A text within a value, and the path of keys that leads to it. */
+/** A text within a value, and its path: the keys under which it is found. */
 export interface StringNode {
   value: string;
   path: string;
@@ -23,10 +23,11 @@ export type ReplacerType =
   | StringNodeProcessor;
 
 /**
- * Returns a function that replaces texts in a value, for the client option `anonymizer`. The value itself stays as it is.
+ * Returns a function that copies a value and replaces texts in the copy. It can be passed as the client option
+ * `anonymizer`.
  *
- * @param options - `maxDepth`: how deep a value is searched, 10 by default. Deeper values are replaced by a marker, because
- * they may contain texts that had to be replaced.
+ * @param options - `maxDepth`: the number of levels of a value that are searched, 10 by default. A marker replaces
+ * deeper values, because they may contain texts that should be replaced.
  */
 export function createAnonymizer(
   replacer: ReplacerType,
@@ -48,12 +49,15 @@ export function createAnonymizer(
 
 const defaultDepth = 10;
 
-/** Written in place of a secret. */
+/** The text that replaces a secret. */
 export const SECRET_PLACEHOLDER = "[SECRET_DETECTED]";
 
 const secret = (pattern: RegExp): StringNodeRule => ({ pattern, replace: SECRET_PLACEHOLDER });
 
-/** Rules that find keys of common services, tokens, private keys, and values that are assigned to names such as `password`. */
+/**
+ * Rules that find API keys of common services, tokens, private keys, and values that are assigned to names such as
+ * `password`.
+ */
 export const DEFAULT_SECRET_RULES: StringNodeRule[] = [
   secret(/\b(?:sk|rk)[-_][A-Za-z0-9_-]{16,}/g),
   secret(
@@ -126,7 +130,7 @@ const isTree = (value: unknown): value is object =>
   (Array.isArray(value) ||
     [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null));
 
-const step = (walk: Walk, key: string, parent: object): Pick<Walk, "path" | "depth"> => ({
+const enterMember = (walk: Walk, key: string, parent: object): Pick<Walk, "path" | "depth"> => ({
   path: Array.isArray(parent)
     ? `${walk.path}[${key}]`
     : [walk.path, key].filter((part) => part !== "").join("."),
@@ -143,7 +147,7 @@ function collectTexts(value: unknown, walk: Walk & { readonly nodes: StringNode[
   }
   walk.seen.add(value);
   for (const [key, member] of Object.entries(value) as [string, unknown][]) {
-    collectTexts(member, { ...walk, ...step(walk, key, value) });
+    collectTexts(member, { ...walk, ...enterMember(walk, key, value) });
   }
   walk.seen.delete(value);
 }
@@ -168,7 +172,7 @@ function rebuild(
   const entries = (Object.entries(value) as [string, unknown][]).map(
     ([key, member]): [string, unknown] => [
       key,
-      rebuild(member, { ...walk, ...step(walk, key, value) }),
+      rebuild(member, { ...walk, ...enterMember(walk, key, value) }),
     ],
   );
   walk.seen.delete(value);

@@ -1,8 +1,8 @@
 import type { Any } from "./any.ts";
 
-/** The entry point `langsmith/schemas`: the types of what the server stores, as langsmith's programs name them. */
+/** The entry point `langsmith/schemas`: the types of stored resources, with the names that langsmith gives them. */
 
-/** An object of free form. */
+/** An object with any members. */
 export type KVMap = Record<string, Any>;
 export type RunType = "llm" | "chain" | "tool" | "retriever" | "embedding" | "prompt" | "parser";
 export type ScoreType = number | boolean | null;
@@ -42,7 +42,7 @@ export type AttachmentData = Uint8Array | ArrayBuffer;
 export type AttachmentDescription = { mimeType: string; data: AttachmentData };
 export type Attachments = Record<string, [string, AttachmentData] | AttachmentDescription>;
 
-/** What all forms of a run have. */
+/** The fields that all types of runs have. */
 export interface BaseRun {
   id?: string;
   name: string;
@@ -101,7 +101,7 @@ export interface RunUpdate extends Partial<Omit<BaseRun, "id">> {
   session_name?: string;
 }
 
-/** What all forms of an example have. */
+/** The fields that all types of examples have. */
 export interface BaseExample {
   dataset_id: string;
   inputs: KVMap;
@@ -159,7 +159,7 @@ export interface Example extends BaseExample {
   split?: string | string[];
 }
 
-/** An example as the server's JSON contains it. */
+/** An example in the form of the server's JSON. */
 export interface RawExample extends BaseExample {
   id: string;
   created_at: string;
@@ -288,7 +288,7 @@ export interface InvocationParamsSchema {
   ls_invocation_params?: Record<string, unknown>;
 }
 
-/** A prompt's commit with its content. */
+/** A commit of a prompt, with the prompt's content. */
 export interface PromptCommit {
   owner: string;
   repo: string;

@@ -4,8 +4,8 @@ import { warnOnce } from "./environment.ts";
 export type OptionTable<Options> = { readonly [Name in keyof Options]-?: true };
 
 /**
- * Warns of each unknown option, because it is probably misspelled. It is not an error, because langsmith ignores unknown
- * options.
+ * Warns about each unknown option, because it is probably misspelled. No error is thrown, because langsmith ignores
+ * unknown options.
  */
 export function warnOfUnknownOptions<Options extends object>(
   functionName: string,

@@ -1,10 +1,10 @@
-/** Thrown by a name of langsmith that this package does not support. */
+/** A program has used a part of langsmith that this package does not support. */
 export class UnsupportedError extends Error {
   override readonly name = "UnsupportedError";
 }
 
-/** Creates the error for a name that is not supported. `instead` is a sentence with what to use. */
-export const createUnsupportedError = (name: string, instead: string): UnsupportedError =>
+/** Creates the error for a name that is not supported. `advice` is a sentence that tells what to use instead. */
+export const createUnsupportedError = (name: string, advice: string): UnsupportedError =>
   new UnsupportedError(
-    `${name} is not supported by @millrace/langsmith. ${instead} docs/moving-over.md lists what is not supported.`,
+    `${name} is not supported by @millrace/langsmith. ${advice} docs/moving-over.md lists what is not supported.`,
   );

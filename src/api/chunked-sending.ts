@@ -126,12 +126,12 @@ export async function sendInChunks(
   void chunks.return().catch(() => undefined);
   await Promise.all(inFlight);
   if (failures.length > 0) {
-    throw toIncompleteError(action, sentChunks, failures[0]);
+    throw createSendingError(action, sentChunks, failures[0]);
   }
   return sentChunks.flatMap(({ ids }) => ids);
 }
 
-function toIncompleteError(
+function createSendingError(
   action: string,
   sentChunks: readonly SentChunk[],
   cause: unknown,

@@ -55,7 +55,7 @@ export type CompareExperiments = DatasetKey &
     readonly limit?: number | undefined;
   };
 
-/** Experiments: projects whose runs were made from the examples of a dataset. These calls compare them. */
+/** Compares experiments. An experiment is a project whose runs processed the examples of a dataset. */
 export class Experiments {
   readonly #call: Call;
   readonly #projects: Projects;

@@ -38,7 +38,7 @@ export type CreateFeedback = FeedbackTarget &
     readonly error?: boolean | undefined;
     /** @defaultValue "api" */
     readonly sourceType?: FeedbackSourceType | undefined;
-    /** When the feedback was given, for feedback that is copied. @defaultValue now */
+    /** When the feedback was given; set it when you copy existing feedback. @defaultValue now */
     readonly createdAt?: Date | string | undefined;
     /** Any metadata about the source of the feedback. */
     readonly sourceMetadata?: KeyValues | undefined;
@@ -194,8 +194,8 @@ function buildSource(feedback: CreateFeedback): Readonly<Record<string, unknown>
 }
 
 /**
- * Converts a filter to its query parameters, except the ids of runs and projects: it only validates those, and
- * `Feedbacks.list` adds them request by request.
+ * Converts a filter to query parameters, without the ids of runs and projects. This function only validates these ids;
+ * `Feedbacks.list` sends them, in several requests if there are many.
  */
 export function toWireFilter(filter: ListFeedback) {
   validateIds(filter.runIds, "run id");

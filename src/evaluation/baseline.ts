@@ -13,7 +13,7 @@ import type {
 } from "./result.ts";
 import { DifferenceStatistics, permutationTest, signTest } from "./significance.ts";
 
-/** The option `baseline` as an object. */
+/** Converts the option `baseline` to an object. An empty object means the dataset's pinned baseline. */
 export function readBaselineOption(
   option: string | true | Baseline | undefined,
 ): Baseline | undefined {
@@ -39,7 +39,7 @@ export interface FoundBaseline extends Baseline {
 /**
  * Finds the experiment to compare with.
  *
- * @throws {@link NotFoundError} if there is none of this name; {@link ValidationError} if the dataset has no baseline.
+ * @throws {@link ValidationError} if there is no experiment of this name, or the dataset has no pinned baseline.
  */
 export async function findBaseline(
   client: Client,
@@ -74,7 +74,7 @@ export async function findBaseline(
   }
 }
 
-/** What is compared. */
+/** The experiments to compare. */
 export interface ComparisonRequest {
   readonly client: Client;
   readonly baseline: FoundBaseline;
@@ -86,14 +86,14 @@ export interface ComparisonRequest {
 
 /** Number of examples that are compared with one request. */
 const examplesPerRequest = 50;
-/** Number of changes that are listed. */
+/** Maximum number of changes that are listed. */
 const maxChanges = 1_000;
-/** Key of the change if the target failed in one of the experiments only. */
+/** Key of a change in whether the target failed. The values are 1 for a failed run and 0 for any other run. */
 const errorKey = "error";
 
 /**
- * Compares an experiment with its baseline: per example, the averages over repetitions. It reads the runs of a few
- * examples at a time from the server, so that its memory does not grow with the data.
+ * Compares an experiment with its baseline: for each example, the averages over its repetitions. The runs of a few
+ * examples at a time are read from the server, so memory use does not grow with the data.
  */
 export async function compareWithBaseline(request: ComparisonRequest): Promise<BaselineComparison> {
   const comparison = new Comparison(request.baseline);
@@ -163,7 +163,8 @@ function listRuns(
   const filter =
     info.datasetId === undefined
       ? {
-          // Such rows are no examples on the server, but the ids of their runs are known.
+          // These rows are not examples on the server, so their runs are found by ids, which follow from the ids of the
+          // rows.
           ids: exampleIds.flatMap((exampleId) =>
             Array.from({ length: comparedRepetitions }, (_, index) =>
               createRunId(projectId, exampleId, index + 1),
@@ -254,7 +255,10 @@ class Comparison {
   }
 }
 
-/** The scores of an example's runs by key; and how many of them failed, as scores of the key `error`. */
+/**
+ * Returns the scores of an example's runs by key. The key `error` contains 1 for each failed run and 0 for each other
+ * run.
+ */
 function collectScores(runs: readonly Run[]): ReadonlyMap<string, readonly number[]> {
   const scores = new Map<string, number[]>([[errorKey, []]]);
   for (const { error, feedbackStats } of runs) {
@@ -269,7 +273,7 @@ function collectScores(runs: readonly Run[]): ReadonlyMap<string, readonly numbe
 const average = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** The differences of one key. */
+/** The differences in the scores of one key. */
 class ScoreDifferences {
   readonly #statistics = new DifferenceStatistics();
   #current = 0;

@@ -15,7 +15,7 @@ import { signTest } from "./significance.ts";
 import { fromOutputs } from "./payload.ts";
 import { rejectEvaluateOptions } from "./runner.ts";
 
-/** What a comparative evaluator gets: the outputs of each experiment for one example, in random order. */
+/** Arguments of a comparative evaluator: the outputs of each experiment for one example, in random order. */
 export interface ComparativeArguments<
   Inputs = KeyValues,
   Outputs = KeyValues,
@@ -31,7 +31,7 @@ export interface ComparativeArguments<
   readonly signal: AbortSignal;
 }
 
-/** What a comparative evaluator returns. */
+/** The result of a comparative evaluator. */
 export interface ComparativeScores {
   /** The feedback key. @defaultValue the evaluator's name */
   readonly key?: string | undefined;
@@ -62,8 +62,9 @@ export interface EvaluateComparativeOptions<
   readonly description?: string | undefined;
   readonly metadata?: KeyValues | undefined;
   /**
-   * Evaluators that are models prefer what they read first. So each example gets an order of its own, which follows from
-   * the seed and the example. `false` keeps the order of the experiments.
+   * Seed for the order in which the outputs are passed. Evaluators that are models tend to prefer the output that they
+   * read first, so each example gets its own order, which is derived from the seed and the example. `false` keeps the
+   * order of the experiments.
    *
    * @defaultValue 1
    */
@@ -79,12 +80,12 @@ export interface EvaluateComparativeOptions<
   readonly client?: Client | undefined;
 }
 
-/** How often an experiment was preferred, for one feedback key. */
+/** How an experiment was scored, and how often it was preferred, for one feedback key. */
 export interface Preference {
   readonly key: string;
   readonly experiment: string;
   readonly mean: number;
-  /** Number of examples for which it had the highest score alone. */
+  /** Number of examples for which the experiment alone had the highest score. */
   readonly wins: number;
 }
 
@@ -101,7 +102,7 @@ export interface ComparativeResult {
   /** Number of examples that were left out, because an experiment has no run without error for them. */
   readonly skipped: number;
   readonly preferences: readonly Preference[];
-  /** For two experiments, by feedback key: the sign test of their wins. */
+  /** P-values by feedback key, of a sign test on the wins of two experiments; empty for more than two experiments. */
   readonly pValues: Readonly<Record<string, number>>;
   /** Failures of evaluators, at most 100. */
   readonly errors: readonly {
@@ -184,7 +185,7 @@ export async function evaluateComparative<
   );
 }
 
-/** The checked arguments. */
+/** The validated arguments. */
 interface Request {
   readonly client: Client;
   readonly experiments: readonly string[];
@@ -215,7 +216,10 @@ async function compareExperiments(request: Request): Promise<ComparativeResult> 
   });
   const tally = new Tally(projects);
   let waiting: CreateFeedback[] = [];
-  /** Uploads follow each other, so that a slow server slows the evaluation down. */
+  /**
+   * Uploads run one after another, and the evaluation waits for them, so that feedback does not pile up if the server
+   * is slow.
+   */
   let uploading: Promise<void> = Promise.resolve();
   const upload = (): Promise<void> => {
     const feedback = waiting;
@@ -228,14 +232,18 @@ async function compareExperiments(request: Request): Promise<ComparativeResult> 
     concurrency,
     signal,
     run: async (comparison) => {
-      const pairing = arrange(comparison, experimentIds, request.seed);
-      if (pairing === undefined) {
+      const orderedRuns = orderRuns(comparison, experimentIds, request.seed);
+      if (orderedRuns === undefined) {
         tally.addSkipped();
         return;
       }
       for (const [index, evaluator] of options.evaluators.entries()) {
         const evaluatorName = evaluator.name || `evaluator ${index + 1}`;
-        const judgement = await judge(request, pairing, { evaluator, name: evaluatorName, tally });
+        const judgement = await callEvaluator(request, orderedRuns, {
+          evaluator,
+          name: evaluatorName,
+          tally,
+        });
         if (judgement !== undefined) {
           tally.add(judgement);
           waiting.push(...toFeedback(judgement, comparative.id));
@@ -280,21 +288,21 @@ async function findExperiments({
   return projects;
 }
 
-/** The runs of one example, in the order in which evaluators get them. */
-interface Pairing {
+/** The runs of one example, in the order in which they are passed to evaluators. */
+interface OrderedRuns {
   readonly example: EvaluationExample<unknown, unknown>;
   readonly runs: readonly { readonly run: Run; readonly experimentId: string }[];
 }
 
 /**
- * Arranges the first run of each experiment. `undefined` if an experiment has no run for the example, or a failed one:
- * such a comparison would be one of failures, not of outputs.
+ * Orders the first run of each experiment. Returns `undefined` if an experiment has no run for the example, or the run
+ * failed: then there are no outputs to compare.
  */
-function arrange(
+function orderRuns(
   { example, runs }: Comparison,
   experimentIds: readonly string[],
   seed: number | false,
-): Pairing | undefined {
+): OrderedRuns | undefined {
   const found = experimentIds.flatMap((experimentId) => {
     const compared = runs[experimentId]?.[0];
     return compared === undefined || compared.run.error !== undefined
@@ -308,7 +316,7 @@ function arrange(
   if (seed === false) {
     return { example: fields, runs: found };
   }
-  // Sorting by a digest orders them at random, in the same way each time.
+  // Sorting by a digest results in a random order that is the same each time.
   const rank = ({ experimentId }: { readonly experimentId: string }): string =>
     createNamedId(example.id, `order:${seed}:${experimentIds.indexOf(experimentId)}`);
   return {
@@ -329,9 +337,9 @@ interface Judgement {
   }[];
 }
 
-async function judge(
+async function callEvaluator(
   { client, options, timeoutMs, signal, name: comparison }: Request,
-  { example, runs }: Pairing,
+  { example, runs }: OrderedRuns,
   {
     evaluator,
     name,
@@ -432,7 +440,7 @@ async function sendFeedback(client: Client, feedback: readonly CreateFeedback[])
   }
 }
 
-/** Number of failures that are listed. */
+/** Maximum number of failures that are listed. */
 const maxErrors = 100;
 
 /** Counts which experiments were preferred. */

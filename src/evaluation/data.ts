@@ -17,7 +17,7 @@ export interface ExampleAttachment {
 export type ExampleAttachments = Readonly<Record<string, ExampleAttachment>>;
 
 /**
- * A row of data: what the target gets and, if known, what it should return. An example of a dataset is a row, and so is
+ * A row of data: the target's inputs and, if known, the expected outputs. An example of a dataset is a row, and so is
  * any object with `inputs`.
  */
 export interface EvaluationRow<Inputs = KeyValues, Reference = KeyValues> {
@@ -28,7 +28,7 @@ export interface EvaluationRow<Inputs = KeyValues, Reference = KeyValues> {
    */
   readonly id?: string | undefined;
   readonly inputs: Inputs;
-  /** The outputs that are expected. */
+  /** The expected outputs. */
   readonly outputs?: Reference | undefined;
   readonly metadata?: KeyValues | undefined;
   readonly splits?: readonly string[] | undefined;
@@ -39,12 +39,12 @@ export interface EvaluationRow<Inputs = KeyValues, Reference = KeyValues> {
     | undefined;
 }
 
-/** The row as evaluators and targets get it: with an id. */
+/** A row as it is passed to evaluators and targets, always with an id. */
 export interface EvaluationExample<Inputs = KeyValues, Reference = KeyValues> extends Omit<
   EvaluationRow<Inputs, Reference>,
   "attachments"
 > {
-  /** A UUID, which is the same in each experiment. */
+  /** A UUID that is the same in every experiment. */
   readonly id: string;
   readonly metadata: KeyValues;
   readonly splits: readonly string[];
@@ -67,13 +67,13 @@ export type DatasetSelection = DatasetKey & {
   readonly filter?: string | undefined;
   /** Maximum number of examples, at least 1. @defaultValue no limit */
   readonly limit?: number | undefined;
-  /** Whether to offer the attachments of the examples. @defaultValue false */
+  /** Whether targets and evaluators can read the attachments of the examples. @defaultValue false */
   readonly includeAttachments?: boolean | undefined;
 };
 
 /**
- * What to evaluate on: the name of a dataset, a selection of its examples, or any iterable of rows. An iterable can be
- * of any length: its rows are read as they are needed.
+ * The data to evaluate on: the name of a dataset, a selection of its examples, or any iterable of rows. An iterable can
+ * be of any length, because rows are read only when they are needed.
  */
 export type EvaluationData<Inputs = KeyValues, Reference = KeyValues> =
   | string

@@ -55,19 +55,20 @@ const evaluateOptionKeys: KeyTable<EvaluateOptions> = {
   cache: 1,
 };
 
-/** Project of evaluators' runs. Other clients of the platform use the same. */
+/** Default project of evaluators' runs. LangSmith's clients use the same name. */
 export const defaultEvaluatorProject = "evaluators";
 
 type UntypedOptions = EvaluateOptions<unknown, unknown, unknown>;
 type UntypedTarget = Target<unknown, unknown, unknown>;
 
 /**
- * Calls a target for each row of data and judges what it returns, as an experiment on the server. Each row is stored when
- * it has finished, in a journal and on the server. If the process ends before the evaluation, the same call goes on:
- * finished rows are not evaluated again.
+ * Calls a target for each row of data, and evaluates its outputs. The results form an experiment on the server. Each
+ * finished row is stored in a journal and on the server. If the process ends before the evaluation, the same call
+ * resumes it: finished rows are not evaluated again.
  *
- * @throws `ValidationError` (as a rejection) if an option or a row of the data is invalid, or if another process
- * evaluates the experiment; AbortError if `signal` was aborted; what reading the data or sending a request throws.
+ * @throws (as a rejection) `ValidationError` if an option or a row of the data is invalid, or if another process
+ * evaluates the experiment; `AbortError` if `signal` was aborted; and any error of reading the data or sending a
+ * request.
  */
 export function evaluate<Inputs = KeyValues, Outputs = unknown, Reference = KeyValues>(
   target: Target<Inputs, Outputs, Reference>,
@@ -83,7 +84,7 @@ export function evaluate<Inputs = KeyValues, Outputs = unknown, Reference = KeyV
         (client) => runEvaluation({ ...checked, client, options: untypedOptions }, state),
       );
     } catch (error) {
-      // A request that was aborted has an error of its own.
+      // An aborted request may have thrown another error. Throw the error of the signal instead.
       if (untypedOptions.signal !== undefined) {
         throwIfAborted(untypedOptions.signal);
       }
@@ -92,7 +93,7 @@ export function evaluate<Inputs = KeyValues, Outputs = unknown, Reference = KeyV
   });
 }
 
-/** The checked arguments of `evaluate`. */
+/** The validated arguments of `evaluate`. */
 interface Request extends ReturnType<typeof checkOptions> {
   readonly client: Client;
   readonly options: UntypedOptions;
@@ -119,7 +120,7 @@ function checkOptions(target: UntypedTarget, options: UntypedOptions) {
   }
   checkStoredOptions(options);
   const namedTarget = toNamedTarget(target);
-  // It also checks the evaluators, which are read below.
+  // This call also validates the evaluators, which are used below.
   const evaluatorOptions = checkEvaluatorOptions(options);
   return {
     target: namedTarget,
@@ -237,7 +238,7 @@ async function runEvaluation(
     } finally {
       uninstall?.();
       await cache?.drain();
-      // What has finished is stored, also if the evaluation failed.
+      // Store the finished rows, even if the evaluation failed.
       await committer.drain();
     }
     if (cache !== undefined && summary.progress().rows > summary.progress().resumed) {
@@ -253,20 +254,20 @@ async function runEvaluation(
       readRows,
     });
     const finalCalls = new FinalCalls(warnings);
-    await finalCalls.unlessAway(() => storeSummaryScores(client, info, summaryScores));
+    await finalCalls.runUnlessUnavailable(() => storeSummaryScores(client, info, summaryScores));
     const endTime = new Date().toISOString();
-    await finalCalls.unlessAway(() =>
+    await finalCalls.runUnlessUnavailable(() =>
       client.projects.update({ projectId: project.id, endTime, signal }),
     );
-    if (committer.unacknowledged === 0 && !finalCalls.isAway) {
+    if (committer.unacknowledged === 0 && !finalCalls.isServerUnavailable) {
       await journal.writeEnd(endTime);
     }
     const comparison =
       baseline &&
-      (await finalCalls.unlessAway(() =>
+      (await finalCalls.runUnlessUnavailable(() =>
         compareWithBaseline({ client, baseline, info, readRows, warn: warnings.add }),
       ));
-    const costs = await finalCalls.unlessAway(() => readCosts(client, project.id));
+    const costs = await finalCalls.runUnlessUnavailable(() => readCosts(client, project.id));
     return {
       ...summary.progress(),
       experiment: info,
@@ -307,14 +308,14 @@ function countAcknowledged({ journal, isAcknowledged }: OpenExperiment): number 
   return count;
 }
 
-/** Reads a journal that may have been closed. */
+/** Reads the rows of a journal, even if it was closed. */
 export async function* readWholeJournal(
   journal: OpenExperiment["journal"],
 ): AsyncGenerator<UntypedRow, void> {
   yield* journal.readRows();
 }
 
-/** What {@link evaluateRows} works with. */
+/** Arguments of {@link evaluateRows}. */
 interface RowEvaluation extends Request {
   readonly signal: AbortSignal;
   readonly abort: AbortController;
@@ -345,7 +346,7 @@ async function evaluateRows(evaluation: RowEvaluation): Promise<void> {
     concurrency,
     signal,
     run: async ({ example, repetition, runId }) => {
-      // Whole milliseconds, because a run that is sent again from the journal must have the same start.
+      // The journal stores whole milliseconds. A run that is sent again from the journal must have the same start time.
       const startMs = openRuns.get(runId) ?? Date.now();
       await stopOnFailure(abort, () => journal.writeStart(runId, startMs));
       evaluation.onRowStart?.({ experimentId: project.id, exampleId: example.id, repetition });
@@ -356,7 +357,7 @@ async function evaluateRows(evaluation: RowEvaluation): Promise<void> {
   throwIfAborted(signal);
 }
 
-/** Aborts the rows in progress if a row can't be stored: their results could not be stored either. */
+/** Aborts the evaluation if a row can't be stored, because the results of later rows could not be stored either. */
 async function stopOnFailure<Result>(
   abort: AbortController,
   action: () => Promise<Result>,
@@ -369,7 +370,7 @@ async function stopOnFailure<Result>(
   }
 }
 
-/** What stores a finished row. */
+/** The objects that store a finished row. */
 interface RowStoreInit {
   readonly journal: OpenExperiment["journal"];
   readonly committer: Committer;
@@ -399,14 +400,14 @@ export function createRowStore({
   };
 }
 
-/** The rows that have not finished yet, each as often as there are repetitions. */
+/** Lists the rows that have not finished yet, once for each repetition. */
 async function* listTasks({
   source,
   repetitions,
   experiment,
 }: RowEvaluation): AsyncGenerator<Omit<RowTask, "startMs">, void> {
   const { project, finishedRuns, datasetVersion } = experiment;
-  // Examples that a server lists have different ids.
+  // The examples of a dataset have unique ids, so only other rows are checked for duplicate ids.
   const isUnique = source.datasetVersion !== undefined;
   const knownRuns = new IdCounter();
   let number = 0;

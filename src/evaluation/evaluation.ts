@@ -2,8 +2,8 @@ import type { KeyValues } from "../main/index.ts";
 import type { EvaluatedRow, EvaluationProgress, EvaluationResult } from "./result.ts";
 
 /**
- * An evaluation that has started. Await it for the result, or iterate over it for the rows, from the first one on, while
- * it runs.
+ * An evaluation that has started. Await it to get the result, or iterate over it to get each row as it finishes, from
+ * the first row on.
  */
 export interface Evaluation<Inputs = KeyValues, Outputs = unknown, Reference = KeyValues>
   extends
@@ -13,10 +13,10 @@ export interface Evaluation<Inputs = KeyValues, Outputs = unknown, Reference = K
   progress(): EvaluationProgress;
 }
 
-/** The row that is being evaluated. */
+/** Identifies the row that is being evaluated. */
 export interface CurrentRow {
   readonly experimentId: string;
   readonly exampleId: string;
-  /** Counted from 1. */
+  /** Number of the repetition, counted from 1. */
   readonly repetition: number;
 }

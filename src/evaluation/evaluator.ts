@@ -1,24 +1,30 @@
 import type { KeyValues, Run } from "../main/index.ts";
 import type { EvaluationExample, ExampleAttachments } from "./data.ts";
 
-/** What an evaluator gets. */
+/** Arguments of an evaluator. */
 export interface EvaluatorArguments<Inputs = KeyValues, Outputs = unknown, Reference = KeyValues> {
-  /** The run of the target, which has ended. */
+  /** The target's run for this row. It has ended. */
   readonly run: Run;
   readonly example: EvaluationExample<Inputs, Reference>;
   readonly inputs: Inputs;
-  /** What the target returned. */
+  /** The outputs that the target returned. */
   readonly outputs: Outputs;
   /** The expected outputs; `undefined` at run time if the example has none. */
   readonly referenceOutputs: Reference;
   readonly attachments: ExampleAttachments;
   /** Aborted when the evaluator's time is up, or when the evaluation is aborted. */
   readonly signal: AbortSignal;
-  /** The inputs, as scorers of autoevals expect them: the only member, if the inputs are an object with one member. */
+  /**
+   * The inputs in the form that the scorers of autoevals expect: the only member if the inputs are an object with one
+   * member.
+   */
   readonly input: never;
-  /** The outputs, as scorers of autoevals expect them: the only member, if the outputs are an object with one member. */
+  /**
+   * The outputs in the form that the scorers of autoevals expect: the only member if the outputs are an object with one
+   * member.
+   */
   readonly output: never;
-  /** The expected outputs, as scorers of autoevals expect them. */
+  /** The expected outputs in the form that the scorers of autoevals expect; see `output`. */
   readonly expected: never;
 }
 
@@ -26,14 +32,14 @@ export interface EvaluatorArguments<Inputs = KeyValues, Outputs = unknown, Refer
 export interface Score {
   /** The key of the feedback. @defaultValue the evaluator's name */
   readonly key?: string | undefined;
-  /** As `key`, in the form of autoevals. */
+  /** The same as `key`, under the name that autoevals uses. */
   readonly name?: string | undefined;
-  /** A number, higher is better; or a verdict. */
+  /** A number (higher is better), or a boolean for passed or failed. */
   readonly score?: number | boolean | null | undefined;
   /** A category, or any value that JSON can hold. */
   readonly value?: unknown;
   readonly comment?: string | null | undefined;
-  /** Stored with the feedback. */
+  /** Metadata that is stored with the feedback. */
   readonly metadata?: KeyValues | null | undefined;
   /** The output that would have been correct. */
   readonly correction?: KeyValues | string | null | undefined;
@@ -42,8 +48,8 @@ export interface Score {
 }
 
 /**
- * What an evaluator returns: a number, a verdict, a category, a score with details, or several. `null` and `undefined`
- * mean that the evaluator does not apply to the row.
+ * What an evaluator returns: a number, a boolean, a category as a text, a score with details, or several such scores.
+ * `null` and `undefined` mean that the evaluator does not apply to the row.
  */
 export type EvaluatorResult =
   | number
@@ -55,12 +61,14 @@ export type EvaluatorResult =
   | null
   | undefined;
 
-/** A function that judges what the target returned. If it throws, that is recorded as its failure. */
+/**
+ * A function that judges the outputs of a target. If it throws, the error is recorded as a failure of the evaluator.
+ */
 export type EvaluatorFunction<Inputs = KeyValues, Outputs = unknown, Reference = KeyValues> = (
   args: EvaluatorArguments<Inputs, Outputs, Reference>,
 ) => EvaluatorResult | Promise<EvaluatorResult>;
 
-/** An evaluator: a function, or a function with a name. */
+/** An evaluator: a function, or an object with a function and the evaluator's name. */
 export type Evaluator<Inputs = KeyValues, Outputs = unknown, Reference = KeyValues> =
   | EvaluatorFunction<Inputs, Outputs, Reference>
   | {
@@ -68,7 +76,7 @@ export type Evaluator<Inputs = KeyValues, Outputs = unknown, Reference = KeyValu
       readonly evaluate: EvaluatorFunction<Inputs, Outputs, Reference>;
     };
 
-/** A score as it was recorded. Exactly one of its forms is present: a judgement, or an `error`. */
+/** A score as it was recorded. It contains either a judgement (such as `score` or `value`) or an `error`. */
 export interface RowScore {
   readonly key: string;
   readonly score?: number | boolean | undefined;

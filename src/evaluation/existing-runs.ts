@@ -52,7 +52,7 @@ export interface EvaluateTracesOptions<
   /** Only traces that started at or before this time. */
   readonly endTime?: Date | string | undefined;
   /**
-   * Share of the traces to evaluate, more than 0 and at most 1. The choice follows from the trace's id, so that a
+   * Fraction of the traces to evaluate, above 0 and at most 1. The choice depends only on the traces' ids, so a
    * repeated call chooses the same traces.
    *
    * @defaultValue 1
@@ -65,8 +65,8 @@ export interface EvaluateTracesOptions<
 type UntypedOptions = EvaluatorOptions<unknown, unknown, unknown>;
 
 /**
- * Calls evaluators for the runs of an existing experiment. Its scores are added to those that the runs have. Repeating
- * the call adds further scores.
+ * Calls evaluators for the runs of an existing experiment. The scores are added to the scores that the runs already
+ * have. Repeating the call adds further scores.
  *
  * @throws `ValidationError` (as a rejection) if an option is invalid, or there is no such experiment.
  */
@@ -91,8 +91,8 @@ export function evaluateExperiment<Inputs = KeyValues, Outputs = KeyValues, Refe
 }
 
 /**
- * Calls evaluators for traces that a program recorded, such as a sample of those of production. Their scores become
- * feedback on the root runs. `referenceOutputs` is `undefined`, and `example` contains the run's inputs.
+ * Calls evaluators for recorded traces, such as a sample of production traffic. The scores become feedback on the root
+ * runs. `referenceOutputs` is `undefined`, and `example` contains the run's inputs.
  *
  * @throws `ValidationError` (as a rejection) if an option is invalid, or there is no such project.
  */
@@ -144,7 +144,7 @@ interface ExistingRun {
   readonly example: EvaluationExample<unknown, unknown>;
 }
 
-/** Which runs are evaluated. */
+/** The runs to evaluate. */
 interface RunSelection {
   readonly projectName: string;
   /** Name of the called function, for messages. */
@@ -175,14 +175,14 @@ async function* listExperimentRuns(
   });
   for await (const { example, runs } of comparisons) {
     for (const { run } of runs[projectId] ?? []) {
-      // The runs of a comparison do not say in which project they are.
+      // The runs of a comparison do not contain their project.
       const { attachments: _, ...fields } = example;
       yield { run: { projectName, projectId, ...run }, example: fields };
     }
   }
 }
 
-/** The example of a run that has none: its inputs. */
+/** Creates an example from the inputs of a run that has no example. */
 const toExample = ({ id, inputs = {} }: Run): EvaluationExample<unknown, unknown> => ({
   id,
   inputs,
@@ -207,10 +207,10 @@ async function* sampleTraces(
   }
 }
 
-/** Namespace of the ids from which traces are chosen. */
+/** Namespace of the ids that determine which traces are in the sample. */
 const sampleNamespace = "4b0ff8f7-2b2d-4b3a-9b43-6d2d3f1f5c0e";
 
-/** A number from 0 to below 1 that follows from an id, evenly distributed. */
+/** Derives a number from 0 to below 1 from an id. The numbers are evenly distributed. */
 const toFraction = (id: string): number =>
   Number.parseInt(createNamedId(sampleNamespace, id).slice(0, 8), 16) / 2 ** 32;
 
@@ -230,7 +230,7 @@ async function evaluateRuns(
   );
 }
 
-/** The checked arguments, and the client. */
+/** The validated arguments, and the client. */
 interface RunEvaluation extends ReturnType<typeof checkEvaluatorOptions> {
   readonly options: UntypedOptions;
   readonly client: Client;
@@ -268,7 +268,7 @@ async function evaluateWithClient(
       ...(await readUrl(client, { projectId: project.id, datasetId })),
       ...(datasetId === undefined ? {} : { datasetId }),
     };
-    // The target is not called, so nothing is known of its costs.
+    // The target is not called, so this evaluation has no costs of the target.
     state.observer?.onExperiment?.(info, async () => ({}));
     try {
       const committer = new Committer({
@@ -279,7 +279,7 @@ async function evaluateWithClient(
         toRunName: () => projectName,
         toReferenceExample: () => undefined,
         recordsRuns: false,
-        // A repeated evaluation adds scores, so they need ids of their own.
+        // A repeated evaluation adds scores instead of replacing them, so their ids must differ.
         feedbackNamespace: crypto.randomUUID(),
         warn: warnings.add,
       });

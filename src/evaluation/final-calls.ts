@@ -3,25 +3,26 @@ import { describeError } from "./rows/deadline.ts";
 import type { Warnings } from "./warnings.ts";
 
 /**
- * Calls the server at the end of an evaluation. Once the server does not answer, later calls are skipped: each would take as long
- * as its attempts. The evaluation still has its result, because all rows are in the journal, and a warning says what to do.
+ * Makes the requests at the end of an evaluation. After a request failed because the server is unavailable, later
+ * requests are skipped, because each would take as long as all of its attempts. The evaluation still returns its
+ * result, because all rows are in the journal, and a warning says what to do.
  */
 export class FinalCalls {
   readonly #warnings: Warnings;
-  #isAway = false;
+  #isServerUnavailable = false;
 
   constructor(warnings: Warnings) {
     this.#warnings = warnings;
   }
 
-  /** Whether a call was not answered. */
-  get isAway(): boolean {
-    return this.#isAway;
+  /** Whether a request failed because the server is unavailable. */
+  get isServerUnavailable(): boolean {
+    return this.#isServerUnavailable;
   }
 
-  /** Calls `action`. Returns `undefined` if the server does not answer, or did not answer an earlier call. */
-  async unlessAway<Result>(action: () => Promise<Result>): Promise<Result | undefined> {
-    if (this.#isAway) {
+  /** Calls `action`. Returns `undefined` if the server is unavailable, now or in an earlier call. */
+  async runUnlessUnavailable<Result>(action: () => Promise<Result>): Promise<Result | undefined> {
+    if (this.#isServerUnavailable) {
       return undefined;
     }
     try {
@@ -30,9 +31,9 @@ export class FinalCalls {
       if (!(error instanceof SdkError && error.retryable)) {
         throw error;
       }
-      this.#isAway = true;
+      this.#isServerUnavailable = true;
       this.#warnings.add(
-        `The end of the experiment could not be stored (${describeError(error)}). All rows are in the journal: run the same evaluation again when the server answers. It sends what is missing, and calls the target for no finished row.`,
+        `The end of the experiment could not be stored (${describeError(error)}). All rows are in the journal: run the same evaluation again when the server is available. It sends what is missing, and does not call the target again for finished rows.`,
       );
       return undefined;
     }

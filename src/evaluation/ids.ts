@@ -4,10 +4,10 @@ import { toJsonValue } from "./rows/json-value.ts";
 
 export { createFeedbackId, createNamedId, createRunId } from "../scorers/row-ids.ts";
 
-/** The namespace of the ids of rows that are not examples of a dataset. */
+/** Namespace for the ids of rows that are not examples of a dataset. */
 export const rowNamespace = "0f5f7c1e-6a55-4d0c-9d3f-5d7f2f0c6b11";
 
-/** What the id of a row follows from. */
+/** The parts of a row that determine its id. */
 interface IdentifiedRow {
   readonly id?: string | undefined;
   readonly inputs?: unknown;
@@ -15,9 +15,9 @@ interface IdentifiedRow {
 }
 
 /**
- * Creates the ids of rows. A row's own id is used: a text that is not a UUID is converted to one. For a row without one,
- * the id follows from its content, and from the number of equal rows before it. So the same data has the same ids in each
- * experiment.
+ * Creates the ids of rows. If a row has an id, it is used; a text that is not a UUID is converted to one. Otherwise the
+ * id is derived from the row's content and from the number of equal rows before it. The same data therefore has the
+ * same ids in every experiment.
  */
 export class RowIds {
   readonly #namespace: string;
@@ -55,17 +55,17 @@ function sortMembers(value: unknown): unknown {
 }
 
 const initialSlots = 1_024;
-/** Share of the slots that are used before the table grows. */
+/** Fraction of used slots above which the table grows. */
 const maxLoad = 0.6;
 
 /**
- * Counts how often ids of version 5 were added. It stores 64 bits of each id, in 12 bytes: a set of texts would need ten
- * times as much, and data may have millions of rows.
+ * Counts how often each version 5 UUID was added. It needs 12 bytes for each id, because it stores only 64 bits of the
+ * id and a count. A set of strings would need ten times as much, and data may have millions of rows.
  */
 export class IdCounter {
   #high = new Uint32Array(initialSlots);
   #low = new Uint32Array(initialSlots);
-  /** 0 in a free slot. */
+  /** How often the id in each slot was added; 0 in a free slot. */
   #counts = new Uint32Array(initialSlots);
   #used = 0;
 
@@ -116,7 +116,10 @@ export class IdCounter {
   }
 }
 
-/** The first and the last 32 bits of an id, which in version 5 are those of a digest. */
+/**
+ * Returns the first and the last 32 bits of an id. In a version 5 UUID, these bits come from a digest, so they are
+ * evenly distributed.
+ */
 const readBits = (id: string): [high: number, low: number] => [
   Number.parseInt(id.slice(0, 8), 16),
   Number.parseInt(id.slice(28), 16),

@@ -32,7 +32,7 @@ export function checkText(name: string, value: string | undefined): string | und
   return value;
 }
 
-/** The options that say what is stored with an experiment, and with which client. */
+/** The options that determine what is stored with an experiment, and the client that stores it. */
 interface StoredOptions {
   readonly description?: string | undefined;
   readonly metadata?: KeyValues | undefined;
@@ -53,9 +53,9 @@ export function checkStoredOptions({ description, metadata, client }: StoredOpti
   checkClient(client);
 }
 
-/** @throws {@link ValidationError} if the option is given and is no client. */
+/** @throws {@link ValidationError} if the option is given and is not a client. */
 export function checkClient(client: Client | undefined): void {
-  // Not `instanceof`, because a program can have two copies of the package.
+  // `instanceof` would fail for a client of another copy of the package, and a program can have two copies.
   if (
     client !== undefined &&
     !(isKeyValues(client) && "projects" in client && "redact" in client)
@@ -73,6 +73,6 @@ export const ranges = {
   concurrency: { fallback: 10, min: 1, max: 10_000 },
   repetitions: { fallback: 1, min: 1, max: 1_000 },
   retries: { fallback: 0, min: 0, max: 100 },
-  // The longest time that a timer of Node can wait.
+  // The maximum is the longest time that a timer of Node can wait.
   timeoutMs: { fallback: 600_000, min: 1, max: 2_147_483_647 },
 } as const;

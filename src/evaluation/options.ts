@@ -4,7 +4,7 @@ import type { EvaluationData } from "./data.ts";
 import type { Evaluator, EvaluatorResult } from "./evaluator.ts";
 import type { EvaluatedRow, EvaluationProgress, ExperimentInfo } from "./result.ts";
 
-/** What a summary evaluator gets, when all rows have finished. */
+/** Arguments of a summary evaluator, which is called when all rows have finished. */
 export interface SummaryArguments<Inputs = KeyValues, Outputs = unknown, Reference = KeyValues> {
   readonly experiment: ExperimentInfo;
   /** Counts and averages of all rows. */
@@ -18,7 +18,7 @@ export type SummaryEvaluator<Inputs = KeyValues, Outputs = unknown, Reference = 
   args: SummaryArguments<Inputs, Outputs, Reference>,
 ) => EvaluatorResult | Promise<EvaluatorResult>;
 
-/** The experiment to compare with, and how. */
+/** The experiment to compare with, and how to compare. */
 export interface Baseline {
   /** The experiment's name. @defaultValue the baseline that is pinned on the dataset */
   readonly experiment?: string | undefined;
@@ -28,7 +28,7 @@ export interface Baseline {
 
 /** Options that all evaluations have. */
 export interface EvaluatorOptions<Inputs = KeyValues, Outputs = unknown, Reference = KeyValues> {
-  /** They run one beside the other, after the target. */
+  /** Evaluators of each row. They run concurrently, after the target. */
   readonly evaluators?: readonly Evaluator<Inputs, Outputs, Reference>[] | undefined;
   /** Number of rows in progress, 1 to 10,000. @defaultValue 10 */
   readonly concurrency?: number | undefined;
@@ -36,7 +36,10 @@ export interface EvaluatorOptions<Inputs = KeyValues, Outputs = unknown, Referen
   readonly timeoutMs?: number | undefined;
   /** Ends the evaluation. Finished rows stay stored. */
   readonly signal?: AbortSignal | undefined;
-  /** Called for each row when it has finished. The row's place is not used again until the returned promise resolves. */
+  /**
+   * Called for each row when it has finished. The row counts as in progress (see `concurrency`) until the returned
+   * promise resolves.
+   */
   readonly onRow?:
     | ((row: EvaluatedRow<Inputs, Outputs, Reference>) => void | Promise<void>)
     | undefined;
@@ -55,7 +58,7 @@ export interface EvaluateOptions<
   Reference = KeyValues,
 > extends EvaluatorOptions<Inputs, Outputs, Reference> {
   readonly data: EvaluationData<Inputs, Reference>;
-  /** They run when all rows have finished. */
+  /** Evaluators of the whole experiment. They run when all rows have finished. */
   readonly summaryEvaluators?: readonly SummaryEvaluator<Inputs, Outputs, Reference>[] | undefined;
   /**
    * Name of the experiment. If a finished experiment has the name, a number is appended.
@@ -64,15 +67,16 @@ export interface EvaluateOptions<
    */
   readonly experiment?: string | undefined;
   readonly description?: string | undefined;
-  /** Stored with the experiment. */
+  /** Metadata that is stored with the experiment. */
   readonly metadata?: KeyValues | undefined;
   /** How often each example is evaluated, 1 to 1,000. @defaultValue 1 */
   readonly repetitions?: number | undefined;
   /** How often a failed call of the target is repeated, 0 to 100. @defaultValue 0 */
   readonly retries?: number | undefined;
   /**
-   * Whether to continue an experiment of this name. `"auto"`: if it was interrupted, and the code of target and
-   * evaluators is the same. `true`: always, also if it was finished, for rows that are new. `false`: never.
+   * Whether to continue an experiment of this name. `"auto"` continues it if it was interrupted and the code of target
+   * and evaluators has not changed. `true` always continues it; if it was finished, only new rows are evaluated.
+   * `false` never continues it.
    *
    * @defaultValue `"auto"`
    */
@@ -80,10 +84,10 @@ export interface EvaluateOptions<
   /** The experiment to compare with: its name, or `true` for the baseline that is pinned on the dataset. */
   readonly baseline?: string | true | Baseline | undefined;
   /**
-   * Records the responses to the requests that targets and evaluators make with `fetch`, and replays them, so that a
-   * second evaluation makes no request.
+   * How the requests that targets and evaluators make with `fetch` are cached: their responses are recorded and
+   * replayed, so that a second evaluation sends no requests.
    *
-   * @defaultValue all requests are made
+   * @defaultValue all requests are sent
    */
   readonly cache?: CacheMode | CacheSettings | undefined;
 }

@@ -1,7 +1,7 @@
 import type { KeyValues, Quantiles } from "../main/index.ts";
 import type { RowScore } from "./evaluator.ts";
 
-/** One example, evaluated once. */
+/** The result of one evaluation of one example. */
 export interface EvaluatedRow<Inputs = KeyValues, Outputs = unknown, Reference = KeyValues> {
   readonly runId: string;
   readonly exampleId: string;
@@ -20,7 +20,7 @@ export interface EvaluatedRow<Inputs = KeyValues, Outputs = unknown, Reference =
   readonly durationMs: number;
   /** Number of calls of the target. */
   readonly attempts: number;
-  /** What was noticed, such as outputs that JSON can't hold. */
+  /** Problems with the row that did not stop its evaluation, such as outputs that JSON can't represent. */
   readonly warnings: readonly string[];
   /** Whether an earlier process evaluated the row. */
   readonly isResumed: boolean;
@@ -33,7 +33,7 @@ export type UntypedRow = EvaluatedRow<unknown, unknown, unknown>;
 export interface ScoreSummary {
   /** Number of scores. */
   readonly count: number;
-  /** Average; verdicts count as 1 and 0. Absent if no score is a number or a verdict. */
+  /** Average of the scores; `true` counts as 1 and `false` as 0. Absent if no score is a number or a boolean. */
   readonly mean?: number | undefined;
   readonly min?: number | undefined;
   readonly max?: number | undefined;
@@ -49,7 +49,7 @@ export interface FailureReason {
   readonly source: string;
   /** The first line of the error's message, at most 200 characters. */
   readonly message: string;
-  /** How often it failed with this message. */
+  /** How often this message occurred. */
   readonly count: number;
 }
 
@@ -65,10 +65,10 @@ export interface EvaluationProgress {
   readonly failed: number;
   /** Failures of evaluators. */
   readonly evaluatorErrors: number;
-  /** The first five different messages with which the target and evaluators failed. */
+  /** The first five different failures of the target and of evaluators. */
   readonly failureReasons: readonly FailureReason[];
   readonly scores: Readonly<Record<string, ScoreSummary>>;
-  /** How long the target took, for each row that did not fail. */
+  /** Durations of the target in rows that did not fail. */
   readonly durationMs: Quantiles;
   /** Rows whose run and feedback the server has acknowledged. */
   readonly acknowledged: number;
@@ -82,23 +82,23 @@ export interface ExperimentInfo {
   readonly url?: string | undefined;
   /** The dataset, if the rows are examples of one. */
   readonly datasetId?: string | undefined;
-  /** The version of the dataset, which was pinned at the start. */
+  /** The version of the dataset that the evaluation uses. It was determined at the start. */
   readonly datasetVersion?: string | undefined;
 }
 
 /** A score of an example that differs from the baseline. */
 export interface ScoreChange {
   readonly exampleId: string;
-  /** The feedback key; `error` if the target failed in one of the experiments only. */
+  /** The feedback key, or `error` for a change in how often the target failed. */
   readonly key: string;
-  /** Averages over repetitions. */
+  /** Average of the baseline's repetitions. */
   readonly baseline: number;
   readonly current: number;
   /** `current - baseline`. */
   readonly difference: number;
   /**
-   * Probability of a difference at least as large if the experiments did not differ: an exact permutation test over the
-   * repetitions. Present if both experiments have at least two repetitions of the example.
+   * Probability of a difference at least this large by chance, from an exact permutation test over the repetitions.
+   * Present if both experiments have at least two repetitions of the example.
    */
   readonly pValue?: number | undefined;
 }
@@ -113,7 +113,7 @@ export interface ScoreComparison {
   readonly improved: number;
   readonly regressed: number;
   readonly unchanged: number;
-  /** Probability of such a split into improved and regressed by chance: the exact two-sided sign test. */
+  /** Probability of such a split into improved and regressed examples by chance, from a two-sided sign test. */
   readonly pValue: number;
   /** 95 percent confidence interval of the difference; present for at least two examples. */
   readonly interval?: readonly [low: number, high: number] | undefined;
@@ -166,7 +166,7 @@ export interface EvaluationResult<
   /** Present with the option `cache`. */
   readonly cache?: CacheCounts | undefined;
   /**
-   * Rows in the journal that the server has not acknowledged. The same command sends them again.
+   * Number of rows in the journal that the server has not acknowledged. Running the same evaluation again sends them.
    */
   readonly unacknowledged: number;
   /** Path of the journal. */

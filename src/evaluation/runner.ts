@@ -5,20 +5,20 @@ import type { EvaluateOptions, EvaluatorOptions } from "./options.ts";
 import type { EvaluationResult, ExperimentInfo } from "./result.ts";
 import { joinSignals } from "./rows/deadline.ts";
 
-/** Options of a runner. They replace those with which an evaluation was called. */
+/** Options of a runner. They replace the options that were passed to an evaluation. */
 export interface RunnerOptions {
   /** Name of the experiment to compare with. */
   readonly baseline?: string | undefined;
   readonly repetitions?: number | undefined;
   readonly concurrency?: number | undefined;
   readonly cache?: CacheMode | CacheSettings | undefined;
-  /** Ends all evaluations, in addition to their own signals. */
+  /** Aborts all evaluations, in addition to their own signals. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Follows one evaluation. */
+/** Callbacks of a runner for one evaluation. */
 export interface EvaluationObserver {
-  /** Called before the first row. `readCosts` reads from the server what the target has cost so far. */
+  /** Called before the first row. `readCosts` reads the target's costs so far from the server. */
   readonly onExperiment?: (
     experiment: ExperimentInfo,
     readCosts: () => Promise<Pick<EvaluationResult, "totalCost" | "totalTokens">>,
@@ -40,12 +40,15 @@ export interface EvaluationRunner {
   ) => EvaluationObserver | undefined;
 }
 
-/** Copies of this package share the runner: the command line has one of its own. */
+/**
+ * Key of the global runner. All copies of this package in a process share it, because the command line has its own
+ * copy.
+ */
 const runnerKey = Symbol.for("millrace.evaluation.runner");
 
 /**
- * Makes a runner follow all evaluations that this process starts from now on. For programs that load files which call
- * `evaluate`, such as `millrace eval`: the files run with any other program too.
+ * Sets the runner of all evaluations that this process starts from now on; `undefined` removes it. For programs that
+ * load files with calls of `evaluate`, such as `millrace eval`. The files need no changes for the runner.
  */
 export function setEvaluationRunner(runner: EvaluationRunner | undefined): void {
   Reflect.set(globalThis, runnerKey, runner);
@@ -54,7 +57,7 @@ export function setEvaluationRunner(runner: EvaluationRunner | undefined): void 
 export const findEvaluationRunner = (): EvaluationRunner | undefined =>
   Reflect.get(globalThis, runnerKey) as EvaluationRunner | undefined;
 
-/** The options of an evaluation, with those of the runner in their place. */
+/** Returns the options of an evaluation, in which the options of the runner replace those of the caller. */
 export function applyRunnerOptions<Options extends EvaluateOptions<unknown, unknown, unknown>>(
   options: Options,
 ): Options {
@@ -78,7 +81,7 @@ export function applyRunnerOptions<Options extends EvaluateOptions<unknown, unkn
   };
 }
 
-/** As {@link applyRunnerOptions}, for those options that all evaluations have. */
+/** Like {@link applyRunnerOptions}, but only for the options that all kinds of evaluations have. */
 export function applySharedOptions<Options extends EvaluatorOptions<unknown, unknown, unknown>>(
   options: Options,
 ): Options {
@@ -96,7 +99,7 @@ export function applySharedOptions<Options extends EvaluatorOptions<unknown, unk
   };
 }
 
-/** Whether the option `signal` is valid. Otherwise the evaluation rejects it. */
+/** Whether the option `signal` is valid. An invalid one is left in place, so that the evaluation rejects it. */
 const isSignal = (option: unknown): boolean =>
   option === undefined || option instanceof AbortSignal;
 
@@ -110,7 +113,7 @@ export function rejectEvaluateOptions(call: string, options: unknown): void {
   );
   if (name !== undefined) {
     throw new ValidationError(
-      `${call}: \`${name}\` is an option of evaluate only. ${call} judges runs that exist, from the first to the last one, each time that it is called`,
+      `${call}: \`${name}\` is an option of evaluate only. ${call} evaluates existing runs, all of them in each call`,
     );
   }
 }

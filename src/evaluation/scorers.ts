@@ -4,7 +4,7 @@ import { createScorer, toText } from "../scorers/scorers.ts";
 import type { ScorerOptions } from "../scorers/scorers.ts";
 import type { EvaluatorArguments, EvaluatorResult } from "./evaluator.ts";
 
-/** An evaluator that fits any target. */
+/** An evaluator that works with any target. */
 export interface Scorer {
   readonly name: string;
   readonly evaluate: (
@@ -14,13 +14,13 @@ export interface Scorer {
 
 /** Options of {@link embeddingSimilarity}. */
 export interface EmbeddingOptions extends ScorerOptions {
-  /** Returns the embeddings of texts, in their order. */
+  /** Returns an embedding for each text, in the order of the texts. */
   readonly embed: (
     texts: readonly string[],
   ) => Promise<readonly (readonly number[])[]> | readonly (readonly number[])[];
 }
 
-/** What {@link llmJudge} passes to the judge. */
+/** Argument of the function `judge` of {@link llmJudge}. */
 export interface JudgeRequest {
   readonly inputs: unknown;
   readonly outputs: unknown;
@@ -33,13 +33,16 @@ export interface JudgeRequest {
 export interface JudgeOptions {
   /** The feedback key. @defaultValue "llmJudge" */
   readonly key?: string | undefined;
-  /** What a good answer is, in one or several sentences. */
+  /** Describes a good answer, in one or several sentences. */
   readonly criteria: string;
-  /** Asks a model, and returns its score, verdict, or score with a comment. */
+  /** Calls a model, and returns its judgement: a number, a boolean, or a score with a comment. */
   readonly judge: (request: JudgeRequest) => Promise<EvaluatorResult> | EvaluatorResult;
 }
 
-/** Judges how similar the meaning of a text is to the expected one: the cosine of their embeddings, at least 0. */
+/**
+ * Judges how similar the meaning of a text is to the expected one. The score is the cosine similarity of their
+ * embeddings, and at least 0.
+ */
 export function embeddingSimilarity(options: EmbeddingOptions): Scorer {
   if (typeof options.embed !== "function") {
     throw new ValidationError("embeddingSimilarity: pass a function as `embed`");
@@ -59,7 +62,7 @@ export function embeddingSimilarity(options: EmbeddingOptions): Scorer {
   );
 }
 
-/** Lets a model judge the output. The function that asks the model is the caller's. */
+/** Creates a scorer that lets a model judge the output. The caller provides the function that calls the model. */
 export function llmJudge({ key = "llmJudge", criteria, judge, ...unknown }: JudgeOptions): Scorer {
   checkKeys<object>(unknown, {}, { subject: "llmJudge", error: ValidationError });
   if (typeof judge !== "function" || typeof criteria !== "string") {
@@ -82,6 +85,6 @@ export function llmJudge({ key = "llmJudge", criteria, judge, ...unknown }: Judg
   };
 }
 
-/** The scalar product. */
+/** Returns the scalar product of two vectors. */
 const multiply = (left: readonly number[], right: readonly number[]): number =>
   left.reduce((sum, value, index) => sum + value * (right[index] ?? 0), 0);

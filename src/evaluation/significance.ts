@@ -1,11 +1,11 @@
-/** Above this number of pairs the binomial distribution is approximated by the normal one. */
+/** Number of pairs above which the binomial distribution is approximated by the normal distribution. */
 const exactPairs = 1_000;
-/** Above this number of arrangements a permutation test is not made. */
+/** Number of ways to divide the values above which no permutation test is made, because it would take too long. */
 const maxArrangements = 20_000;
 
 /**
- * The two-sided sign test: the probability that a fair coin divides the pairs at least as unevenly. Pairs that are equal
- * are left out. 1 if there are no pairs.
+ * Returns the p-value of the two-sided sign test: the probability that a fair coin divides the pairs at least as
+ * unevenly. Pairs of equal values are not counted. The result is 1 if there are no pairs.
  */
 export function signTest(improved: number, regressed: number): number {
   const pairs = improved + regressed;
@@ -14,11 +14,12 @@ export function signTest(improved: number, regressed: number): number {
     return 1;
   }
   if (pairs > exactPairs) {
-    // With continuity correction.
+    // The subtraction of 0.5 is the continuity correction.
     const deviations = (pairs / 2 - fewer - 0.5) / Math.sqrt(pairs / 4);
     return Math.min(1, 2 * upperTail(deviations));
   }
-  // The logarithm of pairs! / (count! (pairs - count)!) / 2^pairs. The loop computes it from that of the count before.
+  // The logarithm of pairs! / (count! (pairs - count)!) / 2^pairs, first for a count of 0. The loop derives each value
+  // from the previous one.
   let logProbability = -pairs * Math.LN2;
   let sum = Math.exp(logProbability);
   for (let count = 1; count <= fewer; count += 1) {
@@ -28,7 +29,10 @@ export function signTest(improved: number, regressed: number): number {
   return Math.min(1, 2 * sum);
 }
 
-/** Probability that a standard normal variable exceeds `z`, with an error below 1.2e-7 (Numerical Recipes, erfcc). */
+/**
+ * Returns the probability that a standard normal variable exceeds `z`. The relative error is below 1.2e-7 (Numerical
+ * Recipes, erfcc).
+ */
 function upperTail(z: number): number {
   const x = z / Math.SQRT2;
   const t = 1 / (1 + 0.5 * Math.abs(x));
@@ -42,9 +46,10 @@ function upperTail(z: number): number {
 }
 
 /**
- * The two-sided permutation test of two small samples: the share of all ways to divide the values into samples of these
- * sizes for which the averages differ at least as much. `undefined` if a sample has fewer than two values, or if there
- * are more than {@link maxArrangements} ways.
+ * Returns the p-value of a two-sided permutation test of two small samples. All ways to divide the values into samples
+ * of these sizes are compared; the p-value is the fraction in which the averages differ at least as much as in the
+ * given samples. Returns `undefined` if a sample has fewer than two values, or if there are more than
+ * {@link maxArrangements} ways.
  */
 export function permutationTest(
   left: readonly number[],
@@ -58,7 +63,7 @@ export function permutationTest(
   const total = sum(values);
   const differenceOf = (leftSum: number): number =>
     Math.abs(leftSum / left.length - (total - leftSum) / right.length);
-  // Sums of the same values in another order differ by rounding.
+  // The tolerance is needed because sums of the same values in another order can differ by rounding errors.
   const observed = differenceOf(sum(left)) - 1e-9;
   let extreme = 0;
   const choose = (start: number, remaining: number, leftSum: number): void => {
@@ -85,15 +90,18 @@ function countCombinations(size: number, chosen: number): number {
   return Math.round(count);
 }
 
-/** The average of many differences, and a 95 percent confidence interval, without keeping them. */
+/** Computes the average of differences and its 95 percent confidence interval, without storing the differences. */
 export class DifferenceStatistics {
   #count = 0;
   #sum = 0;
-  /** The average as Welford's method computes it, whose rounding errors would show in the result. */
+  /**
+   * Running average of Welford's method. It is used only for the deviation: the exact sum results in a more accurate
+   * average.
+   */
   #mean = 0;
   #squares = 0;
 
-  /** Adds a difference (Welford's method). */
+  /** Adds a difference, and updates the running values of Welford's method. */
   add(difference: number): void {
     this.#count += 1;
     this.#sum += difference;
@@ -115,7 +123,10 @@ export class DifferenceStatistics {
     return this.#count < 2 ? 0 : Math.sqrt(this.#squares / (this.#count - 1));
   }
 
-  /** `undefined` for fewer than two differences. It assumes that averages are distributed normally. */
+  /**
+   * The confidence interval, assuming that averages are distributed normally; `undefined` for fewer than two
+   * differences.
+   */
   get interval(): readonly [low: number, high: number] | undefined {
     if (this.#count < 2) {
       return undefined;

@@ -7,10 +7,10 @@ import { findEvaluationRunner } from "./runner.ts";
 import type { EvaluationObserver } from "./runner.ts";
 import { Summary } from "./summary.ts";
 
-/** What a running evaluation shares with the object that the caller has. */
+/** State that a running evaluation shares with the {@link Evaluation} object of the caller. */
 export interface EvaluationState {
   readonly summary: Summary;
-  /** Call this as soon as rows can be read. */
+  /** Must be called as soon as rows can be read from the journal. */
   readonly setJournal: (journal: Pick<Journal, "followRows">) => void;
   /** Present if a runner follows the evaluation. */
   readonly observer: EvaluationObserver | undefined;
@@ -26,7 +26,7 @@ export function startEvaluation<Inputs, Outputs, Reference>(
   const journal = new Deferred<Pick<Journal, "followRows"> | undefined>();
   const runToEnd = async () => {
     try {
-      // It is read when the experiment is open, which is later than this function returns.
+      // The observer is set after `runToEnd` was called, but before the evaluation reads it, so it must be a getter.
       return await run({
         summary,
         setJournal: journal.resolve,
@@ -35,7 +35,7 @@ export function startEvaluation<Inputs, Outputs, Reference>(
         },
       });
     } finally {
-      // An evaluation that fails before it has a journal has no rows.
+      // If the evaluation failed before it had a journal, there are no rows to read.
       journal.resolve(undefined);
     }
   };
@@ -46,7 +46,7 @@ export function startEvaluation<Inputs, Outputs, Reference>(
     then: (onFulfilled, onRejected) => result.then(onFulfilled, onRejected),
     progress: () => summary.progress(),
     async *[Symbol.asyncIterator]() {
-      // The failure is thrown when all rows were read.
+      // Prevent an unhandled rejection: the failure is thrown below, after all rows were read.
       result.catch(() => {});
       const rows = (await journal.promise)?.followRows();
       if (rows !== undefined) {
@@ -59,7 +59,7 @@ export function startEvaluation<Inputs, Outputs, Reference>(
   return evaluation;
 }
 
-/** Calls a function with the client of the caller, or with one that is closed afterwards. */
+/** Calls a function with the caller's client. Without one, creates a client, and closes it afterwards. */
 export async function withClient<Result>(
   client: Client | undefined,
   create: () => Client,

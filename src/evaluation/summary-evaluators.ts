@@ -8,14 +8,14 @@ import type { ExperimentInfo, UntypedRow } from "./result.ts";
 import { describeError } from "./rows/deadline.ts";
 import type { Summary } from "./summary.ts";
 
-/** What summary evaluators are called with. */
+/** Data for the arguments of summary evaluators. */
 interface SummaryCall {
   readonly info: ExperimentInfo;
   readonly summary: Summary;
   readonly readRows: () => AsyncIterable<UntypedRow>;
 }
 
-/** Calls evaluators of the whole experiment. One that throws becomes a score with the error. */
+/** Calls the summary evaluators. If one throws, the result contains a score with the error. */
 export async function callSummaryEvaluators(
   evaluators: readonly SummaryEvaluator<unknown, unknown, unknown>[],
   { info, summary, readRows }: SummaryCall,
@@ -37,7 +37,10 @@ export async function callSummaryEvaluators(
   return scores;
 }
 
-/** Stores scores as feedback of the experiment, in place of those that an earlier evaluation of it stored. */
+/**
+ * Stores scores as feedback on the experiment. They replace the scores that an earlier evaluation of the experiment
+ * stored.
+ */
 export async function storeSummaryScores(
   client: Client,
   info: ExperimentInfo,

@@ -3,10 +3,12 @@ import type { RowScore } from "./evaluator.ts";
 import type { EvaluationProgress, FailureReason, ScoreSummary, UntypedRow } from "./result.ts";
 import { DifferenceStatistics } from "./significance.ts";
 
-/** The part of a row that counts in a summary. */
+/** The members of a row that a summary uses. */
 type SummarizedRow = Pick<UntypedRow, "error" | "scores" | "durationMs" | "isResumed">;
 
-/** Counts and averages of the rows that have finished. Its size does not depend on their number. */
+/**
+ * Counts and averages of the rows that have finished. The memory that it needs does not depend on the number of rows.
+ */
 export class Summary {
   /** Number of rows in total, if it is known. */
   total: number | undefined;
@@ -59,7 +61,7 @@ export class Summary {
   }
 }
 
-/** How many different reasons are kept. Errors may differ in each row. */
+/** Maximum number of reasons that are kept, because every row may fail with a different message. */
 const maxReasons = 5;
 const maxReasonChars = 200;
 
@@ -124,7 +126,7 @@ class DurationHistogram {
   #max = 0;
 
   add(durationMs: number): void {
-    // The first bucket ends at a microsecond.
+    // Bucket 0 contains durations of up to one microsecond.
     const bucket = Math.ceil(Math.log(Math.max(durationMs * 1_000, 1)) / bucketRatio);
     this.#buckets.set(bucket, (this.#buckets.get(bucket) ?? 0) + 1);
     this.#count += 1;

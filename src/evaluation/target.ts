@@ -1,7 +1,7 @@
 import type { EvaluationExample, ExampleAttachments } from "./data.ts";
 import type { KeyValues } from "../main/index.ts";
 
-/** What a target gets in addition to the inputs. */
+/** The second argument of a target, after the inputs. */
 export interface TargetContext<Inputs = KeyValues, Reference = KeyValues> {
   /** Aborted when the time of this call is up, or when the evaluation is aborted. */
   readonly signal: AbortSignal;
@@ -9,17 +9,17 @@ export interface TargetContext<Inputs = KeyValues, Reference = KeyValues> {
   readonly attachments: ExampleAttachments;
   /** Counted from 1. */
   readonly repetition: number;
-  /** Counted from 1; more than 1 if an earlier attempt failed. */
+  /** Number of the attempt, counted from 1; more than 1 if an earlier attempt failed. */
   readonly attempt: number;
 }
 
-/** A function under evaluation. */
+/** A function that is evaluated. */
 export type TargetFunction<Inputs = KeyValues, Outputs = unknown, Reference = KeyValues> = (
   inputs: Inputs,
   context: TargetContext<Inputs, Reference>,
 ) => Outputs | Promise<Outputs>;
 
-/** The program under evaluation: a function, or an object with the method `invoke`, such as a chain of LangChain. */
+/** The code that is evaluated: a function, or an object with the method `invoke`, such as a LangChain chain. */
 export type Target<Inputs = KeyValues, Outputs = unknown, Reference = KeyValues> =
   | TargetFunction<Inputs, Outputs, Reference>
   | { readonly invoke: (inputs: Inputs) => Outputs | Promise<Outputs> };

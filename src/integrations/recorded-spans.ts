@@ -1,6 +1,6 @@
 /**
- * Spans of OpenTelemetry whose work is recorded as a run by other means. A span processor that records spans as runs leaves
- * them out. Copies of this package share the set.
+ * OpenTelemetry spans whose work another integration already records as a run. A span processor that records spans as
+ * runs leaves them out. All copies of this package in a process share this set.
  */
 const recordedSpans = findRecordedSpans();
 
@@ -15,18 +15,18 @@ function findRecordedSpans(): WeakSet<object> {
   return created;
 }
 
-/** Whether the work of a span is recorded as a run by other means. */
+/** Whether another integration already records the work of a span as a run. */
 export const isRecordedSpan = (span: object): boolean => recordedSpans.has(span);
 
-/** The part of OpenTelemetry's API that is used, which its packages share in a global variable. */
+/** The used part of OpenTelemetry's API object, which its packages share in a global variable. */
 interface OpenTelemetryApi {
   readonly trace?: { getSpan?(context: unknown): unknown };
   readonly context?: { active?(): unknown };
 }
 
 /**
- * Marks the active span as recorded by other means, if a library with this instrumentation scope created it. Nothing
- * happens in a program without OpenTelemetry. Never throws.
+ * Marks the active span as already recorded, if a library created it whose instrumentation scope begins with `scope`.
+ * Does nothing in a program without OpenTelemetry. Never throws.
  */
 export function markActiveSpan(scope: string): void {
   try {
@@ -35,7 +35,7 @@ export function markActiveSpan(scope: string): void {
       recordedSpans.add(span);
     }
   } catch {
-    // A span or an API that throws is not ours to handle: at worst the call is recorded twice.
+    // If the span or OpenTelemetry's API throws, the span is not marked. At worst, the call is recorded twice.
   }
 }
 
@@ -49,7 +49,10 @@ function findActiveSpan(): unknown {
   return context?.getValue?.(spanKey);
 }
 
-/** The scope's name, as version 2 and version 1 of OpenTelemetry's SDK have it. */
+/**
+ * Reads the name of a span's instrumentation scope, whose member is named differently in versions 2 and 1 of
+ * OpenTelemetry's SDK.
+ */
 function readScope(span: object): string | undefined {
   const scope: unknown =
     Reflect.get(span, "instrumentationScope") ?? Reflect.get(span, "instrumentationLibrary");

@@ -5,7 +5,7 @@ import type { FlushResult, HeadersLike, NewRunOptions, TimeLimit } from "../main
 /** Options for recording the requests of a web framework. */
 export type TraceRequestsOptions = Pick<NewRunOptions, "client" | "tags" | "metadata">;
 
-/** What a framework knows of a request when it arrives. */
+/** The data of a request that a framework provides when the request arrives. */
 interface IncomingRequest {
   readonly method: string;
   /** The requested URL or path. Its query is not recorded, because it may contain secrets. */
@@ -13,10 +13,10 @@ interface IncomingRequest {
   readonly headers: HeadersLike;
 }
 
-/** What a framework knows of a request when its response ends. */
+/** The data of a request that a framework provides when the response ends. */
 export interface RequestOutputs {
   readonly status: number;
-  /** The pattern of the route that answered, such as `/users/:id`; `undefined` if none did. */
+  /** The pattern of the route that responded, such as `/users/:id`; `undefined` if no route matched. */
   readonly route: string | undefined;
 }
 
@@ -87,10 +87,10 @@ export class RequestRun {
   }
 
   /**
-   * Keeps an error that a handler threw: the run then ends as failed. An error whose own status is below 500, such as
-   * that of a request that is not valid, is a way to respond and not a failure.
+   * Stores an error that a handler threw, so that the run ends as failed. An error with a status below 500, such as the
+   * error for an invalid request, counts as a response and is not stored.
    */
-  noteError(error: unknown): void {
+  rememberError(error: unknown): void {
     if (!isResponseBelow500(error)) {
       this.#thrown ??= { error };
     }
@@ -108,17 +108,20 @@ export class RequestRun {
     this.#onEnd(this);
   }
 
-  /** Ends the run as failed without a complete response, with the error that a handler threw or else for this reason. */
+  /**
+   * Ends the run as failed, because the response is incomplete: with the error that a handler threw, or else with this
+   * reason.
+   */
   abort(reason: string, outputs?: RequestOutputs): void {
     this.#run.fail(this.#thrown === undefined ? reason : this.#thrown.error, outputs);
     this.#onEnd(this);
   }
 }
 
-/** Why the run of a request fails whose response was not sent completely. */
+/** Error of a run whose response was not sent completely. */
 export const disconnected = "The client disconnected before the response was complete";
 
-/** Ends a run when a response of Node's HTTP server has been sent, or can't be sent any more. */
+/** Ends a run when a response of Node's HTTP server was sent completely, or its connection was closed before. */
 export function endWithResponse(
   requestRun: RequestRun,
   response: ServerResponse,
@@ -138,14 +141,15 @@ export function endWithResponse(
     return;
   }
   // The event "close" follows "finish", and is also emitted if the client disconnects before the response is complete.
-  // Only the event "finish" also tells the two apart for the simulated responses of `inject()` in tests of an application.
+  // The event "finish" distinguishes the two cases, also for the simulated responses of `inject()` in the tests of an
+  // application.
   response.once("finish", () => {
     isFinished = true;
   });
   response.once("close", onClose);
 }
 
-/** Whether an error is a response with a status below 500, as the frameworks' own errors are. */
+/** Whether an error has a status below 500. Frameworks convert such errors to responses. */
 function isResponseBelow500(error: unknown): boolean {
   if (typeof error !== "object" || error === null) {
     return false;

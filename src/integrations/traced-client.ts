@@ -11,30 +11,30 @@ export interface ModelClient {
   withOptions(options: object): unknown;
 }
 
-/** What the function that wraps a client passes on, beside the client. */
-interface Wrapping {
+/** Settings of the function that wraps a client. */
+interface WrapperSettings {
   /** The name of the function, for errors. */
   readonly wrapperName: string;
   /** An expression that creates a client, for errors. */
   readonly example: string;
   readonly api: ProviderName;
   readonly options: TraceClientOptions;
-  /** Adds to the function that sends the requests what the library needs. */
+  /** Wraps the function that sends the requests, if the library needs that. */
   readonly adapt?: (fetch: typeof globalThis.fetch) => typeof globalThis.fetch;
 }
 
-/** The options that {@link TraceClientOptions} has. */
+/** The names of the options in {@link TraceClientOptions}. */
 const optionNames = ["client", "name", "metadata"];
 
 /**
- * Replaces the function with which a client sends its requests. The client stays the same object with the same members, and
- * the clients that its `withOptions` creates take the function over.
+ * Replaces the function with which a client sends its requests. The client stays the same object. The clients that its
+ * `withOptions` creates use the same function.
  *
- * @throws {@link OptionError} `client` is no client of the library, or an option is unknown.
+ * @throws {@link OptionError} if `client` is not a client of the library, or an option is unknown.
  */
 export function traceRequests(
   client: ModelClient,
-  { wrapperName, example, api, options, adapt = (fetch) => fetch }: Wrapping,
+  { wrapperName, example, api, options, adapt = (fetch) => fetch }: WrapperSettings,
 ): void {
   checkClientOptions(wrapperName, options);
   const fetch = readFetch(client);
@@ -45,11 +45,11 @@ export function traceRequests(
   }
   const providers: (ProviderName | ProviderAddress)[] = [api];
   if (URL.canParse(client.baseURL)) {
-    // Servers with the same API may be at addresses that don't tell.
+    // A server with the same API may have an address whose path alone would not be recognized.
     providers.push({ baseURL: client.baseURL, api });
   }
   const traced = tracedFetch(fetch, { ...options, providers });
-  // A client that is wrapped already has a traced function, which stays as it is.
+  // The client was wrapped before: its function is traced already, and is not replaced.
   if (traced === fetch) {
     return;
   }
@@ -60,7 +60,7 @@ export function traceRequests(
   }
 }
 
-/** @throws {@link OptionError} an option is unknown. */
+/** @throws {@link OptionError} if an option is unknown. */
 export function checkClientOptions(wrapperName: string, options: object): void {
   for (const name of Object.keys(options)) {
     if (!optionNames.includes(name)) {
@@ -71,7 +71,7 @@ export function checkClientOptions(wrapperName: string, options: object): void {
   }
 }
 
-/** The member `fetch` of a client. The types of the libraries declare it as private. */
+/** Reads the member `fetch` of a client, which the types of the libraries declare as private. */
 function readFetch(client: unknown): typeof globalThis.fetch | undefined {
   const fetch: unknown =
     typeof client === "object" && client !== null ? Reflect.get(client, "fetch") : undefined;

@@ -1,8 +1,8 @@
 /**
  * Internal methods of Node's buffers that write and read strings without checking their arguments. `Buffer.write` and
- * `Buffer.toString` check their arguments and then call these methods. For a short string the check takes half of the
- * time. The methods are undocumented, but exist in every Node version and are used by other libraries. If they are
- * missing, the documented methods are used.
+ * `Buffer.toString` check their arguments and then call these methods. For a short string, the check takes half the
+ * time of the call. The methods are undocumented, but exist in every Node version and are used by other libraries. If
+ * they are missing, the documented methods are used.
  */
 interface BufferInternals extends Buffer {
   latin1Write(text: string, offset: number, length: number): number;

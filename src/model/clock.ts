@@ -16,7 +16,7 @@ export interface ClockSources {
   readonly isSystemClock: () => boolean;
 }
 
-/** How far the two sources may differ before the wall clock is used again, in milliseconds. */
+/** How far the computed time may differ from the wall clock before a new anchor is set, in milliseconds. */
 const driftLimitMs = 2;
 /**
  * How long a reading of the system's wall clock is reused, in milliseconds. Reading the wall clock at

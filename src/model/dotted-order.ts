@@ -4,7 +4,7 @@ import { isUuid } from "./ids.ts";
 /** Length of a timestamp: `YYYYMMDDTHHMMSS` + six digits + `Z` (docs/wire.md, "Dotted order"). */
 export const stampLength = 22;
 export const uuidLength = 36;
-/** Length of the beginning of a timestamp that contains the date and the time to the second: `YYYYMMDDTHHMMSS`. */
+/** Length of a timestamp without its fraction of a second: `YYYYMMDDTHHMMSS`. */
 const secondLength = 15;
 const segmentLength = stampLength + uuidLength;
 const stampPattern = /^\d{8}T\d{12}Z$/;
@@ -112,7 +112,7 @@ export function microsToStamp(micros: number): string {
   return `${cachedPrefix}${threeDigits[millis]}${threeDigits[fraction - millis * 1_000]}Z`;
 }
 
-/** Converts what {@link microsToStamp} takes to `2026-11-21T10:11:12.345678Z`. */
+/** Converts whole microseconds since the Unix epoch, in the years 1970 to 9999, to `2026-11-21T10:11:12.345678Z`. */
 export function microsToIso(micros: number): string {
   const fraction = updateCachedSecond(micros);
   const millis = Math.floor(fraction / 1_000);
@@ -146,7 +146,7 @@ function updateCachedSecond(micros: number): number {
   if (second !== cachedSecond) {
     cachedIsoPrefix = new Date(second * 1_000).toISOString().slice(0, 19);
     cachedPrefixBytes.write(cachedIsoPrefix.replaceAll(/[-:]/g, ""), "latin1");
-    // Converting from bytes creates one flat string.
+    // V8 stores a string that was read from bytes as one flat string.
     cachedPrefix = cachedPrefixBytes.toString("latin1");
     // The text is ASCII, so neither number is a NaN. The bits of a NaN could change when it is stored as a JavaScript
     // number.

@@ -7,7 +7,10 @@ export const createUnexpectedResponseError = (subject: string, fault: string): R
     `The server's response is not a valid ${subject}: ${fault}. Check that the endpoint is the address of the API, and that the versions of client and server are compatible: "npx millrace doctor" checks both`,
   );
 
-/** Typed access to the members of a response. Reading a member of the wrong type throws. */
+/**
+ * Typed access to the members of a response. Only `readText` and `readNumber` throw if a member is missing or has the
+ * wrong type.
+ */
 export class Fields {
   readonly #values: KeyValues;
   readonly #subject: string;

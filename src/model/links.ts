@@ -65,7 +65,7 @@ export function extractShareToken(
   }
   const text = typeof urlOrToken === "string" ? urlOrToken : "";
   const path = URL.canParse(text) ? new URL(text).pathname : "";
-  // Empty segments are dropped, because a trailing slash does not matter.
+  // Drop empty segments, so that a trailing slash makes no difference.
   const segments = path.split("/").filter((segment) => segment !== "");
   const token = segments.at(-fromEnd) ?? "";
   if (token === "") {
@@ -99,6 +99,6 @@ export const createOwnPromptUrl = (
 ): string =>
   `${host}/prompts/${formatPromptPath(page)}?${new URLSearchParams({ organizationId: tenantId }).toString()}`;
 
-/** Creates the URL, in the prompt hub, of a prompt that belongs to another tenant than the user's. */
+/** Creates the prompt hub's URL for a prompt of another tenant. */
 export const createHubPromptUrl = (host: string, page: PromptPage): string =>
   `${host}/hub/${encodeURIComponent(page.owner)}/${formatPromptPath(page)}`;

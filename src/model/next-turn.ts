@@ -3,9 +3,9 @@
  *
  * A call that records a run starts its follow-up work (sending, timers, log messages) in this way. The program may make
  * that call when its call stack is almost exhausted. Any function call can then throw a RangeError, whereas a new turn
- * begins with an empty stack. The turn is requested with `setImmediate`, because Node makes the calls that need the
- * most stack before it changes the queue of immediates, so that an interruption leaves the queue intact. An interrupted
- * `setTimeout` could leave Node's timer lists inconsistent, and then timers of the program would never fire.
+ * begins with an empty stack. The turn is requested with `setImmediate`. In that function, Node makes its deepest calls
+ * before it changes the queue of immediates, so a RangeError leaves the queue intact. A RangeError inside `setTimeout`
+ * could leave Node's timer lists inconsistent, and then timers of the program would never fire.
  */
 export class NextTurn {
   readonly #action: () => void;

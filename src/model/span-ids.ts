@@ -25,13 +25,13 @@ const toUuid = (hex: string): string =>
 
 /**
  * Returns the trace id of OpenTelemetry for a trace of runs: the 16 bytes of its UUID as hexadecimal digits. The server
- * makes the same UUID of it.
+ * converts it back to the same UUID.
  */
 export const toTraceId = (traceId: string): string => toHex(traceId);
 
 /**
  * Returns the span id of OpenTelemetry for a run: the last 8 bytes of its UUID, which are random in all common versions
- * of UUIDs, as hexadecimal digits. A span id must not be zero, so then other bytes are used.
+ * of UUIDs, as hexadecimal digits. A span id must not be zero: if these bytes are all zero, the first 8 bytes are used.
  */
 export function toSpanIdOfRun(runId: string): string {
   const hex = toHex(runId);

@@ -128,7 +128,10 @@ export interface ClientStats {
 /** Counts of recorded data by outcome. */
 export interface FlushCount {
   readonly delivered: number;
-  /** Records that were still in memory when the time limit was reached, and with `otlp` those of runs that have not ended. */
+  /**
+   * Records that were still in memory when the time limit was reached. With `otlp`, also the records of runs that have
+   * not ended.
+   */
   readonly pending: number;
   /** Records that were rejected, dropped or spooled. */
   readonly lost: number;

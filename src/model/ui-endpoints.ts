@@ -68,14 +68,14 @@ export const uiEndpoints = {
   listKeys: { method: "GET", path: "/ui/keys", action: "list keys" },
   createKey: { method: "POST", path: "/ui/keys", action: "create key" },
   revokeKey: { method: "DELETE", path: "/ui/keys/:id", action: "revoke key" },
-  /** The command `millrace audit` uses this one too. */
+  /** The command `millrace audit` uses this endpoint too. */
   listAudit: { method: "GET", path: "/ui/audit", action: "read the audit log" },
   exportAudit: { method: "GET", path: "/ui/audit/export", action: "export the audit log" },
   listTenants: { method: "GET", path: "/ui/tenants", action: "list tenants" },
   createTenant: { method: "POST", path: "/ui/tenants", action: "create tenant" },
   listRetention: { method: "GET", path: "/ui/retention", action: "read retention settings" },
   setRetention: { method: "PUT", path: "/ui/retention", action: "set retention settings" },
-  /** The command `millrace prices` uses these four. */
+  /** The command `millrace prices` uses this endpoint and the next three. */
   listPrices: { method: "GET", path: "/ui/prices", action: "list prices" },
   setPrices: { method: "PUT", path: "/ui/prices", action: "set prices" },
   removePrice: { method: "POST", path: "/ui/prices/remove", action: "remove price" },

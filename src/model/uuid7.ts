@@ -46,8 +46,9 @@ export interface Uuid7Generator {
  */
 export function createUuid7Generator({ now, random }: Uuid7Sources): Uuid7Generator {
   const pool = Buffer.alloc(poolBytes);
-  // The text of the last id, as bytes. Converting it creates one flat string. A concatenated string would remain a
-  // tree of strings as long as the id is kept: four times the size, and as many objects to collect.
+  // The text of the last id, as bytes. Converting it creates one flat string. A concatenated string would remain a tree
+  // of strings as long as the id is kept. It would take four times the memory, and the garbage collector would have to
+  // free many small strings.
   const idBytes = Buffer.from("00000000-0000-7000-0000-000000000000", "latin1");
   const idView = new DataView(idBytes.buffer, idBytes.byteOffset, idBytes.length);
   let lastId = "";

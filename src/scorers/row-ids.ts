@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 
-/** Creates a UUID of version 5 (RFC 9562, section 5.5): the same name in the same namespace has the same id. */
+/**
+ * Creates a version 5 UUID (RFC 9562, section 5.5). The same name in the same namespace always results in the same id.
+ */
 export function createNamedId(namespace: string, name: string): string {
   const digest = createHash("sha1")
     .update(namespace.replaceAll("-", ""), "hex")
@@ -10,10 +12,13 @@ export function createNamedId(namespace: string, name: string): string {
   return `${digest.slice(0, 8)}-${digest.slice(8, 12)}-5${digest.slice(13, 16)}-${variant}${digest.slice(17, 20)}-${digest.slice(20, 32)}`;
 }
 
-/** The id of the run of an example in an experiment. */
+/** Creates the id of an example's run in an experiment. */
 export const createRunId = (experimentId: string, exampleId: string, repetition: number): string =>
   createNamedId(experimentId, `${exampleId}:${repetition}`);
 
-/** The id of the feedback that one score of a run becomes. Scores of one evaluator may have the same key. */
+/**
+ * Creates the id of the feedback entry for one score of a run. The index is part of the id, because scores of one
+ * evaluator may have the same key.
+ */
 export const createFeedbackId = (runId: string, key: string, index: number): string =>
   createNamedId(runId, `feedback:${index}:${key}`);

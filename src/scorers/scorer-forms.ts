@@ -11,18 +11,18 @@ import {
 } from "./scorers.ts";
 import type { OutputScorer } from "./scorers.ts";
 
-/** An option of a scorer, as a field of a form. */
+/** An option of a scorer, shown as a field of a form. */
 export interface ScorerField {
   /** The name of the option. */
   readonly name: string;
   readonly title: string;
   readonly hint: string;
-  /** `list` is a list of texts, `json` any value. */
+  /** Type of the option's value: `flag` is a boolean, `list` a list of texts, and `json` any JSON value. */
   readonly kind: "text" | "flag" | "number" | "list" | "json";
   readonly isRequired?: true;
 }
 
-/** A scorer that needs no code, described so that a form can be made of it. */
+/** The description of a scorer that needs no code. The UI creates a form from it. */
 export interface ScorerForm {
   /** The name of the scorer. */
   readonly scorer: string;
@@ -57,8 +57,8 @@ const expectedField: ScorerField = {
   hint: "Defaults to the reference outputs",
   kind: "json",
 };
-const judgedFields = [keyField, pathField];
-const comparedFields = [...judgedFields, expectedField];
+const commonFields = [keyField, pathField];
+const comparisonFields = [...commonFields, expectedField];
 
 interface ConfigurableScorer extends ScorerForm {
   readonly create: (options: Readonly<Record<string, unknown>>) => OutputScorer;
@@ -70,7 +70,7 @@ const scorers: readonly ConfigurableScorer[] = [
     title: "Exact match",
     hint: "Whether the output equals the expected one",
     needsReference: true,
-    fields: comparedFields,
+    fields: comparisonFields,
     create: exactMatch,
   },
   {
@@ -79,8 +79,13 @@ const scorers: readonly ConfigurableScorer[] = [
     hint: "Whether the output contains the expected text, or each of several",
     needsReference: true,
     fields: [
-      ...comparedFields,
-      { name: "ignoreCase", title: "Ignore case", hint: "Compare without case", kind: "flag" },
+      ...comparisonFields,
+      {
+        name: "ignoreCase",
+        title: "Ignore case",
+        hint: "Treat upper and lower case as equal",
+        kind: "flag",
+      },
     ],
     create: contains,
   },
@@ -98,7 +103,7 @@ const scorers: readonly ConfigurableScorer[] = [
         isRequired: true,
       },
       { name: "flags", title: "Flags", hint: "Such as i, m or u", kind: "text" },
-      ...judgedFields,
+      ...commonFields,
     ],
     create: ({ pattern, flags, ...options }) =>
       matchesRegex(createPattern(pattern, flags), options),
@@ -108,16 +113,16 @@ const scorers: readonly ConfigurableScorer[] = [
     title: "Valid JSON",
     hint: "Whether the output is JSON",
     needsReference: false,
-    fields: judgedFields,
+    fields: commonFields,
     create: validJson,
   },
   {
     scorer: "jsonEquality",
     title: "JSON equality",
-    hint: "Share of the expected members, at any depth, that are equal",
+    hint: "Fraction of the members, at any depth, that equal the expected ones",
     needsReference: true,
     fields: [
-      ...comparedFields,
+      ...comparisonFields,
       {
         name: "ignore",
         title: "Ignored paths",
@@ -133,7 +138,7 @@ const scorers: readonly ConfigurableScorer[] = [
     hint: "How close a number is to the expected one",
     needsReference: true,
     fields: [
-      ...comparedFields,
+      ...comparisonFields,
       {
         name: "tolerance",
         title: "Tolerance",
@@ -143,7 +148,7 @@ const scorers: readonly ConfigurableScorer[] = [
       {
         name: "relativeTolerance",
         title: "Relative tolerance",
-        hint: "The same as a fraction of the expected number",
+        hint: "Fraction of the expected number by which the output may differ",
         kind: "number",
       },
     ],
@@ -152,9 +157,9 @@ const scorers: readonly ConfigurableScorer[] = [
   {
     scorer: "editSimilarity",
     title: "Edit similarity",
-    hint: "1 minus the edit distance as a fraction of the longer text",
+    hint: "1 for equal texts, less by the edit distance divided by the length of the longer text",
     needsReference: true,
-    fields: comparedFields,
+    fields: comparisonFields,
     create: editSimilarity,
   },
 ];
@@ -165,7 +170,7 @@ export const scorerForms: readonly ScorerForm[] = scorers.map(({ create: _, ...f
 /**
  * Creates a scorer from its name and the values of its form.
  *
- * @throws `ValidationError` the scorer or an option does not exist, or an option has a wrong type.
+ * @throws `ValidationError` if the scorer or an option does not exist, or an option has the wrong type.
  */
 export function createConfiguredScorer({ scorer, options = {} }: ScorerConfig): OutputScorer {
   const found = scorers.find((candidate) => candidate.scorer === scorer);
@@ -221,5 +226,5 @@ function createPattern(pattern: unknown, flags: unknown): RegExp {
   }
 }
 
-/** The value of an option that was checked to be a text, or is absent. */
+/** Returns the value of an option that was checked to be a text, or an empty text if the option is absent. */
 const toOption = (value: unknown): string => (typeof value === "string" ? value : "");

@@ -5,20 +5,20 @@ import type { KeyValues } from "../model/run.ts";
 import { checkKeys } from "../model/unknown-keys.ts";
 import type { KeyTable } from "../model/unknown-keys.ts";
 
-/** What a scorer judges. */
+/** The outputs that a scorer judges. */
 export interface ScoredOutputs {
   readonly outputs: unknown;
-  /** What is expected. */
+  /** The expected outputs. */
   readonly referenceOutputs?: unknown;
 }
 
-/** A score between 0 and 1, or a verdict, perhaps with a comment. */
+/** A score from 0 to 1, or a boolean for passed or failed, optionally with a comment. */
 export type OutputScore =
   | number
   | boolean
   | { readonly score: number | boolean; readonly comment?: string };
 
-/** An evaluator that fits any target, because it reads nothing but outputs and reference outputs. */
+/** An evaluator that works with any target, because it reads only outputs and reference outputs. */
 export interface OutputScorer<Result = OutputScore> {
   readonly name: string;
   readonly evaluate: (args: ScoredOutputs) => Result;
@@ -29,15 +29,13 @@ export interface ScorerOptions {
   /** The feedback key. @defaultValue the scorer's name */
   readonly key?: string | undefined;
   /**
-   * The member of the outputs to judge, such as `answer` or `items.0.name`. The same member of the reference outputs is
-   * what is expected.
+   * The member of the outputs to judge, such as `answer` or `items.0.name`. It is compared with the same member of the
+   * reference outputs.
    *
    * @defaultValue the outputs as a whole; or the only member, if they are an object with one member
    */
   readonly path?: string | undefined;
-  /**
-   * What is expected, instead of the reference outputs.
-   */
+  /** The expected value, used instead of the reference outputs. */
   readonly expected?: unknown;
 }
 
@@ -57,7 +55,7 @@ export interface ContainsOptions extends ScorerOptions {
 export interface NumericOptions extends ScorerOptions {
   /** Largest difference that counts as equal. @defaultValue 0 */
   readonly tolerance?: number | undefined;
-  /** The same, as a fraction of the expected number. @defaultValue 0 */
+  /** Largest difference that counts as equal, as a fraction of the expected number. @defaultValue 0 */
   readonly relativeTolerance?: number | undefined;
 }
 
@@ -70,8 +68,8 @@ export const exactMatch = (options: ScorerOptions = {}): OutputScorer =>
   );
 
 /**
- * Judges how much of the expected JSON the output contains: the share of the expected members, at any depth, that are
- * equal. Members that are not expected count as different. The comment names the paths that differ.
+ * Judges how similar the output's JSON is to the expected JSON. The score is the fraction of members, at any depth,
+ * that are equal. Missing and unexpected members count as different. The comment names the paths that differ.
  */
 export function jsonEquality(options: JsonEqualityOptions = {}): OutputScorer {
   const ignored = new Set(options.ignore ?? []);
@@ -98,12 +96,12 @@ export function jsonEquality(options: JsonEqualityOptions = {}): OutputScorer {
   );
 }
 
-/** Judges whether the output, as a text, contains the expected text; or each of several. */
+/** Judges whether the output, as a text, contains the expected text, or all of several expected texts. */
 export const contains = (options: ContainsOptions = {}): OutputScorer =>
   createScorer("contains", options, { ...scorerKeys, ignoreCase: 1 }, (output, expected) => {
-    const fold = options.ignoreCase === true ? toLowerText : toText;
-    const text = fold(output);
-    const parts = [expected].flat().map(fold);
+    const normalize = options.ignoreCase === true ? toLowerText : toText;
+    const text = normalize(output);
+    const parts = [expected].flat().map(normalize);
     const missing = parts.filter((part) => !text.includes(part));
     return missing.length === 0
       ? { score: true }
@@ -118,7 +116,7 @@ export function matchesRegex(
   if (!(pattern instanceof RegExp)) {
     throw new ValidationError("matchesRegex: pass a regular expression, such as /^\\d+$/");
   }
-  // With the flags g and y, `test` would begin where it ended for another row.
+  // With the flags g and y, `test` would continue at the position where the search in the previous row's output ended.
   const stateless = new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ""));
   return createScorer("matchesRegex", { ...options, expected: null }, scorerKeys, (output) =>
     stateless.test(toText(output)),
@@ -126,8 +124,8 @@ export function matchesRegex(
 }
 
 /**
- * Judges how close a number is to the expected one: 1 within the tolerance, else what the difference leaves of the
- * expected number, at least 0.
+ * Judges how close a number is to the expected one. The score is 1 within the tolerance; otherwise 1 minus the
+ * difference divided by the expected number, and at least 0.
  */
 export const numericCloseness = (options: NumericOptions = {}): OutputScorer =>
   createScorer(
@@ -145,10 +143,13 @@ export const numericCloseness = (options: NumericOptions = {}): OutputScorer =>
     },
   );
 
-/** Largest number of steps of one comparison: the lengths of both texts, multiplied. They take about a second. */
+/** Maximum number of steps of one comparison: the product of both texts' lengths. So many steps take about a second. */
 const maxEditSteps = 100_000_000;
 
-/** Judges how similar a text is to the expected one: 1 minus the edit distance as a fraction of the longer text. */
+/**
+ * Judges how similar a text is to the expected one. The score is 1 minus the edit distance divided by the length of the
+ * longer text.
+ */
 export const editSimilarity = (options: ScorerOptions = {}): OutputScorer =>
   createScorer("editSimilarity", options, scorerKeys, (output, expected) => {
     const [text, expectedText] = [toText(output), toText(expected)];
@@ -161,7 +162,10 @@ export const editSimilarity = (options: ScorerOptions = {}): OutputScorer =>
     return longest === 0 ? 1 : 1 - computeEditDistance(text, expectedText) / longest;
   });
 
-/** Judges whether the output is a JSON text, or a value that is no text. It needs no reference outputs. */
+/**
+ * Judges whether the output is valid JSON: a text that can be parsed as JSON, or any value other than a text. It needs
+ * no reference outputs.
+ */
 export const validJson = (options: Omit<ScorerOptions, "expected"> = {}): OutputScorer =>
   createScorer("validJson", { ...options, expected: null }, scorerKeys, (output) => {
     if (typeof output !== "string") {
@@ -177,7 +181,7 @@ export const validJson = (options: Omit<ScorerOptions, "expected"> = {}): Output
 
 type Compare<Result> = (output: unknown, expected: unknown) => Result;
 
-/** Creates a scorer from a function that compares an output with what is expected. */
+/** Creates a scorer from a function that compares an output with the expected value. */
 // oxlint-disable-next-line max-params -- a table of scorers reads better with positions
 export function createScorer<Options extends ScorerOptions, Result = OutputScore>(
   name: string,
@@ -208,7 +212,7 @@ export function createScorer<Options extends ScorerOptions, Result = OutputScore
   };
 }
 
-/** The only member of an object with one member; any other value itself. Never throws. */
+/** Returns the only member of an object with one member, and any other value unchanged. Never throws. */
 export function unwrap(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return value;
@@ -222,7 +226,7 @@ export function unwrap(value: unknown): unknown {
   }
 }
 
-/** @throws TypeError a member of the path does not exist. */
+/** @throws TypeError if a member of the path does not exist. */
 export function readPath(value: unknown, path: string): unknown {
   let current = value;
   for (const name of path.split(".")) {
@@ -234,7 +238,7 @@ export function readPath(value: unknown, path: string): unknown {
   return current;
 }
 
-/** The values that are not objects or arrays, or empty ones, by their paths. */
+/** Returns the innermost values (those that are not objects or arrays, and empty objects and arrays) by their paths. */
 function listLeaves(value: unknown, path = ""): ReadonlyMap<string, unknown> {
   const entries = typeof value === "object" && value !== null ? Object.entries(value) : [];
   return entries.length === 0
@@ -246,7 +250,7 @@ function listLeaves(value: unknown, path = ""): ReadonlyMap<string, unknown> {
       );
 }
 
-/** A text as it is; any other value as JSON. */
+/** Returns a text unchanged, and any other value as JSON. */
 export const toText = (value: unknown): string =>
   typeof value === "string" ? value : (JSON.stringify(value) ?? String(value));
 

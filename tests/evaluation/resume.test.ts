@@ -264,7 +264,9 @@ describe("the option `resume`", () => {
     const other = await evaluate(otherAdd, { ...common, resume: false });
     expect(other).toMatchObject({ rows: 4, resumed: 0, experiment: { name: "interrupted-2" } });
     const refused = evaluate(otherAdd, { ...common, repetitions: 2, resume: true });
-    await expect(settle(refused)).rejects.toThrow("its data or its repetitions were others");
+    await expect(settle(refused)).rejects.toThrow(
+      "its data or its number of repetitions was different",
+    );
   });
 });
 
@@ -303,7 +305,7 @@ test("without a server that answers, rows stay in the journal and the next evalu
   });
   expect(warnings).toEqual([
     expect.stringMatching(/^5 rows are in the journal but not on the server/),
-    expect.stringContaining("run the same evaluation again when the server answers"),
+    expect.stringContaining("run the same evaluation again when the server is available"),
   ]);
   isAway = false;
   const result = await evaluate(add, { ...common, client, resume: true });

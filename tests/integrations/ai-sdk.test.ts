@@ -481,7 +481,7 @@ test("an operation that is idle twice in a row is assumed to be left", () => {
   const create = (name: string, isIdle: boolean) => ({
     run,
     isIdle,
-    mayBeLeft: isIdle,
+    mayBeAbandoned: isIdle,
     assumeEnd: () => {
       assumed.push(name);
     },

@@ -40,7 +40,7 @@ export class EventLoopMonitor {
     this.#delay.enable();
     if (this.#measuresBlocks) {
       this.#lastCpuMicros = readMainCpuMicros();
-      // Unref'd: measuring must not keep the process alive.
+      // The timer is unref'd, because measuring must not keep the process alive.
       this.#timer = setInterval(() => this.#measureBlock(), tickMs).unref();
     }
   }

@@ -4,12 +4,12 @@ import type { Meter } from "./meter.ts";
 import { createPayloads, runsPerTree } from "./workload.ts";
 import type { Payload, SizeName } from "./workload.ts";
 
-/** Which runs the benchmark records: their size and number, and how fast. */
+/** The runs that the benchmark records: their size, number and rate. */
 export interface LoadPlan {
   readonly size: SizeName;
   readonly runCount: number;
   readonly durationMs: number;
-  /** Runs per second; `undefined`: as fast as the server accepts them. */
+  /** Runs per second; `undefined` means as fast as the server accepts them. */
   readonly rate: number | undefined;
   readonly workerCount: number | undefined;
 }

@@ -37,13 +37,13 @@ export const runsPerTree = 1 + childrenPerTree;
 const runOverheadBytes = 750;
 /** Size in bytes of the JSON around each text: role, key and quotes. */
 const textOverheadBytes = 40;
-/** The share of a payload's texts that is in the inputs; the others are in the outputs. */
+/** Fraction of a payload's texts that is in the inputs. The rest is in the outputs. */
 const inputsShare = 0.7;
 /** The payloads together exceed the CPU caches, so recording reads them from memory, as in a real program. */
 const totalPayloadBytes = 16_777_216;
 const maxPayloads = 2_000;
 
-/** Creates the payloads of a size. A load records them in this order, and begins again after the last one. */
+/** Creates the payloads of a size. A load records them in this order, and starts over after the last one. */
 export function createPayloads(size: SizeName, seed = 1): readonly Payload[] {
   const random = createRandom(seed);
   const { runBytes, textBytes } = sizes[size];

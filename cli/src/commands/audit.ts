@@ -68,7 +68,7 @@ export function addAudit(program: Command, env: NodeJS.ProcessEnv): void {
     .option("--json", "print one JSON object per line");
   command.action(async (flags: AuditFlags) => {
     const limit = parseLimit(flags.limit);
-    // The modules are loaded on demand, so that other commands start without them.
+    // Load these modules on demand, so that other commands start faster.
     const { readSettings } = await import("../local-server/settings.ts");
     const { callServer } = await import("../local-server/call-server.ts");
     const settings = readSettings(flags, env);

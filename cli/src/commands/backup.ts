@@ -21,16 +21,16 @@ const advice =
 export function addBackup(program: Command, env: NodeJS.ProcessEnv): void {
   const backup = addDataFlags(program.command("backup"), defaultDataDir)
     .description(
-      "Copy the database of a data folder, or everything of one tenant, to a new file, whether or not a server is running.",
+      "Copy the database of a data folder, or all data of one tenant, to a new file, whether or not a server is running.",
     )
     .argument("<file>", "the new file")
     .option(
       "--tenant <name>",
-      "only what belongs to this tenant, in a file for SQLite and PostgreSQL: its handle or id, or default",
+      "back up only this tenant (handle, id, or default); the file can be restored into SQLite or PostgreSQL",
     )
     .option(
       "--token-key <file>",
-      "also copy the key that shows the addresses of links; store it in another place than the backup",
+      "also copy token.key, which encrypts the addresses of links, to this file; store it apart from the backup",
     )
     .action(async (file: string, { data, tenant, tokenKey }: BackupFlags) => {
       if (tenant !== undefined) {
@@ -54,16 +54,16 @@ export function addBackup(program: Command, env: NodeJS.ProcessEnv): void {
   ]);
   const restore = addDataFlags(program.command("restore"), defaultDataDir)
     .description(
-      "Put a backup into a data folder, on which no server may be running, or a tenant also into PostgreSQL.",
+      "Restore a backup into a data folder that no server is using, or the backup of a tenant into a data folder or PostgreSQL.",
     )
-    .argument("<file>", "the backup; it stays where it is")
+    .argument("<file>", "the backup; it is not changed")
     .option(
       "--tenant <name>",
-      "restore the backup of a tenant under this handle, or into the tenant with this id, or into default",
+      "tenant to restore the backup of a tenant to: a handle, an id, or default",
     )
     .option(
       "--replace",
-      "rename a database that the folder contains, and put the backup in its place; with --tenant, delete what the tenant has",
+      "replace an existing database, which is renamed; with --tenant, delete the tenant's existing data first",
     )
     .option("--token-key <file>", "also add the key that was copied with the backup")
     .action(async (file: string, { data, replace, tenant, tokenKey }: RestoreFlags) => {
@@ -79,7 +79,7 @@ export function addBackup(program: Command, env: NodeJS.ProcessEnv): void {
       }
       if (isTenantFile(file)) {
         throw new UsageError(
-          `${file} is the backup of a tenant: say with --tenant which one it becomes`,
+          `${file} is the backup of a tenant: pass --tenant with the tenant to restore it to`,
         );
       }
       assertDataFolder(restore, env, advice);
@@ -130,11 +130,11 @@ async function restoreTenantFile(
     tokenKeyFile: tokenKey,
   });
   process.stdout.write(
-    `restored ${countRows(tables)} of ${file} to the tenant ${tenant}; their numbers and hashes are those of the file\n`,
+    `restored ${countRows(tables)} of ${file} to the tenant ${tenant}; the counts and hashes of the rows match the file\n`,
   );
   if (tokenKey === undefined) {
     process.stderr.write(
-      "addresses of links and secrets of webhooks can be used only with the token.key that they were encrypted with: add it with --token-key, and restart the server\n",
+      "addresses of links and secrets of webhooks are encrypted with the token.key of the backup: to use them, add it with --token-key, and restart the server\n",
     );
   }
 }
@@ -156,7 +156,7 @@ async function restoreDatabase(
     tokenKeyFile: tokenKey,
   });
   if (replacedFile !== undefined) {
-    process.stderr.write(`the earlier database is ${replacedFile} now\n`);
+    process.stderr.write(`the earlier database was renamed to ${replacedFile}\n`);
   }
   if (!hasTokenKey) {
     process.stderr.write(

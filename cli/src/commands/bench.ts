@@ -32,7 +32,7 @@ export function addBench(program: Command, onLoss: () => void): void {
   const command = program
     .command("bench")
     .description(
-      "Record runs as a program would, send them to a server, and report throughput, CPU time and memory.",
+      "Record runs as a program does, send them to a server, and report throughput, CPU time and memory.",
     )
     .option(
       "--runs <count>",
@@ -149,7 +149,7 @@ function parseWholeNumber(
   return text === undefined ? undefined : value;
 }
 
-/** Opens the report file before anything is recorded, so that a path that can't be written is reported at once. */
+/** Opens the report file before anything is recorded, so that a path that can't be written is reported immediately. */
 async function openReport(path: string): Promise<FileHandle> {
   try {
     return await open(path, "w", 0o600);

@@ -5,14 +5,16 @@ import { addServerFlags } from "../local-server/server-flags.ts";
 
 const append = (text: string, texts: readonly string[]): readonly string[] => [...texts, text];
 
-/** Adds `millrace eval`. `onFailed` is called if an evaluation is not good enough. */
+/** Adds `millrace eval`. `onFailed` is called if an evaluation exceeds a limit. */
 export function addEval(
   program: Command,
   { env, onFailed }: { readonly env: NodeJS.ProcessEnv; readonly onFailed: () => void },
 ): void {
   const command = program
     .command("eval")
-    .description("Run files with evaluations, and fail if their results are not good enough.")
+    .description(
+      "Run files with evaluations, and fail if the results exceed the limits that the options set.",
+    )
     .argument("[file...]", "paths, glob patterns or folders with files *.eval.ts or *.eval.js")
     .option("--baseline <name>", "experiment to compare with; a regression is a failure")
     .option(
@@ -21,11 +23,11 @@ export function addEval(
       append,
       [],
     )
-    .option("--max-errors <count>", "failures of targets and evaluators that are accepted", "0")
-    .option("--max-regressions <count>", "regressions that are accepted", "0")
+    .option("--max-errors <count>", "maximum failures of targets and evaluators", "0")
+    .option("--max-regressions <count>", "maximum regressions against the baseline", "0")
     .option("--repetitions <count>", "how often each example is evaluated")
-    .option("--concurrency <count>", "rows in progress")
-    .option("--cache <mode>", "responses of models: auto, record or replay")
+    .option("--concurrency <count>", "maximum rows in progress")
+    .option("--cache <mode>", "how to cache responses of models: auto, record or replay")
     .option("--cache-folder <folder>", "folder of the recorded responses (default: millrace-cache)")
     .option(
       "--reporter <format=file>",
@@ -40,7 +42,7 @@ export function addEval(
     "millrace eval evals --baseline main --fail-under right=0.8 --reporter junit=report.xml",
   ]);
   addServerFlags(command).action(async (files: readonly string[], flags: EvalFlags) => {
-    // Loaded on demand: commands start faster if they load only what they need.
+    // Load this module on demand, so that other commands start faster.
     const { runEval } = await import("../evaluation/run-eval.ts");
     if (!(await runEval(files, flags, { env, screen: process.stdout }))) {
       onFailed();

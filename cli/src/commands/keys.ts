@@ -19,7 +19,7 @@ export function addKeys(program: Command, env: NodeJS.ProcessEnv): void {
   const keys = program
     .command("keys")
     .description(
-      "Create, list and revoke the API keys of a data folder, or of a PostgreSQL database. Running servers apply changes at once.",
+      "Create, list and revoke the API keys of a data folder or of a PostgreSQL database. Running servers apply changes immediately.",
     );
   addHelpExamples(keys, ["millrace keys create --name laptop", "millrace keys list"]);
   const addSubcommand = (name: string): Command => addDataFlags(keys.command(name), defaultDataDir);
@@ -40,7 +40,7 @@ export function addKeys(program: Command, env: NodeJS.ProcessEnv): void {
     .addOption(
       new Option(
         "--scope <scopes...>",
-        "what the key permits: ingest sends runs and feedback, read reads, write does both and changes data, admin does everything",
+        "what the key permits: ingest (send runs and feedback), read (read data), write (both, and change data), admin (everything)",
       )
         .choices(keyScopes)
         .default(["admin"], "admin"),

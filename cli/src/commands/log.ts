@@ -10,15 +10,18 @@ interface LogFlags {
   readonly json?: true;
 }
 
-/** Dead letters that are listed by default, and at most. */
+/** Number of dead letters that are listed by default. */
 const defaultLimit = 100;
+/** Maximum number of dead letters that are listed. */
 const maxLimit = 10_000;
 
 /** Adds `millrace log status|dead-letters|replay`. */
 export function addLog(program: Command, env: NodeJS.ProcessEnv): void {
   const log = program
     .command("log")
-    .description("Look into the ingest log of servers that were started with --log.");
+    .description(
+      "Inspect the ingest log of servers that were started with --log, and replay dead letters.",
+    );
   addHelpExamples(log, [
     "millrace log status --log nats://10.0.0.1,10.0.0.2,10.0.0.3",
     "MILLRACE_LOG=nats://10.0.0.1 millrace log replay --all",
@@ -28,7 +31,9 @@ export function addLog(program: Command, env: NodeJS.ProcessEnv): void {
       .command(name)
       .option("--log <url>", "address of the log, such as nats://a,b,c; also MILLRACE_LOG");
   addHelpExamples(addSubcommand("status"), ["millrace log status --log nats://10.0.0.1"])
-    .description("Print what waits in the log, for how long, and how many dead letters there are.")
+    .description(
+      "Print the number of waiting messages, how long the oldest has waited, and the number of dead letters.",
+    )
     .option("--json", "print one JSON object")
     .action(async ({ json, ...flags }: LogFlags) => {
       const text = await withLog(flags, env, async (opened) => {
@@ -41,7 +46,9 @@ export function addLog(program: Command, env: NodeJS.ProcessEnv): void {
     "millrace log dead-letters --log nats://10.0.0.1",
     "millrace log dead-letters --log nats://10.0.0.1 --json --limit 1000",
   ])
-    .description("List the parts of requests that could not be stored, the oldest first, and why.")
+    .description(
+      "List the dead letters, which are parts of requests that could not be stored, the oldest first, with the reasons.",
+    )
     .option("--limit <number>", "dead letters to list", String(defaultLimit))
     .option("--json", "print one JSON object per line")
     .action(async ({ json, limit, ...flags }: LogFlags & { readonly limit: string }) => {
@@ -58,7 +65,7 @@ export function addLog(program: Command, env: NodeJS.ProcessEnv): void {
     "millrace log replay --all --log nats://10.0.0.1",
   ])
     .description(
-      "Put dead letters back into the log, to be stored again. A run is stored once, so this may be repeated.",
+      "Put dead letters back into the log, so that they are stored again. This may be repeated, because a run is stored only once.",
     )
     .argument("[numbers...]", "numbers of dead letters, as dead-letters shows them")
     .option("--all", "replay all of them")
@@ -124,7 +131,7 @@ const formatState = (address: string, state: LogState): string =>
     `log           ${address}, on ${state.replicas === 1 ? "1 server" : `${state.replicas} servers`}`,
     `waiting       ${state.waitingMessages} messages, ${state.waitingBytes} of ${state.maxBytes} bytes`,
     `large runs    ${state.objectBytes} bytes`,
-    `in work       ${state.inWork} messages`,
+    `in progress   ${state.inWork} messages`,
     `lag           ${state.lagSeconds.toFixed(1)} s`,
     `dead letters  ${state.deadLetters}`,
   ].join("\n");

@@ -16,14 +16,14 @@ export function addMove(program: Command, env: NodeJS.ProcessEnv): void {
   const command = program
     .command("move")
     .description(
-      "Move the data of a server from SQLite to an empty PostgreSQL database, while the server runs. Killed, it continues when it is called again.",
+      "Move the data of a server from SQLite to an empty PostgreSQL database, while the server is running. If the command is interrupted, call it again to continue.",
     )
     .option("--data <folder>", "data folder of the server", defaultDataDir)
     .option(
       "--store <url>",
       `database of PostgreSQL that servers will use; also ${storeVariable}, which hides the password from the list of processes`,
     )
-    .option("--abandon", "forget the move: the data folder accepts writes again")
+    .option("--abandon", "give up the move, so that the data folder accepts writes again")
     .action(async ({ data, store = env[storeVariable], abandon }: MoveFlags) => {
       if (abandon === true) {
         const { abandonMove } = await import("@millrace/server");
@@ -49,7 +49,7 @@ async function move(data: string, store: string | undefined): Promise<void> {
     );
   }
   const { describeStoreUrl, moveFolder } = await import("@millrace/server");
-  const place = describe(store, describeStoreUrl);
+  const storeAddress = describe(store, describeStoreUrl);
   const { tenants, tables, heldMs } = await moveFolder({
     dataDir: data,
     store,
@@ -59,7 +59,7 @@ async function move(data: string, store: string | undefined): Promise<void> {
     (tables.find((table) => table.name === name)?.count ?? 0).toLocaleString("en-US");
   const rows = tables.reduce((sum, table) => sum + table.count, 0).toLocaleString("en-US");
   process.stdout.write(
-    `moved ${rows} rows (tenants: ${tenants}, runs: ${count("runs")}) to PostgreSQL at ${place}; numbers and hashes are equal. Writes were refused for ${(heldMs / 1_000).toFixed(1)} s before\n`,
+    `moved ${rows} rows (tenants: ${tenants}, runs: ${count("runs")}) to PostgreSQL at ${storeAddress}; the counts and hashes of the rows are equal. The server refused writes for ${(heldMs / 1_000).toFixed(1)} s during the move\n`,
   );
   process.stderr.write(
     `the server on ${data} refuses writes now: stop it, and start servers with --store and a copy of ${data}/token.key in their data folders\n`,

@@ -24,14 +24,14 @@ const priceFlags = [
   ["--reasoning <dollars>", "reasoning", "reasoning tokens of the output"],
 ] as const;
 
-const noted = "price in US dollars of a million";
+const priceDescription = "price in US dollars per million";
 
 /** Adds `millrace prices list|set|remove|export|import|recompute`. */
 export function addPrices(program: Command, env: NodeJS.ProcessEnv): void {
   const prices = program
     .command("prices")
     .description(
-      "Override the public prices of models on a server, and compute the costs of stored runs again.",
+      "Override the public prices of models on a server, and recompute the costs of stored runs.",
     );
   addHelpExamples(prices, [
     "millrace prices set --model my-model --input 0.5 --output 1.5",
@@ -40,7 +40,7 @@ export function addPrices(program: Command, env: NodeJS.ProcessEnv): void {
   const addSubcommand = (name: string, examples: readonly string[]): Command =>
     addServerFlags(addHelpExamples(prices.command(name), examples));
   const connect = async (flags: ServerFlags): Promise<PriceServer> => {
-    // The modules are loaded on demand, so that other commands start without them.
+    // Load these modules on demand, so that other commands start faster.
     const { readSettings } = await import("../local-server/settings.ts");
     const { PriceServer: Server } = await import("../prices/price-server.ts");
     return new Server(readSettings(flags, env));
@@ -60,9 +60,9 @@ export function addPrices(program: Command, env: NodeJS.ProcessEnv): void {
     ]),
   ).description("Set the prices of a model. They replace all prices of the same row.");
   for (const [flag, , tokens] of priceFlags) {
-    set.option(flag, `${noted} ${tokens}`);
+    set.option(flag, `${priceDescription} ${tokens}`);
   }
-  set.option("--request <dollars>", "price in US dollars of a thousand requests");
+  set.option("--request <dollars>", "price in US dollars per thousand requests");
   set.action(async (flags: KeyFlags & Readonly<Record<string, string>>) => {
     const row = { ...toKey(flags), prices: readPrices(flags) };
     const [stored = row] = await (await connect(flags)).set([row]);
@@ -80,7 +80,7 @@ export function addPrices(program: Command, env: NodeJS.ProcessEnv): void {
       process.stdout.write(`removed the prices of ${JSON.stringify(flags.model)}\n`);
     });
   addSubcommand("export", ["millrace prices export > prices.json"])
-    .description("Print the price table as JSON, in the form that import reads.")
+    .description("Print the price table as JSON, in the format that import reads.")
     .action(async (flags: ServerFlags) => {
       const rows = await (await connect(flags)).list();
       process.stdout.write(`${JSON.stringify({ prices: rows }, undefined, 2)}\n`);
@@ -90,7 +90,7 @@ export function addPrices(program: Command, env: NodeJS.ProcessEnv): void {
     "millrace prices import prices.json --replace",
   ])
     .description("Add the rows of a JSON file to the price table.")
-    .argument("<file>", "JSON file, in the form that export prints")
+    .argument("<file>", "JSON file, in the format that export prints")
     .option("--replace", "remove all other rows")
     .action(async (file: string, { replace, ...flags }: ServerFlags & { replace?: true }) => {
       const rows = await readFileRows(file);
@@ -99,9 +99,9 @@ export function addPrices(program: Command, env: NodeJS.ProcessEnv): void {
     });
   addSubcommand("recompute", ["millrace prices recompute", "millrace prices recompute --restart"])
     .description(
-      "Compute the costs of stored runs again, with today's prices. Continues if interrupted.",
+      "Recompute the costs of stored runs with the current prices. An interrupted recomputation is continued.",
     )
-    .option("--restart", "begin with the first run, even if an earlier call was interrupted")
+    .option("--restart", "start over with the first run, even if an earlier call was interrupted")
     .option("--json", "print the result as JSON")
     .action(async ({ restart, json, ...flags }: ServerFlags & { restart?: true; json?: true }) => {
       const { formatResult, recompute } = await import("../prices/recompute.ts");
@@ -128,7 +128,7 @@ const toKey = ({ model, provider, tier, from }: KeyFlags): PriceKey => ({
   from: from ?? null,
 });
 
-/** Commander names an option after its flag, in camel case. */
+/** Returns the name that Commander gives the option of a price: the name of its flag, in camel case. */
 const toOptionName = (kind: string): string =>
   kind.replaceAll(/_(.)/g, (_match, letter: string) => letter.toUpperCase());
 
@@ -172,7 +172,10 @@ async function readFileRows(path: string): Promise<readonly unknown[]> {
   return rows as readonly unknown[];
 }
 
-/** Names of models and providers are printable ASCII characters: the server accepts no others. */
+/**
+ * Formats a row of the price table as one line. Names of models and providers are printable, because the server accepts
+ * only printable ASCII.
+ */
 const toLine = ({ model, provider, tier, from, prices }: Price): string =>
   [
     model,

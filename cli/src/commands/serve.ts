@@ -67,7 +67,7 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
     .option("--data <folder>", "folder of the database; also MILLRACE_DATA_DIR", defaultDataDir)
     .option(
       "--store <url>",
-      "database of PostgreSQL that holds the data in place of the folder, such as postgres://host:5432/database; also MILLRACE_STORE_URL, which hides the password from the list of processes",
+      "PostgreSQL database that stores the data instead of the folder, such as postgres://host:5432/database; also MILLRACE_STORE_URL, which hides the password from the list of processes",
     )
     .option(
       "--api-key-file <path>",
@@ -96,12 +96,12 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
     )
     .option(
       "--model-rate <number>",
-      "model calls that a tenant may make in a minute; also MILLRACE_MODEL_RATE",
+      "maximum model calls of a tenant per minute; also MILLRACE_MODEL_RATE",
       String(defaultModelRate),
     )
     .option(
       "--model-budget <dollars>",
-      "most that the model calls of a tenant may cost in a day, in US dollars; unlimited by default; also MILLRACE_MODEL_BUDGET",
+      "maximum cost of a tenant's model calls per day, in US dollars; unlimited by default; also MILLRACE_MODEL_BUDGET",
     )
     .addOption(
       new Option(
@@ -113,20 +113,20 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
     )
     .option(
       "--log <url>",
-      "address of NATS servers with JetStream, such as nats://a,b,c, that store runs before they reach the database; also MILLRACE_LOG, which hides a password from the list of processes",
+      "ingest log: address of NATS servers with JetStream, such as nats://a,b,c, which store runs until they are in the database; also MILLRACE_LOG, which hides a password from the list of processes",
     )
     .option(
       "--log-max-bytes <number>",
-      "bytes of runs that may wait in the log; then the server refuses runs with 429; also MILLRACE_LOG_MAX_BYTES",
+      "maximum bytes of runs that wait in the log; above it, the server refuses runs with 429; also MILLRACE_LOG_MAX_BYTES",
       String(defaultLogBytes),
     )
     .option(
       "--log-writer <where>",
-      "what stores the runs of the log in the database: this server, or, with --store, only separate processes of millrace work; also MILLRACE_LOG_WRITER (server by default)",
+      "which process stores the runs of the log in the database: server (this server), or separate (only processes of millrace work; needs --store); also MILLRACE_LOG_WRITER (server by default)",
     )
     .option(
       "--job-runner <where>",
-      "what performs jobs and deletes expired runs: this server, or, with --store, only separate processes of millrace work; also MILLRACE_JOB_RUNNER (server by default)",
+      "which process performs jobs and deletes expired runs: server (this server), or separate (only processes of millrace work; needs --store); also MILLRACE_JOB_RUNNER (server by default)",
     )
     .option(
       "--audit-days <number>",
@@ -139,28 +139,28 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
     )
     .option(
       "--otel-endpoint <url>",
-      "send OpenTelemetry spans of what the server itself does to this OTLP receiver, such as http://collector:4318; also MILLRACE_OTEL_ENDPOINT; OTEL_TRACES_SAMPLER and OTEL_EXPORTER_OTLP_HEADERS apply",
+      "OTLP receiver for OpenTelemetry spans of the server's own work, such as http://collector:4318; also MILLRACE_OTEL_ENDPOINT; OTEL_TRACES_SAMPLER and OTEL_EXPORTER_OTLP_HEADERS apply",
     )
     .option(
       "--drain-seconds <number>",
-      "seconds for which a stopping server is not ready but goes on serving, for load balancers; also MILLRACE_DRAIN_SECONDS",
+      "seconds for which a stopping server still serves requests but reports that it is not ready, so that load balancers stop using it; also MILLRACE_DRAIN_SECONDS",
       "0",
     )
     .option(
       "--tenant-rate <number>",
-      "requests that a tenant may send in a second; unlimited by default; also MILLRACE_TENANT_RATE",
+      "maximum requests of a tenant per second; unlimited by default; also MILLRACE_TENANT_RATE",
     )
     .option(
       "--tenant-ingest-bytes <number>",
-      "bytes of runs, spans and feedback that a tenant may send in a day; unlimited by default; also MILLRACE_TENANT_INGEST_BYTES",
+      "maximum bytes of runs, spans and feedback that a tenant sends per day; unlimited by default; also MILLRACE_TENANT_INGEST_BYTES",
     )
     .option(
       "--tenant-max-runs <number>",
-      "runs that a tenant may store; unlimited by default; also MILLRACE_TENANT_MAX_RUNS",
+      "maximum number of stored runs of a tenant; unlimited by default; also MILLRACE_TENANT_MAX_RUNS",
     )
     .option(
       "--tenant-max-bytes <number>",
-      "bytes that the payloads and attachments of a tenant's runs may take; unlimited by default; also MILLRACE_TENANT_MAX_BYTES",
+      "maximum bytes of the payloads and attachments of a tenant's runs; unlimited by default; also MILLRACE_TENANT_MAX_BYTES",
     )
     .option(
       "--public-url <url>",
@@ -176,9 +176,9 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
     )
     .option(
       "--tls-cert <file>",
-      "file of the certificate for HTTPS, in PEM format, read again when it changes; also MILLRACE_TLS_CERT",
+      "certificate file for HTTPS, in PEM format; read again when it changes; also MILLRACE_TLS_CERT",
     )
-    .option("--tls-key <file>", "file of the private key, in PEM format; also MILLRACE_TLS_KEY")
+    .option("--tls-key <file>", "private key file for HTTPS, in PEM format; also MILLRACE_TLS_KEY")
     .option("--open", "open the UI in a browser")
     .action((flags: ServeFlags) => serve(applyVariables(command, flags, env), env));
   addHelpExamples(command, [
@@ -253,7 +253,7 @@ async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<void> {
       ? {}
       : { jobRunner: flags.jobRunner as NonNullable<ServerOptions["jobRunner"]> }),
     auditDays: parseNumber("auditDays", flags.auditDays),
-    // The server checks the format, as it checks all values.
+    // The cast is safe, because the server validates the format.
     ...(flags.logFormat === undefined
       ? {}
       : { logFormat: flags.logFormat as NonNullable<ServerOptions["logFormat"]> }),
@@ -265,12 +265,12 @@ async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<void> {
     ...parseLimit("tenantMaxBytes", flags.tenantMaxBytes),
     ...readNetworkOptions(flags, env),
   });
-  const place = store === undefined ? data : `PostgreSQL at ${await describeStore(store)}`;
-  process.stdout.write(`millrace listens on ${server.url} and keeps its data in ${place}\n`);
+  const location = store === undefined ? data : `PostgreSQL at ${await describeStore(store)}`;
+  process.stdout.write(`millrace listens on ${server.url} and keeps its data in ${location}\n`);
   if (server.log !== undefined) {
     const { address, replicas } = server.log;
     process.stdout.write(
-      `Runs are received when ${replicas === 1 ? "1 server" : `${replicas} servers`} of ${address} stored them\n`,
+      `Runs are acknowledged when ${replicas === 1 ? "1 server" : `${replicas} servers`} of ${address} have stored them\n`,
     );
   }
   if (server.publicUrl !== undefined) {
@@ -288,13 +288,13 @@ async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<void> {
   await server.close();
 }
 
-/** The hosts and the database of a store, without the password. */
+/** Returns the hosts and the database of a store's URL, without the password. */
 async function describeStore(store: string): Promise<string> {
   const { describeStoreUrl } = await import("@millrace/server");
   return describeStoreUrl(store);
 }
 
-/** Reads the flags about models, and the keys of the endpoints from the environment. */
+/** Reads the flags for models, and the keys of model endpoints from environment variables. */
 async function readModelOptions(
   { modelEndpoint, modelRate, modelBudget }: ServeFlags,
   env: NodeJS.ProcessEnv,
@@ -316,7 +316,7 @@ async function readModelOptions(
   };
 }
 
-/** Reads the flags about the ingest log. */
+/** Reads the flags for the ingest log. */
 function readLogOptions({
   log,
   logMaxBytes,
@@ -337,7 +337,7 @@ function readLogOptions({
   };
 }
 
-/** Parses a limit that need not be set. */
+/** Parses an optional limit. */
 const parseLimit = (
   flag: "tenantRate" | "tenantIngestBytes" | "tenantMaxRuns" | "tenantMaxBytes",
   text: string | undefined,
@@ -358,7 +358,7 @@ function parseNumber(flag: keyof typeof variablesByFlag, text: string): number {
 const ignoreEmpty = (value: string | undefined): string | undefined =>
   value === undefined || value === "" ? undefined : value;
 
-/** Reads the flags about the network in front of the server. */
+/** Reads the flags for proxies and TLS. */
 function readNetworkOptions(
   { publicUrl, trustProxy, tlsCert, tlsKey }: ServeFlags,
   env: NodeJS.ProcessEnv,
@@ -371,7 +371,7 @@ function readNetworkOptions(
   };
 }
 
-/** The items of a comma-separated variable, which is used if the flag is not given. */
+/** Returns the items of a comma-separated environment variable, which is used if the flag is not given. */
 const readList = (text: string | undefined): readonly string[] =>
   (ignoreEmpty(text) ?? "")
     .split(",")
@@ -405,7 +405,7 @@ async function start(options: ServerOptions): Promise<RunningServer> {
   }
 }
 
-/** Converts an error of the server's options to an error that names the command's flags. */
+/** Converts an error about the server's options to one whose message contains the command's flags. */
 function toUsageError(cause: OptionError, { host, apiKeys = [] }: ServerOptions): UsageError {
   if (cause.message.startsWith("webhookHosts ")) {
     const reason = cause.message.replace("webhookHosts ", "");

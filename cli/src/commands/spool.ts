@@ -42,7 +42,7 @@ export function addSpool(program: Command): void {
     });
 }
 
-/** Inspects a spool folder. The module is loaded on demand, so that each command loads only what it needs. */
+/** Inspects a spool folder. The module is loaded on demand, so that other commands start faster. */
 async function inspect(folder: string): Promise<readonly SpoolFile[]> {
   const { inspectSpool } = await import("millrace/spool");
   return inspectSpool(folder);

@@ -10,8 +10,8 @@ export function addUpload(program: Command, onPartialSuccess: () => void): void 
     .description("Upload rows of CSV, JSONL or Parquet files (also .gz or .zst) to a dataset.")
     .argument("<file...>", "paths, glob patterns, or - for standard input")
     .option("--dataset <name>", "name or id of the dataset")
-    .option("--create", "create the dataset if there is none of that name")
-    .option("--resource <resource>", "what the rows are: examples, feedback or runs", "examples")
+    .option("--create", "create the dataset if it does not exist")
+    .option("--resource <resource>", "kind of rows: examples, feedback or runs", "examples")
     .option("--project <name>", "project of runs that don't name one")
     .option("--format <format>", "csv, jsonl or parquet (default: from the file's extension)")
     .option("--delimiter <text>", "delimiter of a CSV (default: a comma, or a tab for .tsv)")
@@ -26,7 +26,7 @@ export function addUpload(program: Command, onPartialSuccess: () => void): void 
     .option("--no-id", "identify a row by its content, even if a column is named id")
     .option("--types <types>", "types of CSV columns, such as a:number,b:json,c:boolean,d:text")
     .option("--map <file>", "JSON file with the column mapping; the options above override it")
-    .option("--dry-run", "check the rows without uploading any")
+    .option("--dry-run", "check the rows without uploading them")
     .option(
       "--checkpoint <file>",
       "file that records the progress, to resume from (default: next to the source)",
@@ -45,7 +45,7 @@ export function addUpload(program: Command, onPartialSuccess: () => void): void 
     "millrace upload runs.jsonl --resource runs --project imported",
   ]);
   addServerFlags(command).action(async (files: readonly string[], flags: UploadFlags) => {
-    // Loaded on demand: only this command needs the file readers and the uploader.
+    // Load this module on demand, because only this command needs the file readers and the uploader.
     const { upload } = await import("../transfers/run-upload.ts");
     if ((await upload(files, flags)) > 0) {
       onPartialSuccess();

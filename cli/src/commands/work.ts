@@ -19,19 +19,19 @@ export function addWork(program: Command, env: NodeJS.ProcessEnv): void {
   const command = program
     .command("work")
     .description(
-      "Store in PostgreSQL what servers have received into the ingest log, and perform jobs; Ctrl-C stops it. Any number of these may run.",
+      "Store the runs of the ingest log in PostgreSQL, and perform jobs; Ctrl-C stops it. Several such processes may run at the same time.",
     )
     .option(
       "--store <url>",
-      "database of PostgreSQL, as of the servers; also MILLRACE_STORE_URL, which hides the password from the list of processes",
+      "PostgreSQL database of the servers; also MILLRACE_STORE_URL, which hides the password from the list of processes",
     )
     .option(
       "--log <url>",
-      "address of the ingest log, as of the servers; without it, only jobs are performed; also MILLRACE_LOG, which hides a password from the list of processes",
+      "address of the servers' ingest log; without it, only jobs are performed; also MILLRACE_LOG, which hides a password from the list of processes",
     )
     .option(
       "--data <folder>",
-      "folder with the token.key of the servers; also MILLRACE_DATA_DIR",
+      "folder with the servers' token.key; also MILLRACE_DATA_DIR",
       defaultDataDir,
     )
     .option(
@@ -64,7 +64,7 @@ async function work(options: WriterOptions, env: NodeJS.ProcessEnv): Promise<voi
   process.stdout.write(
     writer.log === undefined
       ? "millrace performs the jobs of the servers of this database\n"
-      : `millrace stores in PostgreSQL what ${writer.log} has received, and performs jobs\n`,
+      : `millrace stores the runs of the log ${writer.log} in PostgreSQL, and performs jobs\n`,
   );
   if (writer.port !== undefined) {
     process.stdout.write(`Its health is at http://${options.host}:${writer.port}/health/ready\n`);
@@ -81,7 +81,7 @@ async function start(options: WriterOptions): Promise<RunningWriter> {
     if (cause instanceof OptionError) {
       const message = cause.message.replace(
         /^(?:store|log|port)\b/,
-        (name) => variables[name as keyof typeof variables],
+        (name) => flagTexts[name as keyof typeof flagTexts],
       );
       throw new UsageError(message, { cause });
     }
@@ -89,7 +89,7 @@ async function start(options: WriterOptions): Promise<RunningWriter> {
   }
 }
 
-const variables = {
+const flagTexts = {
   store: "--store (MILLRACE_STORE_URL)",
   log: "--log (MILLRACE_LOG)",
   port: "--port (MILLRACE_WORK_PORT)",
@@ -98,7 +98,7 @@ const variables = {
 function requireStore(value: string | undefined): string {
   if (value === undefined || value === "") {
     throw new UsageError(
-      `millrace work needs the database of the servers: pass ${variables.store}`,
+      `millrace work needs the database of the servers: pass ${flagTexts.store}`,
     );
   }
   return value;
@@ -110,13 +110,13 @@ const withLog = (log: string | undefined): Pick<WriterOptions, "log"> =>
 function parsePort(text: string | undefined): { readonly port?: number } {
   if (text !== undefined && !/^\d{1,5}$/.test(text)) {
     throw new UsageError(
-      `${variables.port} must be a whole number from 0 to 65535, not ${JSON.stringify(text)}`,
+      `${flagTexts.port} must be a whole number from 0 to 65535, not ${JSON.stringify(text)}`,
     );
   }
   return text === undefined ? {} : { port: Number(text) };
 }
 
-/** The value of a variable, if it is not empty and its flag was not given. */
+/** Returns the value of an environment variable, unless it is empty or its flag was given. */
 const findVariable = (
   command: Command,
   flag: string,

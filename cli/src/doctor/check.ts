@@ -12,7 +12,7 @@ export interface Check {
     | "limits"
     | "spool"
     | "run";
-  /** `skipped`: an earlier check failed, or there is nothing to check. */
+  /** `skipped` means that an earlier check failed, or that there is nothing to check. */
   readonly status: "ok" | "warning" | "failed" | "skipped";
   /** The finding of the check, in one line. Never contains an API key. */
   readonly found: string;

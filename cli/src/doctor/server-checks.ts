@@ -130,7 +130,7 @@ export async function checkKey(settings: Settings): Promise<Check> {
  * some time to arrive.
  */
 const clockToleranceMs = 5_000;
-/** From this clock difference on, the check fails; below it, the check only warns. */
+/** Clock difference from which on the check fails. A smaller difference is only a warning. */
 const clockFailureMs = 60_000;
 
 export function checkClock({ headers, respondedAtMs }: ServerResponse): Check {

@@ -17,14 +17,14 @@ export interface Limits {
 
 /** A reason why the command fails. */
 export interface Failure {
-  /** The evaluation, unless the failure is about all of them. */
+  /** The evaluation that failed; absent if the failure concerns all evaluations. */
   readonly view?: EvaluationView;
   /** Identifies the check, such as `fail-under right`. */
   readonly check: string;
   readonly message: string;
 }
 
-/** Returns the limits that an evaluation does not meet. */
+/** Returns a failure for each limit that an evaluation exceeds. */
 export function checkEvaluation(view: EvaluationView, limits: Limits): readonly Failure[] {
   const { result, failure } = view;
   if (result === undefined) {
@@ -75,7 +75,10 @@ export function checkEvaluation(view: EvaluationView, limits: Limits): readonly 
   return failures;
 }
 
-/** Returns a failure for each threshold whose key no evaluation has, because it is probably misspelled. */
+/**
+ * Returns a failure for each threshold whose key is not a score of any evaluation, because the key is probably
+ * misspelled.
+ */
 export function checkThresholds(
   views: readonly EvaluationView[],
   { thresholds }: Limits,
@@ -95,6 +98,6 @@ export function checkThresholds(
     }));
 }
 
-/** A failure as one line. */
+/** Formats a failure as one line. */
 export const describeFailure = ({ view, message }: Failure): string =>
   view === undefined ? message : `${getTitle(view)}: ${message}`;

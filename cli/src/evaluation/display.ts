@@ -10,7 +10,7 @@ export interface Screen {
   write(text: string): unknown;
 }
 
-/** Shows lines, and evaluations while they run. */
+/** Prints lines, and shows the evaluations that are running. */
 export interface Display {
   readonly print: (line: string) => void;
   /** Shows the state of the evaluations that are running. */
@@ -19,7 +19,7 @@ export interface Display {
   readonly clear: () => void;
 }
 
-/** Interval between two lines about an evaluation if the output is no terminal, in milliseconds. */
+/** Interval between two lines about an evaluation if the output is not a terminal, in milliseconds. */
 const lineIntervalMs = 5_000;
 
 /** On a terminal, shows a table that is redrawn as rows finish; otherwise a plain line every five seconds. */
@@ -50,7 +50,7 @@ function createPlainDisplay(screen: Screen, now: () => number): Display {
 class LiveTable implements Display {
   readonly #screen: Screen;
   #views: readonly EvaluationView[] = [];
-  /** Number of lines that are on the screen. */
+  /** Number of lines of the table on the screen. */
   #shown = 0;
 
   constructor(screen: Screen) {
@@ -82,13 +82,16 @@ class LiveTable implements Display {
     this.#shown = lines.length;
   }
 
-  /** Moves the cursor to the start of the table and removes what follows. */
+  /** Returns the escape sequence that moves the cursor to the start of the table and clears the screen from there. */
   #erasure(): string {
     return this.#shown === 0 ? "" : `\u001b[${this.#shown}A\u001b[J`;
   }
 }
 
-/** Renders a table of evaluations that is at most `width` characters wide. No lines if there are none. */
+/**
+ * Renders a table of evaluations that is at most `width` characters wide. Returns no lines if no evaluation has
+ * started.
+ */
 export function renderTable(views: readonly EvaluationView[], width: number): readonly string[] {
   const shown = views.filter(({ progress }) => progress !== undefined);
   if (shown.length === 0) {

@@ -1,7 +1,7 @@
 import type { EvaluationProgress } from "millrace/evaluation";
 import type { FileMessage, PlainResult } from "./messages.ts";
 
-/** The state of one evaluation of a file, as its messages have reported it. */
+/** The state of one evaluation of a file, according to the messages of the file's process. */
 export interface EvaluationView {
   readonly file: string;
   readonly id: number;
@@ -16,13 +16,13 @@ export interface EvaluationView {
   result?: PlainResult;
   /** Why the evaluation failed as a whole. */
   failure?: string;
-  /** File with its rows as JSON lines, if a report needs them. */
+  /** Path of a file with the rows as JSON lines, if a report needs them. */
   rows?: string | undefined;
   /** The beginnings of the inputs of examples with regressions, by the examples' ids. */
   regressedInputs?: Readonly<Record<string, string>>;
 }
 
-/** The evaluations of a file, updated by its messages. */
+/** The evaluations of a file, updated by the messages of the file's process. */
 export class FileViews {
   readonly #file: string;
   readonly #views = new Map<number, EvaluationView>();
@@ -35,7 +35,7 @@ export class FileViews {
     return [...this.#views.values()];
   }
 
-  /** Applies a message. Returns the evaluation that it is about, if it is about one. */
+  /** Applies a message. Returns the evaluation that the message concerns, if any. */
   apply(message: FileMessage): EvaluationView | undefined {
     if (message.type === "started") {
       const { id, call } = message;
@@ -76,5 +76,5 @@ export class FileViews {
   }
 }
 
-/** The name under which an evaluation is shown. */
+/** Returns the name under which an evaluation is shown. */
 export const getTitle = ({ name, call }: EvaluationView): string => name ?? call;

@@ -7,40 +7,43 @@ import type { CurrentRow } from "millrace/evaluation";
 import { chooseNodeOptions } from "./loader.ts";
 import type { FileMessage, FileSettings } from "./messages.ts";
 
-/** Callbacks for what happens while a file runs. */
+/** Callbacks for events while a file runs. */
 export interface FileEvents {
   readonly onMessage: (message: FileMessage) => void;
   /** Called for each line that the file prints. */
   readonly onLine: (line: string) => void;
-  /** Called once if the process sends no message for a while, with the row that was started last. */
+  /** Called with the row that was started last, at most once, if the process sends no message for a while. */
   readonly onBlocked: (row: CurrentRow) => void;
 }
 
 /** The result of running a file. */
 export interface FileEnd {
-  /** Why the file as a whole failed, besides its evaluations. */
+  /** Why the file as a whole failed, in addition to failures of its evaluations. */
   readonly failure?: string;
   /** The row that was started last, if the process had to be killed because its thread was blocked. */
   readonly blockedRow?: CurrentRow;
 }
 
-/** How long a process may take to end after its evaluations, in milliseconds. */
+/** Time for a process to end after its evaluations, in milliseconds. Then it is terminated. */
 const endTimeoutMs = 10_000;
-/** How long an interrupted process may take to end after its evaluations, in milliseconds. */
+/** Time for an interrupted process to end after its evaluations, in milliseconds. Then it is terminated. */
 const interruptedEndTimeoutMs = 2_000;
-/** How long an interrupted process may take to react, in milliseconds. */
+/** Time for a process to react to an interrupt, in milliseconds. Then it is killed. */
 const interruptTimeoutMs = 3_000;
-/** How long a process may send no message, in milliseconds. It sends one every 500 ms, unless its thread is blocked. */
+/**
+ * Time without a message after which the thread of a process counts as blocked, in milliseconds. Otherwise a process
+ * sends a message every 500 ms.
+ */
 const silenceTimeoutMs = 10_000;
 
 const program = fileURLToPath(new URL("file-program.js", import.meta.url));
 
 /**
- * Runs a file in a process of its own.
+ * Runs a file in a separate process.
  *
- * @param interrupt - ends its evaluations. If the process does not react, because a function blocks its thread, it is
- * killed.
- * @throws UsageError if nothing can run the file.
+ * @param interrupt - aborts the file's evaluations. If the process does not react, because a function blocks its
+ * thread, it is killed.
+ * @throws {@link UsageError} if neither Node nor tsx can run the file.
  */
 export async function runFileProcess(
   settings: FileSettings,
@@ -51,7 +54,7 @@ export async function runFileProcess(
     env,
     execArgv: [...chooseNodeOptions(settings.file)],
     stdio: ["ignore", "pipe", "pipe", "ipc"],
-    // Ctrl-C reaches only this process, which passes it on.
+    // The child is detached, so that Ctrl-C sends a signal only to this process, which passes it on.
     detached: process.platform !== "win32",
   });
   let isDone = false;
@@ -63,7 +66,7 @@ export async function runFileProcess(
   const callLater = (call: () => void, delayMs: number): void => {
     timers.add(setTimeout(call, delayMs));
   };
-  /** Ends a process that does not end by itself. */
+  /** Terminates a process that does not end by itself. */
   const endProcess = (): void => {
     child.kill("SIGTERM");
     callLater(() => child.kill("SIGKILL"), endTimeoutMs);
@@ -81,7 +84,7 @@ export async function runFileProcess(
       failure = message.message;
     } else if (message.type === "done") {
       isDone = true;
-      // A timer or socket that the file did not close may keep the process alive.
+      // An open timer or socket of the file may keep the process alive.
       callLater(endProcess, interrupt.aborted ? interruptedEndTimeoutMs : endTimeoutMs);
     } else if (interrupt.aborted) {
       hasReacted = true;
@@ -105,7 +108,7 @@ export async function runFileProcess(
     }, interruptTimeoutMs);
   };
   interrupt.addEventListener("abort", onInterrupt, { once: true });
-  // With this handler, a second signal kills the process of the file first, and does not leave it running.
+  // With this handler, a second signal also kills the file's process. Without it, the process would continue to run.
   let signalCount = 0;
   const onSignal = (): void => {
     signalCount += 1;
@@ -126,7 +129,7 @@ export async function runFileProcess(
     if (!interrupt.aborted && !isDone) {
       failure ??= `its process ended ${signal === null ? `with exit code ${code}` : `by ${signal}`} before its evaluations`;
     } else if (!interrupt.aborted && signal === null && code !== 0) {
-      // The file has set the exit code itself, or failed outside of its evaluations.
+      // The file set the exit code itself, or failed outside of its evaluations.
       failure ??= `its process ended with exit code ${code}`;
     }
     return {

@@ -1,5 +1,5 @@
-// Runs one file with evaluations in a process of its own. So a file that runs again is loaded again, and a function that
-// blocks the thread does not block the command.
+// Runs one file with evaluations in a separate process. A file that runs again is therefore loaded again, and a
+// function that blocks its thread does not block the command.
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import module, { createRequire } from "node:module";
@@ -13,17 +13,17 @@ import type { Evaluation, EvaluationObserver, EvaluationResult } from "millrace/
 import { describeInputs } from "./describe-inputs.ts";
 import type { FileMessage, FileSettings } from "./messages.ts";
 
-/** How often the progress is reported, in milliseconds. */
+/** Interval at which the progress is reported, in milliseconds. */
 const progressIntervalMs = 200;
-/** How often the process reports that its thread is not blocked, in milliseconds. */
+/** Interval at which the process reports that its thread is not blocked, in milliseconds. */
 const aliveIntervalMs = 500;
-/** How often the costs are read from the server, in milliseconds. */
+/** Interval at which the costs are read from the server, in milliseconds. */
 const costIntervalMs = 2_000;
 
 type UntypedEvaluation = Evaluation<unknown, unknown, unknown>;
 
 const settings = JSON.parse(process.argv[2] ?? "{}") as FileSettings;
-// The file gets the same arguments as with plain node.
+// The file gets the same arguments as if it were run with plain `node`.
 process.argv.splice(1, 2, settings.file);
 
 const send = (message: FileMessage): void => {
@@ -37,20 +37,20 @@ const onSignal = (signal: NodeJS.Signals): void =>
   interrupt.abort(new Error(`interrupted by ${signal}`));
 process.once("SIGINT", onSignal);
 process.once("SIGTERM", onSignal);
-// The command has ended, so nothing reads the results any more.
+// After the command has ended, nothing reads the results.
 process.once("disconnect", () => interrupt.abort(new Error("the command ended")));
 
 const aliveTimer = setInterval(() => send({ type: "alive" }), aliveIntervalMs);
-// Unref'd: the file, not this report, keeps the process alive.
+// The timer is unref'd, because only the file's own work may keep the process alive.
 aliveTimer.unref();
 
 /** The errors of evaluations. A file that awaits a failed evaluation fails with the same error. */
 const failures = new Set<unknown>();
-/** One promise for each evaluation whose end has not been reported yet. */
+/** A promise for each evaluation whose end has not been reported yet. */
 const running = new Set<Promise<void>>();
 let count = 0;
 
-// Clients of APIs take the global fetch when they are created, which is usually when the file is loaded.
+// API clients keep the `fetch` that is global when they are created, which is usually while the file is loaded.
 globalThis.fetch = cachedFetch();
 setEvaluationRunner({
   options: { ...settings.options, signal: interrupt.signal },
@@ -58,16 +58,16 @@ setEvaluationRunner({
     const id = count;
     count += 1;
     send({ type: "started", id, call });
-    const follower = new Follower(id, evaluation);
-    const end = follower.end();
+    const reporter = new EvaluationReporter(id, evaluation);
+    const end = reporter.end();
     running.add(end);
     void end.finally(() => running.delete(end));
-    return follower.observer;
+    return reporter.observer;
   },
 });
 
-/** Reports what happens in an evaluation. */
-class Follower {
+/** Sends messages about an evaluation to the command. */
+class EvaluationReporter {
   readonly observer: EvaluationObserver;
   readonly #id: number;
   readonly #evaluation: UntypedEvaluation;
@@ -111,7 +111,7 @@ class Follower {
     send({ type: "progress", id: this.#id, progress, totalCost: this.#totalCost });
   }
 
-  /** Calls a function regularly, but not before its last call has ended. */
+  /** Calls a function at an interval, but not before its previous call has ended. */
   #repeat(intervalMs: number, call: () => Promise<void>): void {
     let isCalling = false;
     const timer = setInterval(() => {
@@ -119,12 +119,12 @@ class Follower {
         isCalling = true;
         call().then(
           () => (isCalling = false),
-          // The server can't be reached. If that affects the evaluation, the evaluation reports it.
+          // The costs could not be read. If the server's failure affects the evaluation, the evaluation reports it.
           () => (isCalling = false),
         );
       }
     }, intervalMs);
-    // Unref'd: the evaluation, not its display, keeps the process alive.
+    // The timer is unref'd, because the progress display must not keep the process alive.
     timer.unref();
     this.#timers.push(timer);
   }
@@ -173,7 +173,7 @@ function describe(error: unknown): string {
     : message;
 }
 
-/** The errors of Node and of tsx if a file that is no ES module awaits outside of a function. */
+/** Matches the errors of Node and of tsx for a CommonJS module that awaits outside of a function. */
 const awaitInCommonJs =
   /await is only valid in async functions and the top level|Top-level await is currently not supported with the "cjs"/;
 
@@ -206,7 +206,7 @@ function reportModules(): void {
   });
 }
 
-/** A function of newer releases of Node. */
+/** The function `module.registerHooks`, which only newer releases of Node have. */
 type RegisterHooks = (hooks: {
   readonly load: (
     url: string,
@@ -215,17 +215,22 @@ type RegisterHooks = (hooks: {
   ) => unknown;
 }) => void;
 
-/** Reports a module, if it is a file that does not belong to an installed package. */
+/** Reports a module if it is a file outside of `node_modules`. */
 function reportModule(url: string): void {
   if (url.startsWith("file:") && !url.includes("/node_modules/")) {
     send({ type: "modules", paths: [fileURLToPath(url)] });
   }
 }
 
-/** How long to wait for the reports of the last modules, in milliseconds: the hooks may run in another thread. */
+/**
+ * Wait for the reports of the last modules, in milliseconds. It is needed because the hooks may run in another thread.
+ */
 const lastReportsMs = 100;
 
-/** Reports the files that were loaded with `require`. In a package without `"type": "module"`, tsx loads all files so. */
+/**
+ * Reports the files that were loaded with `require`. In a package without `"type": "module"`, tsx loads all files in
+ * this way.
+ */
 function reportRequired(): void {
   const { cache } = createRequire(import.meta.url);
   const paths = Object.keys(cache)
@@ -241,7 +246,7 @@ async function runFile(): Promise<void> {
   try {
     await import(pathToFileURL(settings.file).href);
   } catch (error) {
-    // If the file failed because it awaits a failed evaluation, that failure has been reported already.
+    // If the file failed because it awaited a failed evaluation, the failure was already reported.
     await nextTurn();
     if (!failures.has(error)) {
       send({ type: "fileFailed", message: describeLoadError(error) });
@@ -251,7 +256,7 @@ async function runFile(): Promise<void> {
   if (settings.reportsModules) {
     reportRequired();
   }
-  // An evaluation that ends may start another one in its file.
+  // After an evaluation has ended, the file may start another one.
   while (running.size > 0) {
     await Promise.all(running);
     await nextTurn();
@@ -261,7 +266,7 @@ async function runFile(): Promise<void> {
     await delay(lastReportsMs);
   }
   send({ type: "done" });
-  // From here on, a signal ends the process: it only waits for timers and sockets that the file did not close.
+  // From here on, a signal ends the process, because only open timers and sockets of the file keep it alive.
   process.off("SIGINT", onSignal);
   process.off("SIGTERM", onSignal);
   process.disconnect?.();

@@ -7,8 +7,8 @@ const evalPattern = "**/*.eval.{ts,mts,cts,js,mjs,cjs}";
 
 /**
  * Finds the files that the arguments name, without duplicates and as absolute paths. An argument is a path, a glob
- * pattern or a folder. In a folder, the files `*.eval.ts`, `*.eval.js` and so on are found. The default is the working
- * directory.
+ * pattern or a folder. In a folder, all files `*.eval.ts`, `*.eval.js` and so on are found. Without arguments, the
+ * working directory is searched.
  *
  * @throws {@link UsageError} if an argument matches no file.
  */

@@ -7,7 +7,7 @@ export const formatScore = (score: number): string => String(Number(score.toPrec
 export const formatMs = (ms: number): string =>
   ms < 1_000 ? `${Number(ms.toPrecision(2))} ms` : `${Number((ms / 1_000).toPrecision(2))} s`;
 
-/** Formats a cost in US dollars. A small one has two significant digits. */
+/** Formats a cost in US dollars. A cost below one dollar has two significant digits. */
 export function formatCost(dollars: number | undefined): string {
   if (dollars === undefined) {
     return "-";
@@ -18,11 +18,11 @@ export function formatCost(dollars: number | undefined): string {
 export const formatCount = (count: number, singular: string): string =>
   `${count.toLocaleString("en")} ${singular}${count === 1 ? "" : "s"}`;
 
-/** The failures of targets and evaluators. */
+/** Returns the number of failures of the target and of evaluators. */
 export const countErrors = ({ failed, evaluatorErrors }: EvaluationProgress): number =>
   failed + evaluatorErrors;
 
-/** The averages by feedback key, such as `right 0.85`. */
+/** Formats the averages by feedback key, such as `right 0.85`. */
 export const formatScores = ({ scores }: Pick<EvaluationProgress, "scores">): readonly string[] =>
   Object.entries(scores).flatMap(([key, { mean }]) =>
     mean === undefined ? [] : [`${key} ${formatScore(mean)}`],

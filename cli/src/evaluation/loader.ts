@@ -3,10 +3,10 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { UsageError } from "../usage-error.ts";
 
-/** Flag with which some releases of Node remove types. Newer ones do so by default. */
+/** Flag with which some releases of Node run TypeScript by removing types. Newer releases do so by default. */
 const typeFlag = "--experimental-strip-types";
 
-/** How a release of Node can run TypeScript. */
+/** Describes how a release of Node can run TypeScript. */
 export interface NodeAbilities {
   readonly version: string;
   /** Whether it runs TypeScript without a flag. */
@@ -25,8 +25,8 @@ const thisNode = (): NodeAbilities => {
 };
 
 /**
- * Returns the options with which Node runs a file: those that load tsx if it is installed, otherwise those with which Node
- * removes the types itself.
+ * Returns the options with which Node runs a file: options that load tsx if it is installed, otherwise options with
+ * which Node removes the types itself.
  *
  * @throws {@link UsageError} if the file is TypeScript and nothing can run it; the message contains what to install.
  */
@@ -50,7 +50,10 @@ export function chooseNodeOptions(
   );
 }
 
-/** Finds tsx beside the file, in the working directory, beside this command, or among the global packages of Node. */
+/**
+ * Finds tsx among the packages of the file's folder, of the working directory or of this command, or among Node's
+ * global packages.
+ */
 function findInstalledTsx(file: string): string | undefined {
   const origins = [
     file,
@@ -62,7 +65,7 @@ function findInstalledTsx(file: string): string | undefined {
     try {
       return createRequire(origin).resolve("tsx");
     } catch {
-      // It is not installed there.
+      // The package tsx is not installed there.
     }
   }
   return undefined;

@@ -11,7 +11,7 @@ export interface FileSettings {
   readonly options: Omit<RunnerOptions, "signal">;
   /** Folder for the rows of each evaluation, if a report needs them. */
   readonly rowsFolder?: string;
-  /** Whether the modules that the file loads are reported. */
+  /** Whether the process reports the modules that the file loads. */
   readonly reportsModules: boolean;
 }
 

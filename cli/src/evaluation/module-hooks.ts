@@ -1,7 +1,7 @@
 import type { LoadHook } from "node:module";
 import type { MessagePort } from "node:worker_threads";
 
-// Node runs these hooks in a separate thread. This port sends their reports to the main thread.
+// Node runs these hooks in a separate thread. This port sends the URLs of loaded modules to the main thread.
 let port: MessagePort | undefined;
 
 /** Called by Node when the hooks are registered. */

@@ -33,7 +33,7 @@ export interface EvalFlags extends ServerFlags {
   readonly watch?: true;
 }
 
-/** The checked flags. */
+/** The validated flags. */
 interface EvalSettings {
   readonly options: FileSettings["options"];
   readonly limits: Limits;
@@ -42,7 +42,7 @@ interface EvalSettings {
 }
 
 /**
- * Runs the evaluations of files. Resolves to whether all of them are good enough.
+ * Runs the evaluations of files. Resolves to whether all of them are within the limits.
  *
  * @throws {@link UsageError} if a flag or a file is not valid.
  */
@@ -61,15 +61,15 @@ export async function runEval(
   const modules = flags.watch === true ? new ModuleWatch() : undefined;
   const run = new EvalRun({ settings, display, interrupt, rowsFolder, modules });
   try {
-    let isGood = await run.runFiles(files);
+    let isWithinLimits = await run.runFiles(files);
     if (modules !== undefined) {
       for (let changed = files; changed.length > 0;) {
         display.print("waiting for changes; Ctrl-C ends");
         changed = await modules.next(interrupt);
-        isGood = changed.length === 0 ? isGood : await run.runFiles(changed);
+        isWithinLimits = changed.length === 0 ? isWithinLimits : await run.runFiles(changed);
       }
     }
-    return isGood;
+    return isWithinLimits;
   } finally {
     display.clear();
     modules?.close();
@@ -79,7 +79,7 @@ export async function runEval(
   }
 }
 
-/** Whether the command runs in CI, whose logs can't show a table that is redrawn. */
+/** Whether the command runs in a CI system, whose logs can't show a table that is redrawn. */
 const isCi = ({ CI: ci }: NodeJS.ProcessEnv): boolean =>
   ci !== undefined && ci !== "" && ci !== "false" && ci !== "0";
 
@@ -149,7 +149,7 @@ function parseThreshold(text: string): Threshold {
   return { key, minimum };
 }
 
-/** What an {@link EvalRun} needs. */
+/** Options of an {@link EvalRun}. */
 interface EvalRunInit {
   readonly settings: EvalSettings;
   readonly display: Display;
@@ -166,7 +166,7 @@ class EvalRun {
     this.#init = init;
   }
 
-  /** Runs files. Resolves to whether all of their evaluations are good enough. */
+  /** Runs files. Resolves to whether all of their evaluations are within the limits. */
   async runFiles(files: readonly string[]): Promise<boolean> {
     const { settings, display, interrupt } = this.#init;
     const views: EvaluationView[] = [];
@@ -207,7 +207,7 @@ class EvalRun {
       }
       const view = views.apply(message);
       if (message.type === "experiment") {
-        // Printed first, so that the rows can be followed in the UI.
+        // Print the address first, so that the user can watch the rows in the UI.
         display.print(`${message.name}: ${message.url ?? "the server reported no address"}`);
       }
       if (message.type !== "row") {
@@ -232,7 +232,7 @@ class EvalRun {
         onLine: display.print,
         onBlocked: (row) =>
           display.print(
-            `${shownFile} does not react: its target or an evaluator blocks the thread, or waits for the debugger. ${describeLastRow(row)}`,
+            `${shownFile} does not respond: its target or an evaluator blocks the thread, or waits for the debugger. ${describeLastRow(row)}`,
           ),
       },
       { env: settings.env, interrupt },

@@ -9,7 +9,7 @@ import { toPrintable } from "../to-printable.ts";
 import { getTitle } from "./evaluation-view.ts";
 import { formatCost, formatCount, formatMs, formatScore, formatScores } from "./format.ts";
 
-/** Number of regressions that are printed. */
+/** Maximum number of regressions that are printed. */
 const shownRegressions = 5;
 
 /** Describes the result of an evaluation in a few lines. */
@@ -69,7 +69,7 @@ function describeComparison(
   ];
 }
 
-/** A regression as one line, with the beginning of the example's inputs. */
+/** Formats a regression as one line, with the beginning of the example's inputs. */
 export function describeRegression(
   change: ScoreChange,
   { regressedInputs }: Pick<EvaluationView, "regressedInputs">,
@@ -78,6 +78,6 @@ export function describeRegression(
   return describeChange(change) + (inputs === undefined ? "" : `: ${inputs}`);
 }
 
-/** A regression or an improvement as one line. */
+/** Formats a regression or an improvement as one line. */
 const describeChange = ({ key, baseline, current, exampleId, pValue }: ScoreChange): string =>
   `${key} ${formatScore(baseline)} -> ${formatScore(current)} for example ${exampleId}${pValue === undefined ? "" : ` (p = ${formatScore(pValue)})`}`;

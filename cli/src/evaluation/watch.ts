@@ -2,13 +2,13 @@ import { watch } from "node:fs";
 import type { FSWatcher } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
-/** How long changes are collected, in milliseconds: an editor writes a file in several steps. */
+/** Time in milliseconds for which changes are collected, because an editor may write a file in several steps. */
 const settleMs = 100;
 
 /** Watches the modules that files have loaded, and returns the files to run again when a module changes. */
 export class ModuleWatch {
   /** The files that loaded a module, by its path. */
-  readonly #users = new Map<string, Set<string>>();
+  readonly #filesByModule = new Map<string, Set<string>>();
   readonly #folders = new Map<string, FSWatcher>();
   readonly #changed = new Set<string>();
   #wake: (() => void) | undefined;
@@ -17,8 +17,8 @@ export class ModuleWatch {
   /** Adds modules that a file has loaded. */
   add(file: string, modulePaths: readonly string[]): void {
     for (const path of [file, ...modulePaths]) {
-      const users = this.#users.get(path) ?? new Set();
-      this.#users.set(path, users.add(file));
+      const files = this.#filesByModule.get(path) ?? new Set();
+      this.#filesByModule.set(path, files.add(file));
       this.#watchFolder(dirname(path));
     }
   }
@@ -41,25 +41,26 @@ export class ModuleWatch {
     this.#folders.forEach((watcher) => watcher.close());
   }
 
-  // A folder is watched rather than its files, because many editors replace a file by a new one.
+  // Watch the folder instead of its files, because many editors replace a file by a new one.
   #watchFolder(folder: string): void {
     if (this.#folders.has(folder)) {
       return;
     }
     try {
       const watcher = watch(folder, (_, name) => {
-        const users = name === null ? undefined : this.#users.get(join(folder, basename(name)));
-        if (users !== undefined) {
-          users.forEach((file) => this.#changed.add(file));
+        const files =
+          name === null ? undefined : this.#filesByModule.get(join(folder, basename(name)));
+        if (files !== undefined) {
+          files.forEach((file) => this.#changed.add(file));
           clearTimeout(this.#timer);
           this.#timer = setTimeout(() => this.#wake?.(), settleMs);
         }
       });
-      // A folder that is removed can't be watched any more; its files can't change either.
+      // A removed folder can't be watched any more. Its files are gone, too.
       watcher.on("error", () => watcher.close());
       this.#folders.set(folder, watcher);
     } catch {
-      // The folder does not exist, for example because a loader has created the module.
+      // The folder does not exist, for example because a loader created the module in memory.
     }
   }
 }

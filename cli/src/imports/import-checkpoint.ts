@@ -7,19 +7,24 @@ import { Tally } from "./model/tally.ts";
 /** The position at which an import ended. */
 export interface ImportPosition {
   readonly phase: string;
-  /** The item of the phase; every item with a lesser key is complete. */
+  /** Key of the item within the phase. All items with lesser keys are complete. */
   readonly item: string;
   /** The cursor of the item's next page. Absent if the item is complete. */
   readonly cursor?: string;
 }
 
-/** The servers and options of an import. A checkpoint with other ones belongs to another import, and is refused. */
+/**
+ * The servers and options of an import. A checkpoint with different values belongs to another import, and is refused.
+ */
 export type ImportIdentity = Readonly<Record<string, unknown>>;
 
 export interface StoredImport {
-  /** Runs that started at this time or later are not imported, so that the import has an end. */
+  /**
+   * Runs that started at this time or later are not imported, because the import would otherwise never end if new runs
+   * keep arriving.
+   */
   readonly until: string;
-  /** The account of the source, such as a workspace's id. */
+  /** Id of the account at the source, such as a workspace. */
   readonly account: string;
   readonly position: ImportPosition | undefined;
   readonly tally: Tally;
@@ -29,7 +34,7 @@ const format = 1;
 
 /**
  * A file with the progress of an import. It is replaced as a whole after each page that the server has acknowledged, so
- * that it is complete whenever the process ends. It contains ids, names, counts and reasons, but no keys and no
+ * it is always complete, even if the process is killed. It contains ids, names, counts and reasons, but no keys and no
  * inputs, outputs or texts of prompts.
  */
 export class ImportCheckpoint {
@@ -48,7 +53,7 @@ export class ImportCheckpoint {
   /**
    * Reads the progress; `undefined` if there is no file.
    *
-   * @throws {@link UsageError} if the file is no checkpoint, or belongs to another import.
+   * @throws {@link UsageError} if the file is not a checkpoint, or belongs to another import.
    */
   async read(): Promise<StoredImport | undefined> {
     let text: string;
@@ -113,7 +118,10 @@ export class ImportCheckpoint {
     await rm(this.#path, { force: true });
   }
 
-  /** The name is always the same. So an import that was killed leaves at most one such file, and the next one replaces it. */
+  /**
+   * The name is always the same, so that an import that was killed leaves at most one such file, which the next import
+   * replaces.
+   */
   get #temporaryPath(): string {
     return `${this.#path}.tmp`;
   }
@@ -142,7 +150,7 @@ function parseJson(text: string): Readonly<Record<string, unknown>> {
   try {
     return toObject(JSON.parse(text));
   } catch {
-    // The caller reports that the file is no checkpoint.
+    // The caller reports that the file is not a checkpoint.
     return {};
   }
 }

@@ -21,15 +21,15 @@ export interface ImportFlags extends ServerFlags {
 export const products = ["langsmith", "langfuse"] as const;
 export type Product = (typeof products)[number];
 
-/** The flags after they were checked. */
+/** The validated flags. */
 export interface ImportOptions {
   readonly product: Product;
   readonly url: URL;
-  /** The headers with the key of the source. */
+  /** Headers for requests to the source, including its key. */
   readonly headers: Readonly<Record<string, string>>;
   /** Texts that no message may contain. */
   readonly secrets: readonly string[];
-  /** The names of the environment variables with the key. */
+  /** Names of the environment variables that contain the key, for messages. */
   readonly keyVariables: string;
   readonly projectNames: readonly string[] | undefined;
   readonly since: string | undefined;
@@ -85,7 +85,7 @@ function parseUrl(text: string): URL {
   return url;
 }
 
-/** Parses a date or a time. A date is its beginning in UTC. */
+/** Parses a date or a time. A date means the beginning of that day in UTC. */
 function parseTime(text: string | undefined, flag: string): string | undefined {
   if (text === undefined) {
     return undefined;
@@ -127,7 +127,7 @@ function readKey(product: Product, url: URL, env: NodeJS.ProcessEnv): Key {
         `the environment variable ${name} is not set: it must contain a key of the ${product} server to import from`,
       );
     }
-    // A header can contain only these characters.
+    // Only these characters are allowed in a header.
     if (!/^[\u0021-\u007e]+$/.test(value)) {
       throw new UsageError(
         `the environment variable ${name} contains characters that no key has, such as a line break`,
@@ -136,7 +136,8 @@ function readKey(product: Product, url: URL, env: NodeJS.ProcessEnv): Key {
     return value;
   };
   if (product === "langsmith") {
-    // A Millrace server on this machine may need no key. If it needs one, it refuses the request.
+    // A Millrace server on this machine may not require a key. If it does, it refuses the request, and the user gets
+    // its error.
     const isKeyNeeded = !isLoopback(url.hostname) || (env["LANGSMITH_API_KEY"] ?? "").trim() !== "";
     const key = isKeyNeeded ? readVariable("LANGSMITH_API_KEY") : undefined;
     const workspace = (env["LANGSMITH_WORKSPACE_ID"] ?? "").trim();

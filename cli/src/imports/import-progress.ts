@@ -8,7 +8,7 @@ const lineIntervalMs = 5_000;
 const updateIntervalMs = 250;
 const maxReasonLength = 500;
 
-/** Shows what is being imported: one line that is updated on a terminal, elsewhere a line every five seconds. */
+/** Shows what is being imported: on a terminal, one line that is updated; otherwise a line every five seconds. */
 export class ImportProgress {
   readonly #screen: Screen;
   readonly #startedAt = performance.now();
@@ -33,7 +33,7 @@ export class ImportProgress {
     this.#showIfDue();
   }
 
-  /** Reports why the import waits. */
+  /** Prints why the import is waiting. */
   showWaiting(reason: string): void {
     this.#clear();
     this.#screen.write(`${toPrintable(reason, maxReasonLength)}\n`);
@@ -51,7 +51,7 @@ export class ImportProgress {
     }
     this.#shownAt = now;
     const text = this.#describe();
-    // Leaves the last column empty: some terminals wrap when it is written.
+    // Leave the last column empty, because some terminals wrap the line when it is written.
     this.#screen.write(isTTY === true ? `\r${text.slice(0, columns - 1)}\u001b[K` : `${text}\n`);
   }
 

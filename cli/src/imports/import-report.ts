@@ -4,7 +4,7 @@ import type { Tally } from "./model/tally.ts";
 
 const formatCount = (count: number): string => count.toLocaleString("en");
 
-/** Formats the counts of an import by kind, and what was left out with the reason. */
+/** Formats the counts of an import by kind, and the reasons why rows were left out. */
 export function formatReport(
   tally: Tally,
   { isDryRun, seconds }: { readonly isDryRun: boolean; readonly seconds: number },

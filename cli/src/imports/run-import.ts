@@ -32,7 +32,7 @@ export async function runImport(flags: ImportFlags, env: NodeJS.ProcessEnv): Pro
   const startedAt = performance.now();
   const progress = new ImportProgress(process.stderr);
   const target = { endpoint: settings.endpoint.value, apiKey: settings.apiKey?.value };
-  // The client records the ends of runs, and sampling must not drop them.
+  // The client sends the ends of runs as recorded runs, which sampling must not drop.
   const tally = await withClient(target, { samplingRate: 1 }, async (client) => {
     try {
       return await importAll({ client, options, settings, signal, progress });
@@ -138,7 +138,7 @@ async function runPhases(
   }
 }
 
-/** The phases from the one at which an earlier import ended. */
+/** Returns the remaining phases, beginning with the one at which an earlier import ended. */
 function findRemaining(
   { phases }: ImportSource,
   position: ImportPosition | undefined,
@@ -147,7 +147,7 @@ function findRemaining(
   return phases.slice(Math.max(0, index));
 }
 
-/** Compares by code units, so that the order does not depend on the language of the machine. */
+/** Compares by code units, so that the order does not depend on the locale of the machine. */
 const compareKeys = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 function createSource(
@@ -183,8 +183,8 @@ function createSource(
 }
 
 /**
- * Reads the address and the key of the target from flags and from variables of Millrace only. The variables of LangSmith
- * belong to the source here, and its key must not be sent to another server.
+ * Reads the address and the key of the target, only from flags and from Millrace's own variables. LangSmith's variables
+ * belong to the source here, whose key must not be sent to another server.
  */
 function readTargetSettings(flags: ImportFlags, env: NodeJS.ProcessEnv): Settings {
   const ownVariables = Object.entries(env).filter(([name]) => !isLangsmithName(name));
@@ -192,8 +192,8 @@ function readTargetSettings(flags: ImportFlags, env: NodeJS.ProcessEnv): Setting
 }
 
 /**
- * Removes LangSmith's variables from the process, because the client and its threads would use them for the target. Those
- * that hide payloads stay, because hidden payloads must not be copied to any server.
+ * Removes LangSmith's variables from the process, because the client and its threads would use them for the target.
+ * Variables that hide payloads are kept, because hidden payloads must not be copied to any server.
  */
 function hideSourceVariables(): void {
   const names = Object.keys(process.env).filter(isLangsmithName);

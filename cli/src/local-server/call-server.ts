@@ -11,7 +11,7 @@ export interface ServerCall {
 /**
  * Calls a server, and returns the JSON of its response.
  *
- * @throws Error the server does not respond, refuses the request, or responds with something else than JSON.
+ * @throws Error if the server does not respond, refuses the request, or its response is not JSON.
  */
 export async function callServer(
   settings: Settings,

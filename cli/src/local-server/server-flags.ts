@@ -73,7 +73,7 @@ async function createClient(options: ClientOptions): Promise<Client> {
 }
 
 /**
- * Checks the flags of a command that passes them to a process of its own.
+ * Checks the flags of a command that passes them on to a child process.
  *
  * @throws {@link UsageError} if a flag is invalid.
  */
@@ -88,8 +88,8 @@ export const isId = (text: string): boolean =>
   /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i.test(text);
 
 /**
- * Returns an abort signal that SIGINT or SIGTERM aborts, so that the command ends cleanly. The same process signal,
- * received again, ends the process at once.
+ * Returns an abort signal that SIGINT or SIGTERM aborts, so that the command ends cleanly. If the process receives the
+ * same signal again, it ends immediately.
  */
 export function createInterruptSignal(): AbortSignal {
   const controller = new AbortController();

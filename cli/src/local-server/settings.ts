@@ -28,8 +28,8 @@ const toFlagSetting = (value: string | undefined, source: string): Setting | und
   value === undefined || value === "" ? undefined : { value, source };
 
 /**
- * Reads flags and environment variables with a client's precedence: a flag before a variable, and of several
- * variables the first that is set.
+ * Reads flags and environment variables with the same precedence as a client: a flag takes precedence over variables,
+ * and of several variables, the first one that is set is used.
  */
 export function readSettings(
   flags: ServerFlags & { readonly spoolDir?: string | undefined },

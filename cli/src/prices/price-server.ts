@@ -1,7 +1,7 @@
 import { callServer } from "../local-server/call-server.ts";
 import type { Settings } from "../local-server/settings.ts";
 
-/** A price: a number of US dollars, or one that depends on the number of input tokens. */
+/** A price in US dollars: a number, or a price that depends on the number of input tokens. */
 export type Rate =
   | number
   | {
@@ -9,7 +9,7 @@ export type Rate =
       readonly tiers: readonly { readonly start: number; readonly price: number }[];
     };
 
-/** What identifies a row of the price table. */
+/** The members that identify a row of the price table. */
 export interface PriceKey {
   readonly provider: string | null;
   readonly model: string;
@@ -22,9 +22,9 @@ export interface Price extends PriceKey {
   readonly prices: Readonly<Record<string, Rate>>;
 }
 
-/** How far the costs of stored runs were computed again. */
+/** Progress of recomputing the costs of stored runs. */
 export interface RecomputeProgress {
-  /** The position of the last examined run among the stored runs, and that of the last stored run. */
+  /** Position of the last examined run among the stored runs. `last` is the position of the last stored run. */
   readonly position: number;
   readonly last: number;
   readonly done: boolean;
@@ -34,7 +34,9 @@ export interface RecomputeProgress {
   readonly unknown_models: Readonly<Record<string, number>>;
 }
 
-/** Computing costs takes a fraction of this time; other writes may come first. */
+/**
+ * Time limit of one request. Computing costs takes a fraction of it, but other writes may have to be completed first.
+ */
 const timeoutMs = 60_000;
 
 /** Sends requests for prices to a server. */
@@ -63,7 +65,7 @@ export class PriceServer {
     await this.#call("POST", "/ui/prices/remove", key);
   }
 
-  /** Computes the costs of some more runs. */
+  /** Recomputes the costs of the next part of the stored runs. */
   async recompute(mode: "restart" | "resume" | "continue"): Promise<RecomputeProgress> {
     return (await this.#call("POST", "/ui/prices/recompute", { mode })) as RecomputeProgress;
   }

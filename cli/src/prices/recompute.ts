@@ -13,8 +13,8 @@ const lineIntervalMs = 5_000;
 const continueText = "run the same command again to continue where it stopped";
 
 /**
- * Computes the costs of all stored runs again, in steps between which the server handles other requests. An
- * interrupted recomputation continues with the next call.
+ * Recomputes the costs of all stored runs, in steps between which the server handles other requests. The next call
+ * continues an interrupted recomputation.
  */
 export async function recompute(
   server: PriceServer,
@@ -52,7 +52,9 @@ function formatProgress({ position, last, examined, changed }: RecomputeProgress
 
 const formatCount = (count: number): string => count.toLocaleString("en");
 
-/** Describes a completed recomputation. Names of models are JSON, because they can contain any characters. */
+/**
+ * Formats the result of a recomputation. Names of models are shown as JSON, because they can contain any characters.
+ */
 export function formatResult(progress: RecomputeProgress): string {
   const { examined, changed, unreadable, unknown_models: unknownModels } = progress;
   const models = Object.entries(unknownModels).toSorted(([, a], [, b]) => b - a);

@@ -9,7 +9,7 @@ import { decompressZstd } from "./zstd.ts";
 export interface ByteSource {
   /** The content, decompressed if the source is compressed. */
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** Returns the share of the source that has been read, from 0 to 1; `undefined` if its size is unknown. */
+  /** Returns the fraction of the source that has been read, from 0 to 1; `undefined` if its size is unknown. */
   readonly getFractionRead: () => number | undefined;
 }
 

@@ -17,7 +17,7 @@ export interface CsvOptions {
 
 /** Maximum number of rows, from the beginning of the file, from which the column types are inferred. */
 const maxSampleRows = 1_000;
-/** Reading rows for the type inference stops once they have this many characters. */
+/** Number of characters after which no more rows are read for inferring the column types. */
 const maxSampleChars = 4_194_304;
 
 interface Column {

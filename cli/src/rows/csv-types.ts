@@ -13,7 +13,7 @@ const matchersByType: Readonly<Record<CsvType, (text: string) => boolean>> = {
   json: (text) => /^[[{]/.test(text) && parseJsonOrUndefined(text) !== undefined,
 };
 
-/** Infers the type that all of these texts have. Empty texts are ignored. */
+/** Infers the type of a column from texts that all have this type. Empty texts are ignored. */
 export function inferType(texts: Iterable<string>): CsvType {
   let candidates: readonly CsvType[] = ["number", "boolean", "json"];
   let hasValue = false;
@@ -30,7 +30,8 @@ export function inferType(texts: Iterable<string>): CsvType {
 }
 
 /**
- * Parses the value of a cell. An empty cell gives an empty text in a text column, and `undefined` in any other column.
+ * Parses the value of a cell. The value of an empty cell is an empty text in a text column, and `undefined` in any
+ * other column.
  *
  * @throws Error if the text is not a value of this type.
  */

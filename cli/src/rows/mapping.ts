@@ -11,14 +11,14 @@ import type { SourceRow } from "./source-row.ts";
  */
 export type ObjectColumns = string | ReadonlyMap<string, string>;
 
-/** Which columns of a source become which parts of an example. */
+/** Maps the columns of a source to the parts of an example. */
 export interface Mapping {
   /** @defaultValue all columns that no other part uses */
   readonly inputs?: ObjectColumns;
   readonly outputs?: ObjectColumns;
   readonly metadata?: ObjectColumns;
   readonly split?: string;
-  /** The column that identifies a row; `null`: rows are identified by their content. */
+  /** The column that identifies a row; `null` means that rows are identified by their content. */
   readonly id?: string | null;
   readonly createdAt?: string;
   readonly types: ReadonlyMap<string, CsvType>;

@@ -34,7 +34,7 @@ export function parseFormat(text: string): Format {
 const readExtension = (path: string): string =>
   /\.(\w+?)(?:\.(?:gz|gzip|zst|zstd))?$/i.exec(path)?.[1]?.toLowerCase() ?? "";
 
-/** Returns the format that a file's name implies; `undefined` if it implies none. */
+/** Returns the format of a file according to its extension; `undefined` if the extension is unknown. */
 export const inferFormat = (path: string): Format | undefined => formats[readExtension(path)];
 
 export interface OpenRowsOptions {
@@ -74,8 +74,8 @@ export async function openRows({ path, format, csv }: OpenRowsOptions): Promise<
 }
 
 /**
- * Parquet has its metadata at the end. A source that can only be read from the beginning is first copied to a
- * temporary file, decompressed.
+ * Opens a Parquet source that can only be read from its beginning. It is first decompressed into a temporary file,
+ * because the metadata of Parquet is at the end of the file.
  */
 async function openParquetCopy(path: string): Promise<RowSource> {
   const folder = await mkdtemp(join(tmpdir(), "millrace-upload-"));

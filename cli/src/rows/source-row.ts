@@ -1,7 +1,7 @@
 /** A row of a source: its values by column. */
 export type SourceRow = Readonly<Record<string, unknown>>;
 
-/** A row that could not be parsed: the reason, and the row's text. */
+/** A row that could not be parsed, with the reason and the row's text. */
 export class BadRow {
   readonly reason: string;
   readonly text: string;
@@ -17,7 +17,7 @@ export interface RowSource {
   /** Names of the columns, if they are known before the rows are read. */
   readonly columns: readonly string[] | undefined;
   readonly rows: AsyncIterable<SourceRow | BadRow>;
-  /** Returns the share of the source that has been read, from 0 to 1; `undefined` if its size is unknown. */
+  /** Returns the fraction of the source that has been read, from 0 to 1, or `undefined` if its size is unknown. */
   readonly getFractionRead: () => number | undefined;
   /** Releases the source's resources. May be called twice. */
   readonly close: () => Promise<void>;

@@ -27,7 +27,7 @@ export function writeRows(
   }
 }
 
-/** Maximum number of rows that are serialized at once, and held in memory for that. */
+/** Maximum number of rows that are held in memory and serialized at once. */
 const maxBatchRows = 1_000;
 /** A batch is also serialized once its rows have this many characters of JSON. */
 const maxBatchChars = 4_194_304;

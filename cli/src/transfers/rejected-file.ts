@@ -5,7 +5,7 @@ import { isFileMissing } from "./find-files.ts";
 import type { RejectedRow } from "millrace";
 import { BadRow } from "../rows/source-row.ts";
 
-/** Writes the rejected rows of a source to a file next to it. The file is created with the first rejected row. */
+/** Writes the rejected rows of a source file to a file next to it, which is created when the first row is rejected. */
 export class RejectedFile {
   readonly path: string;
   #handle: FileHandle | undefined;

@@ -64,7 +64,7 @@ export async function upload(
   return results.reduce((sum, { rejected }) => sum + rejected, 0);
 }
 
-/** Checks that the dataset exists before any file is read, so that a misspelt name is reported at once. */
+/** Checks that the dataset exists before any file is read, so that a misspelled name is reported immediately. */
 async function assertDataset(
   client: Client,
   { rowKind, dataset, createDataset, signal }: UploadPlan,

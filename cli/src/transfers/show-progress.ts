@@ -49,7 +49,7 @@ export function showProgress(
     update: (progress) => {
       const fractionRead = getFractionRead();
       const text = progressMeter.describe(progress, fractionRead);
-      // Leaves the last column empty: some terminals wrap when it is written.
+      // Leave the last column empty, because some terminals wrap the line when it is written.
       screen.write(
         `\r${fitLine({ name, fractionRead, text }, (screen.columns ?? 80) - 1)}\u001b[K`,
       );

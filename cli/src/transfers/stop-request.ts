@@ -1,10 +1,10 @@
-/** How often to check whether the shell that npx started still runs, in milliseconds. */
+/** Interval of the checks whether the shell that npx started is still running, in milliseconds. */
 const parentCheckIntervalMs = 250;
 
 /**
- * Resolves when the command should stop: on SIGINT, on SIGTERM, or, if npx started it, when the shell between
- * npx and the command ends. npx passes a signal on to that shell, which ends without stopping the command.
- * Listens from the call on, so that an early signal is not lost.
+ * Resolves when the command should stop: on SIGINT, on SIGTERM, or, if npx started the command, when the shell between
+ * npx and the command ends. npx passes a signal on to that shell, which ends without stopping the command. The signal
+ * handlers are added during the call, so that an early signal is not lost.
  */
 export function waitForStopRequest(env: NodeJS.ProcessEnv): Promise<void> {
   return new Promise((resolve) => {
@@ -19,7 +19,7 @@ export function waitForStopRequest(env: NodeJS.ProcessEnv): Promise<void> {
           resolve();
         }
       }, parentCheckIntervalMs);
-      // Unref'd: this timer must not keep the process alive.
+      // The timer is unref'd, because it must not keep the process alive.
       timer.unref();
     }
   });

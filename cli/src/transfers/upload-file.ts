@@ -36,8 +36,8 @@ export interface UploadPlan {
   readonly delimiter: string | undefined;
   readonly mapping: Mapping;
   /**
-   * Path of the checkpoint, a file that stores how many rows are uploaded. `false`: no checkpoint; `undefined`: a
-   * checkpoint next to each source file.
+   * Path of the checkpoint, a file that stores how many rows are uploaded. `false` means no checkpoint, and `undefined`
+   * a checkpoint next to each source file.
    */
   readonly checkpoint: string | false | undefined;
   readonly settings: Pick<

@@ -7,7 +7,7 @@ const formatCount = (value: number, word: string): string =>
 /** Formats the result of uploading one file as text. */
 export function formatFileResult(result: FileResult, isDryRun: boolean): string {
   const { file, read, created, skipped, rejected, seconds, firstRow, rejectedFile } = result;
-  // Rows that an earlier upload finished don't count towards the rate.
+  // Rows that an earlier upload finished are not part of the rate.
   const ownRowCount = read - Math.min(read, firstRow - 1);
   const rate = seconds > 0 ? Math.round(ownRowCount / seconds).toLocaleString("en") : "n/a";
   const name = file === standardInput ? "standard input" : file;

@@ -1,7 +1,7 @@
 const quoted = String.raw`("(?:[^"\\]|\\.)*")`;
 
-/** Calls that errors of Millrace advise, and the same calls in langsmith's interface. */
-const calls: readonly (readonly [RegExp, string])[] = [
+/** Calls that Millrace's error messages suggest, each with the same call of langsmith's interface. */
+const callTranslations: readonly (readonly [RegExp, string])[] = [
   [
     new RegExp(String.raw`\bclient\.datasets\.create\(\{ name: ${quoted} \}\)`, "g"),
     "client.createDataset($1)",
@@ -18,7 +18,7 @@ const calls: readonly (readonly [RegExp, string])[] = [
   [/\bclient\.prompts\.create\b/g, "client.createPrompt"],
   [/\bclient\.prompts\.listCommits\b/g, "client.listCommits"],
   [/\bclient\.annotationQueues\.list\b/g, "client.listAnnotationQueues"],
-  // Other calls have no counterpart, and are available through `client.millrace`.
+  // Langsmith's interface has no equivalent of the other calls. They are called through `client.millrace`.
   [
     /\bclient\.(annotationQueues|datasets|feedback|projects|prompts|runs|tenant|views)\./g,
     "client.millrace.$1.",
@@ -27,13 +27,16 @@ const calls: readonly (readonly [RegExp, string])[] = [
 
 const translate = (text: string): string => {
   let translated = text;
-  for (const [call, replacement] of calls) {
+  for (const [call, replacement] of callTranslations) {
     translated = translated.replace(call, replacement);
   }
   return translated;
 };
 
-/** Replaces Millrace's calls in the message of an error by those of this package, because the program has its client. */
+/**
+ * Replaces Millrace's calls in the message of an error by calls of this package's client, which is the one that the
+ * program has.
+ */
 export function translateAdvice(error: unknown): unknown {
   if (error instanceof Error) {
     const message = translate(error.message);
@@ -47,7 +50,7 @@ export function translateAdvice(error: unknown): unknown {
   return error;
 }
 
-const fail = (error: unknown): never => {
+const throwTranslated = (error: unknown): never => {
   throw translateAdvice(error);
 };
 
@@ -73,11 +76,11 @@ function translateErrors(method: Method): Method {
   const translated = function (this: unknown, ...args: unknown[]): unknown {
     const result = Reflect.apply(method, this, args);
     if (result instanceof Promise) {
-      return result.catch(fail);
+      return result.catch(throwTranslated);
     }
     if (isGenerator(result)) {
       const next = result.next.bind(result);
-      result.next = (...values) => next(...values).catch(fail);
+      result.next = (...values) => next(...values).catch(throwTranslated);
     }
     return result;
   };

@@ -3,13 +3,13 @@ import type { ClientConfig } from "./client-config.ts";
 import { toClientOptions } from "./client-config.ts";
 import { readVariable } from "../environment.ts";
 
-/** The key of the member with which Millrace recognizes its clients. */
+/** The key of the member by which Millrace recognizes its clients. */
 const recorderKey = Symbol.for("millrace.recorder");
 
-/** The address of the local server, and Millrace's default. */
+/** The address of the local server, which is also Millrace's default. */
 const defaultApiUrl = "http://localhost:1984";
 
-/** The base class of all parts of the client, with the client of Millrace that they use. */
+/** The base class of all parts of the client. It holds the client of Millrace that they use. */
 export class BaseClient {
   /** The client of Millrace, for calls that langsmith's interface does not have. */
   readonly millrace: MillraceClient;
@@ -18,7 +18,7 @@ export class BaseClient {
   constructor(config: ClientConfig = {}) {
     this.config = config;
     this.millrace = new MillraceClient(toClientOptions(config));
-    // Millrace's functions then accept this client, for example as the client of the current run.
+    // With this member, Millrace's functions accept this object as a client, for example that of the current run.
     Object.defineProperty(this, recorderKey, {
       value: Reflect.get(this.millrace, recorderKey),
     });
@@ -51,7 +51,7 @@ export class BaseClient {
   }
 }
 
-/** A list that is read while it is iterated, converted item by item. */
+/** Converts the items of a list while the list is read. */
 export async function* convert<From, To>(
   items: AsyncIterable<From>,
   toItem: (item: From) => To,

@@ -38,7 +38,7 @@ export interface ClientConfig {
   cache?: boolean | PromptCache;
 }
 
-/** Options without an effect, with the reason. Each causes one warning. */
+/** The options that have no effect, each with the reason. A program that passes one gets a warning once. */
 const withoutEffect: Readonly<Record<string, string>> = {
   autoBatchTracing: "runs are always sent in batches, by worker threads",
   batchSizeBytesLimit: "the server sets the largest size of a request",
@@ -51,7 +51,7 @@ const withoutEffect: Readonly<Record<string, string>> = {
   omitTracedRuntimeInfo: "the runtime is recorded with each run",
 };
 
-/** Whether the value of an option is what Millrace does in any case. */
+/** Whether Millrace does what the value of an option demands without the option. */
 const isDefault = (name: string, value: unknown): boolean =>
   value === undefined ||
   (name === "autoBatchTracing" && value === true) ||
@@ -94,7 +94,7 @@ export function toClientOptions(config: ClientConfig): ClientOptions {
   });
 }
 
-/** In langsmith, infinity means that there is no limit. */
+/** Omits an infinite number, with which langsmith has no limit. */
 const toCount = (count: number | undefined): number | undefined =>
   count === undefined || Number.isFinite(count) ? count : undefined;
 

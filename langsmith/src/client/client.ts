@@ -4,15 +4,15 @@ import { translateMethods } from "./advice.ts";
 import { QueueMethods } from "./queue-methods.ts";
 import type { CreateRunParams } from "./run-methods.ts";
 
-/** The methods that record runs. LangChain accepts any object with them as a client. */
+/** The methods that record runs. LangChain accepts any object with these methods as a client. */
 export interface LangSmithTracingClientInterface {
   createRun: (run: CreateRunParams) => Promise<void>;
   updateRun: (runId: string, run: RunUpdate) => Promise<void>;
 }
 
 /**
- * A client with the methods, arguments and results of langsmith's. It uses a client of Millrace, which is its member
- * `millrace`. A method that is not supported throws an error that contains what to use instead.
+ * A client with the same methods, arguments and results as langsmith's. It uses a client of Millrace, which is its
+ * member `millrace`. A method that is not supported throws an error that tells what to use instead.
  */
 export class Client extends QueueMethods implements LangSmithTracingClientInterface {
   /** Not supported. */

@@ -241,5 +241,5 @@ export function toDatasetKey({ datasetId, datasetName }: DatasetSelector): Datas
   if (datasetName !== undefined) {
     return { datasetName };
   }
-  throw new Error("Pass datasetId or datasetName, to say which dataset.");
+  throw new Error("Pass datasetId or datasetName.");
 }

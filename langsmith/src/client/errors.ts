@@ -9,8 +9,8 @@ import {
 } from "millrace";
 
 /**
- * The error classes of langsmith, for `instanceof` in programs. Calls throw the errors of Millrace. A class of langsmith that
- * Millrace does not have recognizes them by their status.
+ * The error classes of langsmith, for `instanceof` in programs. Calls throw the errors of Millrace. With a class that
+ * exists only in langsmith, `instanceof` compares the status of the error.
  */
 export {
   SdkError as LangsmithError,
@@ -39,7 +39,7 @@ export class AuthenticationError extends HttpError {
   }
 }
 
-/** The key may not do this: 403. */
+/** The key does not permit the request: 403. */
 export class PermissionDeniedError extends HttpError {
   static override [Symbol.hasInstance](error: unknown): boolean {
     return hasStatus(error, (status) => status === 403);
@@ -60,7 +60,7 @@ export class RateLimitError extends HttpError {
   }
 }
 
-/** The server failed: 500 and more. */
+/** The server failed: 500 or more. */
 export class InternalServerError extends HttpError {
   static override [Symbol.hasInstance](error: unknown): boolean {
     return hasStatus(error, (status) => status >= 500);

@@ -10,7 +10,7 @@ export type EvaluationResult = {
   evaluatorInfo?: Record<string, unknown>;
   /** The run of the evaluator. */
   sourceRunId?: string;
-  /** The run that is judged. @defaultValue the root of the row's trace */
+  /** The run that the result is about. @defaultValue the root of the row's trace */
   targetRunId?: string;
   feedbackConfig?: FeedbackConfig;
 };
@@ -18,7 +18,7 @@ export type EvaluationResult = {
 /** Several results of one evaluator. */
 export type EvaluationResults = { results: EvaluationResult[] };
 
-/** The forms in which an evaluator can return results. */
+/** What an evaluator may return. */
 export type EvaluatorReturn = EvaluationResult | EvaluationResult[] | EvaluationResults;
 
 /** Converts the results of an evaluator to a list. */

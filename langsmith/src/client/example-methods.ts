@@ -33,7 +33,7 @@ export interface CreateExampleOptions extends DatasetSelector {
   attachments?: Attachments;
 }
 
-/** Arguments of `createExamples`, as lists of the same length. */
+/** Arguments of `createExamples` that are lists of the same length. */
 interface ExampleLists extends DatasetSelector {
   inputs?: KVMap[];
   outputs?: KVMap[];
@@ -220,7 +220,7 @@ export class ExampleMethods extends DatasetMethods {
     });
   }
 
-  /** Downloads the attachments of a run that an example shall have, too. */
+  /** Downloads the attachments of a run that are copied to an example. */
   async #readRunAttachments({
     source_run_id: runId,
     use_source_run_attachments: names = [],

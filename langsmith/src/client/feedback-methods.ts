@@ -44,7 +44,7 @@ export interface CreateFeedbackLegacyOptions extends Omit<CreateFeedbackOptions,
   projectId?: string;
 }
 
-/** The content of feedback, with its run or project. */
+/** The content of feedback, and the run or project that it is about. */
 export type CreateFeedbackParams = CreateFeedbackOptions &
   (
     | { runId: string; sessionId: string; projectId?: never }
@@ -160,7 +160,7 @@ export class FeedbackMethods extends ExampleMethods {
     );
   }
 
-  /** Stores what an evaluator returned as feedback on a run. */
+  /** Stores the results of an evaluator as feedback on a run. */
   async logEvaluationFeedback(params: EvaluationFeedback): Promise<EvaluationResult[]>;
   async logEvaluationFeedback(
     ...args: [response: EvaluatorReturn, run?: Run, sourceInfo?: KVMap, sessionId?: string]
@@ -199,31 +199,31 @@ export class FeedbackMethods extends ExampleMethods {
 
   /** Not supported. */
   createFeedbackConfig(_options: object): Promise<FeedbackConfigSchema> {
-    throw createUnsupportedError("Client.createFeedbackConfig", feedbackConfigInstead);
+    throw createUnsupportedError("Client.createFeedbackConfig", feedbackConfigAdvice);
   }
 
   /** Not supported. */
   listFeedbackConfigs(_options?: object): AsyncIterableIterator<FeedbackConfigSchema> {
-    throw createUnsupportedError("Client.listFeedbackConfigs", feedbackConfigInstead);
+    throw createUnsupportedError("Client.listFeedbackConfigs", feedbackConfigAdvice);
   }
 
   /** Not supported. */
   updateFeedbackConfig(_feedbackKey: string, _options?: object): Promise<FeedbackConfigSchema> {
-    throw createUnsupportedError("Client.updateFeedbackConfig", feedbackConfigInstead);
+    throw createUnsupportedError("Client.updateFeedbackConfig", feedbackConfigAdvice);
   }
 
   /** Not supported. */
   deleteFeedbackConfig(_feedbackKey: string): Promise<void> {
-    throw createUnsupportedError("Client.deleteFeedbackConfig", feedbackConfigInstead);
+    throw createUnsupportedError("Client.deleteFeedbackConfig", feedbackConfigAdvice);
   }
 }
 
-/** Narrows an object whose type does not describe its members. */
+/** Narrows the type `object`, which does not describe the members of a value. */
 const toKeyValues = <Value extends object | null | undefined>(
   value: Value,
 ): KVMap | Exclude<Value, object> => value as KVMap;
 
-const feedbackConfigInstead = "Pass the option feedbackConfig with the feedback.";
+const feedbackConfigAdvice = "Pass the option feedbackConfig with the feedback.";
 
 function toEvaluationFeedback(
   args:

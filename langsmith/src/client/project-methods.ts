@@ -140,5 +140,5 @@ function toProjectKey({ projectId, projectName }: ProjectSelector): ProjectKey {
   if (projectName !== undefined) {
     return { projectName };
   }
-  throw new Error("Pass projectId or projectName, to say which project.");
+  throw new Error("Pass projectId or projectName.");
 }

@@ -15,18 +15,18 @@ export interface CacheMetrics {
   refreshErrors: number;
 }
 
-const instead =
+const promptCacheAdvice =
   "The client caches prompts itself. Configure it with the options promptTtlMs and maxCachedPrompts of millrace's Client, and read its counts from client.millrace.stats().prompts.";
 
 /** Not supported: the client has its own cache of prompts. */
 // oxlint-disable-next-line typescript/no-extraneous-class -- programs call it with `new`
 export class PromptCache {
   constructor(_config: CacheConfig = {}) {
-    throw createUnsupportedError("PromptCache", instead);
+    throw createUnsupportedError("PromptCache", promptCacheAdvice);
   }
 }
 
 /** Not supported. */
 export function configureGlobalPromptCache(_config: CacheConfig = {}): never {
-  throw createUnsupportedError("configureGlobalPromptCache", instead);
+  throw createUnsupportedError("configureGlobalPromptCache", promptCacheAdvice);
 }

@@ -16,7 +16,7 @@ import { FeedbackMethods } from "./feedback-methods.ts";
 import { isNotFound } from "./run-methods.ts";
 import { toListedCommit, toPrompt, toPromptCommit } from "./to-langsmith.ts";
 
-/** The description of a prompt. */
+/** The fields that describe a prompt. */
 interface PromptText {
   description?: string;
   readme?: string;
@@ -24,7 +24,7 @@ interface PromptText {
   isPublic?: boolean;
 }
 
-/** Options of pulling a prompt. */
+/** Options for pulling a prompt. */
 interface PullOptions {
   includeModel?: boolean;
   skipCache?: boolean;
@@ -116,7 +116,7 @@ export class PromptMethods extends FeedbackMethods {
     await this.millrace.prompts.delete(promptIdentifier);
   }
 
-  /** Reads a prompt's content, from the client's cache if it is recent. */
+  /** Reads a prompt's content. The client's cache is used if its content is recent. */
   async pullPromptCommit(
     promptIdentifier: string,
     options: PullOptions = {},
@@ -138,7 +138,10 @@ export class PromptMethods extends FeedbackMethods {
     return JSON.stringify((await this.pullPromptCommit(promptIdentifier, options)).manifest);
   }
 
-  /** Creates or updates a prompt, and adds a commit if there is an object. Returns its address. */
+  /**
+   * Creates or updates a prompt, adds a commit if `object` is passed, and returns the address of the prompt or the
+   * commit.
+   */
   async pushPrompt(
     promptIdentifier: string,
     options: PromptText & {
@@ -165,12 +168,12 @@ export class PromptMethods extends FeedbackMethods {
 
   /** Not supported. */
   pullAgent(_identifier: string, _options?: { version?: string }): Promise<AgentContext> {
-    throw createUnsupportedError("Client.pullAgent", agentInstead);
+    throw createUnsupportedError("Client.pullAgent", agentAdvice);
   }
 
   /** Not supported. */
   pullSkill(_identifier: string, _options?: { version?: string }): Promise<SkillContext> {
-    throw createUnsupportedError("Client.pullSkill", agentInstead);
+    throw createUnsupportedError("Client.pullSkill", agentAdvice);
   }
 
   /** Not supported. */
@@ -178,7 +181,7 @@ export class PromptMethods extends FeedbackMethods {
     _identifier: string,
     _options: { files: Record<string, Entry | null> },
   ): Promise<string> {
-    throw createUnsupportedError("Client.pushAgent", agentInstead);
+    throw createUnsupportedError("Client.pushAgent", agentAdvice);
   }
 
   /** Not supported. */
@@ -186,41 +189,41 @@ export class PromptMethods extends FeedbackMethods {
     _identifier: string,
     _options: { files: Record<string, Entry | null> },
   ): Promise<string> {
-    throw createUnsupportedError("Client.pushSkill", agentInstead);
+    throw createUnsupportedError("Client.pushSkill", agentAdvice);
   }
 
   /** Not supported. */
   deleteAgent(_identifier: string): Promise<void> {
-    throw createUnsupportedError("Client.deleteAgent", agentInstead);
+    throw createUnsupportedError("Client.deleteAgent", agentAdvice);
   }
 
   /** Not supported. */
   deleteSkill(_identifier: string): Promise<void> {
-    throw createUnsupportedError("Client.deleteSkill", agentInstead);
+    throw createUnsupportedError("Client.deleteSkill", agentAdvice);
   }
 
   /** Not supported. */
   agentExists(_identifier: string): Promise<boolean> {
-    throw createUnsupportedError("Client.agentExists", agentInstead);
+    throw createUnsupportedError("Client.agentExists", agentAdvice);
   }
 
   /** Not supported. */
   skillExists(_identifier: string): Promise<boolean> {
-    throw createUnsupportedError("Client.skillExists", agentInstead);
+    throw createUnsupportedError("Client.skillExists", agentAdvice);
   }
 
   /** Not supported. */
   listAgents(_options?: object): AsyncIterableIterator<Prompt> {
-    throw createUnsupportedError("Client.listAgents", agentInstead);
+    throw createUnsupportedError("Client.listAgents", agentAdvice);
   }
 
   /** Not supported. */
   listSkills(_options?: object): AsyncIterableIterator<Prompt> {
-    throw createUnsupportedError("Client.listSkills", agentInstead);
+    throw createUnsupportedError("Client.listSkills", agentAdvice);
   }
 }
 
-const agentInstead = "Keep the files of agents and skills in your repository, or in prompts.";
+const agentAdvice = "Keep the files of agents and skills in your repository, or in prompts.";
 
 /** Converts an object to plain JSON. Objects of LangChain have a method `toJSON`. */
 const toManifest = (object: unknown): object => JSON.parse(JSON.stringify(object)) as object;

@@ -31,7 +31,7 @@ export interface CreateRunParams {
   attachments?: Attachments;
 }
 
-/** Another server for a run. Not supported. */
+/** Another server that a run should be sent to. This is not supported. */
 interface ReplicaOptions {
   apiKey?: string;
   apiUrl?: string;
@@ -103,8 +103,9 @@ export interface ListThreadsItem {
 /** The part of the client that records and reads runs. */
 export class RunMethods extends BaseClient {
   /**
-   * Records a run. A failure is counted, not thrown. With `trace_id` and `dotted_order`, the run is sent later, together with
-   * others. Without them, the promise resolves when the run was sent, as in langsmith.
+   * Records a run. If the run can't be sent, no error is thrown, but the client counts the failure. A run with
+   * `trace_id` and `dotted_order` is sent later, together with others. Otherwise the promise resolves once the run was
+   * sent, as in langsmith.
    */
   async createRun(run: CreateRunParams, options?: ReplicaOptions): Promise<void> {
     warnOfReplica(options);
@@ -119,14 +120,14 @@ export class RunMethods extends BaseClient {
         session_name: projectName ?? (run as RunCreate).session_name ?? getDefaultProjectName(),
       }) as WirePost,
     );
-    await this.#sendAlone(run);
+    await this.#flushUnlessBatched(run);
   }
 
   /** Records changes of a run. Behaves like `createRun`. */
   async updateRun(runId: string, run: RunUpdate, options?: ReplicaOptions): Promise<void> {
     warnOfReplica(options);
     await this.millrace.updateRun(runId, this.#mask(run));
-    await this.#sendAlone(run);
+    await this.#flushUnlessBatched(run);
   }
 
   /** Records runs and changes of runs. */
@@ -213,7 +214,7 @@ export class RunMethods extends BaseClient {
     });
   }
 
-  /** Lists conversations with their root runs, the latest first. */
+  /** Lists conversations with their root runs. The latest conversation comes first. */
   async listThreads(props: ListThreadsParams): Promise<ListThreadsItem[]> {
     const { limit, offset = 0, startTime, isRoot = true, ...others } = props;
     requireProject("listThreads", others);
@@ -229,7 +230,7 @@ export class RunMethods extends BaseClient {
       }
     }
     return [...threads]
-      .map(([threadId, runs]) => describeThread(threadId, runs))
+      .map(([threadId, runs]) => summarizeThread(threadId, runs))
       .toSorted((left, right) => (left.max_start_time < right.max_start_time ? 1 : -1))
       .slice(offset, limit === undefined ? undefined : offset + limit);
   }
@@ -272,7 +273,7 @@ export class RunMethods extends BaseClient {
     );
   }
 
-  /** Shares a run by link. The server chooses the token. */
+  /** Shares a run and returns its link. The server chooses the token. */
   async shareRun(runId: string, { shareId }: { shareId?: string } = {}): Promise<string> {
     if (shareId !== undefined) {
       warnOnce("The option shareId of shareRun has no effect: the server chooses the link.");
@@ -285,12 +286,12 @@ export class RunMethods extends BaseClient {
     await this.millrace.runs.unshare(runId);
   }
 
-  /** Returns the link of a shared run, and `undefined` for a run that is not shared. */
+  /** Returns the link of a shared run, or `undefined` if the run is not shared. */
   async readRunSharedLink(runId: string): Promise<string | undefined> {
     const { shareToken } = await this.millrace.runs.read(runId);
     return shareToken === undefined
       ? undefined
-      : // Sharing again returns the same link.
+      : // Sharing a run again returns the same link.
         (await this.millrace.runs.share(runId)).url;
   }
 
@@ -300,13 +301,16 @@ export class RunMethods extends BaseClient {
     return runIds === undefined ? runs : runs.filter(({ id }) => runIds.includes(id));
   }
 
-  async #sendAlone(run: { trace_id?: string; dotted_order?: string }): Promise<void> {
+  async #flushUnlessBatched(run: { trace_id?: string; dotted_order?: string }): Promise<void> {
     if (run.trace_id === undefined || run.dotted_order === undefined) {
       await this.flush();
     }
   }
 
-  /** Applies the anonymizer to the error, which Millrace's filters don't change, and removes the tokens from events. */
+  /**
+   * Applies the anonymizer to the error, which Millrace's filters do not change, and removes the tokens from the
+   * events.
+   */
   #mask(run: KVMap): KVMap {
     const { anonymizer } = this.config;
     const error: unknown = run["error"];
@@ -323,7 +327,10 @@ export class RunMethods extends BaseClient {
   }
 }
 
-/** Removes the tokens of a stream from its events. The outputs contain them, too, and there the filters are applied. */
+/**
+ * Removes the tokens of a stream from its events. The outputs contain the tokens, too, and the filters apply to the
+ * outputs.
+ */
 function withoutTokens(run: KVMap): KVMap {
   const events: unknown = run["events"];
   if (!Array.isArray(events) || events.every((event) => !isTokenEvent(event))) {
@@ -365,7 +372,7 @@ function requireProject(
   }
 }
 
-function describeThread(threadId: string, unsorted: Run[]): ListThreadsItem {
+function summarizeThread(threadId: string, unsorted: Run[]): ListThreadsItem {
   const runs = unsorted.toSorted((left, right) =>
     String(left.start_time) < String(right.start_time) ? -1 : 1,
   );
@@ -375,8 +382,8 @@ function describeThread(threadId: string, unsorted: Run[]): ListThreadsItem {
     .map((run) => Date.parse(String(run.end_time)) - Date.parse(String(run.start_time)))
     .filter((milliseconds) => Number.isFinite(milliseconds))
     .toSorted((left, right) => left - right);
-  const quantile = (share: number): number =>
-    (latencies[Math.ceil(share * latencies.length) - 1] ?? 0) / 1_000;
+  const quantile = (fraction: number): number =>
+    (latencies[Math.ceil(fraction * latencies.length) - 1] ?? 0) / 1_000;
   const costs = runs.flatMap((run) => Number(Reflect.get(run, "total_cost") ?? []) || []);
   return {
     thread_id: threadId,

@@ -27,14 +27,14 @@ import type {
   TracerSessionResult,
 } from "../schemas.ts";
 
-/** Names of langsmith that are not the snake case of Millrace's names. */
+/** Names of langsmith that differ from Millrace's by more than snake case. */
 const otherNames: Readonly<Record<string, string>> = {
   projectId: "session_id",
   projectName: "session_name",
   projectIds: "session_ids",
 };
 
-/** Converts the names of a resource's own members. Names within their values stay. */
+/** Converts the names of a resource's own members, but not the names within their values. */
 export function toSnakeCase(
   resource: object,
   names: Readonly<Record<string, string>> = otherNames,
@@ -49,7 +49,7 @@ export function toSnakeCase(
 const toSnakeName = (name: string): string =>
   name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** Converts the name of a field in the option `select`. */
+/** Converts the name of a field that is passed in the option `select`. */
 export const toCamelName = (name: string): string =>
   name === "session_id"
     ? "projectId"

@@ -45,10 +45,10 @@ export { uuid7, uuid7FromTime } from "../uuid7.ts";
 /** The version of this package. */
 export const __version__: string = version;
 
-/** Metadata that hides a run in a view of langsmith's UI. */
+/** The key of the metadata that hides a run from one view of langsmith's UI. */
 export const LS_MESSAGE_VIEW_EXCLUDE = "ls_message_view_exclude";
 
-/** Whether runs are recorded: as the current run says, else as the environment says. */
+/** Whether runs are recorded. The current run decides, and without one the environment. */
 export const isTracingEnabled = (): boolean =>
   getCurrentRunTree(true)?.tracingEnabled ?? isEnvTracingEnabled();
 

@@ -22,7 +22,10 @@ export type {
   LangSmithJestlikeWrapperParams,
 } from "../evaluation/vitest/tests.ts";
 
-/** Returns the same functions as this module. The functions of vitest that a program passes are those that they use. */
+/**
+ * Returns the functions of this module. The argument is ignored, because they import the functions of vitest
+ * themselves.
+ */
 export const wrapVitest = (_methods: object) => ({
   test,
   it: test,

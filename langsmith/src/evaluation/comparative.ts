@@ -15,7 +15,7 @@ import { warnOnce } from "../environment.ts";
 import { warnOfUnknownOptions } from "../unknown-options.ts";
 import type { OptionTable } from "../unknown-options.ts";
 
-/** The arguments of an evaluator of two experiments by name. */
+/** The named arguments of an evaluator that compares experiments. */
 interface ComparativeInput {
   runs: Run[];
   example: Example;
@@ -26,7 +26,7 @@ interface ComparativeInput {
 
 type Returned = ComparisonEvaluationResult | Promise<ComparisonEvaluationResult>;
 
-/** An evaluator of two experiments: a function of the runs and the example, or of named arguments. */
+/** An evaluator that compares experiments: a function of the runs and the example, or of named arguments. */
 export type ComparativeEvaluator =
   | ((runs: Run[], example: Example) => Returned)
   | ((args: ComparativeInput) => Returned);
@@ -64,12 +64,12 @@ export interface ComparisonEvaluationResults {
   comparativeExperiment: ComparativeExperiment;
 }
 
-/** The member of an evaluation's result that a comparison needs. */
+/** The part of an evaluation's result that a comparison needs. */
 interface NamedExperiment {
   readonly experimentName: string;
 }
 
-/** Compares experiments over the same dataset, example by example. */
+/** Compares experiments on the same dataset, example by example. */
 export async function evaluateComparative(
   experiments: string[] | (Promise<NamedExperiment> | NamedExperiment)[],
   options: EvaluateComparativeOptions,
@@ -156,7 +156,7 @@ export async function evaluateComparative(
   };
 }
 
-/** Calls an evaluator. As in langsmith, one with a single parameter gets named arguments. */
+/** Calls an evaluator. As in langsmith, a function with a single parameter gets named arguments. */
 async function callEvaluator(
   evaluator: ComparativeEvaluator,
   runs: Run[],

@@ -49,7 +49,7 @@ export type TargetT<Input = Any, Output = KVMap> =
 /** The name or id of a dataset, or examples. */
 export type DataT = string | AsyncIterable<Example> | Example[];
 
-/** The arguments of a summary evaluator by name. */
+/** The named arguments of a summary evaluator. */
 interface SummaryInput {
   runs: Run[];
   examples: Example[];
@@ -108,14 +108,14 @@ const evaluateOptions: OptionTable<EvaluateOptions> = {
   client: true,
 };
 
-/** One example, evaluated once. */
+/** The result of evaluating one example once. */
 export interface ExperimentResultRow {
   run: Run;
   example: Example;
   evaluationResults: EvaluationResults;
 }
 
-/** The result of an evaluation: its rows, in the order of the data, and what summary evaluators returned. */
+/** The result of an evaluation: its rows, in the order of the data, and the results of summary evaluators. */
 export class ExperimentResults implements AsyncIterableIterator<ExperimentResultRow> {
   results: ExperimentResultRow[];
   processedCount = 0;
@@ -182,7 +182,7 @@ class ExperimentRun {
   readonly #target: StandardTarget;
   readonly #options: EvaluateOptions;
   readonly #client: Client;
-  /** The examples by id, with the attachments that the target and the evaluators get. */
+  /** The examples by id, each with the attachments that the target and the evaluators get. */
   readonly #examples = new Map<string, { example: Example; attachments: KVMap | undefined }>();
 
   constructor(target: StandardTarget, options: EvaluateOptions) {
@@ -200,7 +200,8 @@ class ExperimentRun {
   async run(): Promise<ExperimentResults> {
     const { evaluators = [], summaryEvaluators = [], numRepetitions, description } = this.#options;
     const name = `${this.#options.experimentPrefix ?? "evaluation"}-${crypto.randomUUID().slice(0, 8)}`;
-    // Each call creates an experiment with a new name, so no later call can continue it, and the journal is removed at once.
+    // Each call creates an experiment with a new name. No later call can resume it, so its journal is removed at the
+    // end.
     const journalDir = await mkdtemp(join(tmpdir(), "millrace-evaluate-"));
     try {
       const evaluation = evaluateWithMillrace(this.#toTarget(), {
@@ -243,7 +244,7 @@ class ExperimentRun {
       this.#remember(example);
       const run = getCurrentRunTree(true);
       if (run !== undefined && this.#options.metadata !== undefined) {
-        // The runs below inherit it, as with langsmith.
+        // The runs below this one inherit the metadata, as with langsmith.
         run.metadata = this.#options.metadata;
       }
       const config =
@@ -269,7 +270,7 @@ class ExperimentRun {
     }
   }
 
-  /** Reads the examples if their attachments are needed; otherwise Millrace reads them. */
+  /** Reads the examples if their attachments are needed. Otherwise Millrace reads them. */
   async #readData(): Promise<string | { datasetId: string } | AsyncIterable<EvaluationRow>> {
     const { data, includeAttachments = false } = this.#options;
     if (typeof data !== "string") {
@@ -357,7 +358,7 @@ class ExperimentRun {
   }
 }
 
-/** By default, rows are evaluated one after the other, as in langsmith. */
+/** Returns how many rows are evaluated at once. As in langsmith, the default is one. */
 function toConcurrency(options: EvaluateOptions): number {
   const { targetConcurrency, evaluationConcurrency, maxConcurrency } = options;
   const concurrency = targetConcurrency ?? maxConcurrency ?? evaluationConcurrency ?? 1;

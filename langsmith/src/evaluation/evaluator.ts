@@ -20,7 +20,7 @@ export interface RunEvaluator {
   ): Promise<EvaluationResult | EvaluationResults>;
 }
 
-/** The arguments of an evaluator by name. */
+/** The named arguments of an evaluator. */
 export interface EvaluatorInput {
   run: Run;
   example: Example;
@@ -38,27 +38,29 @@ export type EvaluatorT =
   | ((args: EvaluatorInput) => EvaluatorReturn)
   | ((args: EvaluatorInput) => Promise<EvaluatorReturn>);
 
-/** Both kinds of evaluator functions in one type. */
+/** A function that accepts the arguments of both kinds of evaluator functions. */
 type AnyEvaluator = (
   input: EvaluatorInput & Run,
   example: Example,
 ) => EvaluatorReturn | Promise<EvaluatorReturn>;
 
-/** A row of an evaluation in the form of langsmith. */
+/** A row of an evaluation with the types of langsmith. */
 export interface ConvertedRow {
   readonly run: Run;
   readonly example: Example;
   readonly attachments: KVMap | undefined;
 }
 
-/** What converted evaluators need. */
+/** What the converted evaluators use to get their arguments and to send feedback. */
 export interface EvaluatorContext {
   readonly client: Client;
-  /** Converts what Millrace's evaluation passes to an evaluator. */
+  /** Converts the arguments with which Millrace calls an evaluator. */
   readonly toRow: (args: EvaluatorArguments) => ConvertedRow;
 }
 
-/** Converts the evaluators. Equal names get a number, so that their scores can be distinguished. */
+/**
+ * Converts the evaluators. If several have the same name, a number is added, so that their scores can be distinguished.
+ */
 export function toMillraceEvaluators(
   evaluators: readonly EvaluatorT[],
   context: EvaluatorContext,
@@ -90,7 +92,7 @@ async function callEvaluator(
 ): Promise<Score[]> {
   const returned =
     typeof evaluator === "function"
-      ? // Langsmith passes the members of the run and the named arguments in one object, for both kinds of functions.
+      ? // As in langsmith, one object holds the run's members and the named arguments.
         await (evaluator as AnyEvaluator)(
           {
             ...run,
@@ -105,12 +107,13 @@ async function callEvaluator(
         )
       : await evaluator.evaluateRun(run, example);
   const results = toResultList(returned);
-  // Millrace's evaluators can't return feedback for another run or with a configuration of its key. It is sent separately.
-  const special = results.filter(
+  // Millrace's evaluators can't return feedback on another run, or a configuration of the key. Such results are sent
+  // separately.
+  const separateResults = results.filter(
     ({ targetRunId, feedbackConfig }) => targetRunId ?? feedbackConfig,
   );
-  await client.logEvaluationFeedback({ results: special }, run);
-  return results.filter((result) => !special.includes(result)).map(toScore);
+  await client.logEvaluationFeedback({ results: separateResults }, run);
+  return results.filter((result) => !separateResults.includes(result)).map(toScore);
 }
 
 const toScore = (result: EvaluationResult): Score => ({
@@ -144,7 +147,7 @@ export function toEvaluationResult(score: {
   };
 }
 
-/** Converts the row that Millrace's evaluation passes. */
+/** Converts the row with which Millrace calls an evaluator. */
 export function convertRow(
   { run, example }: EvaluatorArguments,
   attachments?: KVMap,
@@ -182,7 +185,7 @@ export interface StringEvaluatorParams {
   gradingFunction: (params: GradingFunctionParams) => Promise<GradingFunctionResult>;
 }
 
-/** Compares a text of the outputs with one of the example. */
+/** Passes one text each of the inputs, the run's outputs and the example's outputs to a grading function. */
 export class StringEvaluator implements RunEvaluator {
   protected evaluationName?: string;
   protected inputKey: string;

@@ -6,7 +6,7 @@ const sharedStorageKey = Symbol.for("ls:tracing_async_local_storage");
 /** The key of the variables that LangChain keeps in the context. */
 export const contextVariablesKey: unique symbol = Symbol.for("lc:context_variables") as never;
 
-/** The content of the context if there is no current run. */
+/** What the context holds if there is no current run. */
 export interface ContextPlaceholder {
   [contextVariablesKey]?: Record<string, unknown>;
   tracingEnabled?: boolean;
@@ -18,7 +18,7 @@ interface ContextStorage {
   run<Result>(store: unknown, fn: () => Result): Result;
 }
 
-/** Gives access to the shared context. LangChain calls it. */
+/** Gives access to the shared context. LangChain calls its methods. */
 class StorageProvider {
   getInstance(): ContextStorage {
     return Reflect.get(globalThis, sharedStorageKey) as ContextStorage;
@@ -34,7 +34,7 @@ class StorageProvider {
 export const AsyncLocalStorageProviderSingleton = new StorageProvider();
 AsyncLocalStorageProviderSingleton.initializeGlobalInstance(new AsyncLocalStorage());
 
-/** Passed as the first argument of a traced function, so that its run starts a new trace. */
+/** If this is the first argument of a traced function, its run starts a new trace. */
 export const ROOT: unique symbol = Symbol.for("langsmith:traceable:root") as never;
 
 /** The property that marks a traced function. LangChain reads it. */

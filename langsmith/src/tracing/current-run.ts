@@ -21,7 +21,7 @@ export function getCurrentRunTree(permitAbsentRunTree = false): RunTree | undefi
   return runTree as RunTree | undefined;
 }
 
-/** Calls a function with a run as the current run. Resolves to what the function returns. */
+/** Calls a function with a run as the current run. The promise resolves to the result of the function. */
 export async function withRunTree<Fn extends AnyFunction>(
   runTree: RunTree,
   fn: Fn,

@@ -2,15 +2,20 @@ import { isAsyncIterable, isIterator, isReadableStream, isThenable } from "./pay
 
 /** An argument of a traced function. */
 export interface TracedArgument {
-  /** The value that is passed to the function in place of the argument. */
+  /** The value that the function gets instead of the argument. */
   readonly passed: unknown;
   /** Returns the value to record. */
   readonly read: () => unknown;
-  /** Whether its content is available only after the function has read it. The inputs are then recorded at the end. */
+  /**
+   * Whether the content is available only after the function has read it. The inputs are then recorded when the call
+   * ends.
+   */
   readonly isDeferred: boolean;
 }
 
-/** Prepares an argument. Promises, streams and iterators are replaced by ones that store what is read from them. */
+/**
+ * Prepares an argument. A promise, stream or iterator is replaced by one that stores every value that is read from it.
+ */
 export function traceArgument(argument: unknown): TracedArgument {
   try {
     if (isReadableStream(argument)) {
@@ -86,7 +91,8 @@ function traceIterator(iterator: Iterator<unknown>): TracedArgument {
 
 function tracePromise(promise: PromiseLike<unknown>): TracedArgument {
   let settled: unknown;
-  // The promise is observed only when the function awaits it, so that an unhandled rejection is still reported as such.
+  // The promise is observed only when the function awaits it. Otherwise Node would no longer report an unhandled
+  // rejection.
   const passed = replaceMembers(promise, {
     // oxlint-disable-next-line unicorn/no-thenable -- it takes the place of a promise
     then: (
@@ -110,7 +116,7 @@ function tracePromise(promise: PromiseLike<unknown>): TracedArgument {
   return { passed, read: () => settled, isDeferred: true };
 }
 
-/** Returns a proxy of `target` with some members replaced. The other methods are called with `target` as their `this`. */
+/** Returns a proxy of `target` with some members replaced. The other methods are called with `target` as `this`. */
 export function replaceMembers<Target extends object>(
   target: Target,
   members: Readonly<Record<PropertyKey, unknown>>,

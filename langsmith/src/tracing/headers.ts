@@ -7,7 +7,7 @@ export interface HeadersLike {
   set(name: string, value: string): void;
 }
 
-/** Metadata, tags and project in the header `baggage`, for the runs below a remote run. */
+/** The content of the header `baggage`: metadata, tags and project for the runs below a run of another process. */
 export interface Baggage {
   metadata?: KVMap;
   tags?: string[];
@@ -28,7 +28,7 @@ export function writeBaggage({ metadata, tags, project_name: projectName }: Bagg
     .join(",");
 }
 
-/** Reads the header `baggage`. An entry that can't be read is left out, with a warning. */
+/** Reads the header `baggage`. An entry that can't be read is ignored with a warning. */
 export function readBaggage(header: string): Baggage {
   const baggage: Baggage = {};
   for (const item of header.split(",")) {
@@ -49,7 +49,7 @@ export function readBaggage(header: string): Baggage {
   return baggage;
 }
 
-/** Reads a header, in whichever form the headers are. */
+/** Reads a header from a `Headers` object or from an object with the headers as members. */
 export function readHeader(headers: unknown, name: string): string | undefined {
   if (typeof headers !== "object" || headers === null) {
     return undefined;

@@ -11,8 +11,8 @@ import type { RunTree } from "./run-tree.ts";
 import type { TraceableFunction } from "./traceable-types.ts";
 
 /**
- * Returns callbacks that make the runs of a LangChain runnable children of a run. They are needed only if the run is not the
- * current one, because LangChain finds the current run itself.
+ * Returns callbacks with which the runs of a LangChain runnable become children of a run. They are needed only if the
+ * run is not the current one, because LangChain finds the current run itself.
  */
 export async function getLangchainCallbacks(
   currentRunTree?: RunTree,

@@ -1,7 +1,7 @@
 import { readVariable, warnOnce } from "../environment.ts";
 import type { KVMap } from "../schemas.ts";
 
-/** Whether a value is a plain object. Plain objects of another realm, such as a `vm` context, count, too. */
+/** Whether a value is a plain object, which may come from another realm, such as a `vm` context. */
 export function isKVMap(value: unknown): value is KVMap {
   if (typeof value !== "object" || value === null) {
     return false;
@@ -31,7 +31,7 @@ export function toInputs(args: readonly unknown[]): KVMap {
   return isKVMap(first) ? first : { input: first };
 }
 
-/** Converts what a traced function returned to the outputs of its run. */
+/** Converts the result of a traced function to the outputs of its run. */
 export const toOutputs = (value: unknown): KVMap =>
   isKVMap(value) ? { ...value } : { outputs: value };
 
@@ -42,14 +42,14 @@ export interface PayloadHook {
 }
 
 /**
- * Calls a hook. If it throws or rejects, the payload is not recorded, because it may hold what the hook should have
- * removed; a marker takes its place.
+ * Calls a hook. If the hook fails, a marker is recorded instead of the payload, which may contain what the hook should
+ * have removed.
  */
 export function callHook(payload: KVMap, { name, convert }: PayloadHook): KVMap | Promise<KVMap> {
   if (convert === undefined) {
     return payload;
   }
-  const drop = (): KVMap => {
+  const handleFailure = (): KVMap => {
     if (["true", "1"].includes(readVariable("ALLOW_UNPROCESSED_PAYLOADS")?.toLowerCase() ?? "")) {
       warnOnce(
         `${name} threw. The unprocessed payload is recorded, because LANGSMITH_ALLOW_UNPROCESSED_PAYLOADS is set.`,
@@ -62,9 +62,9 @@ export function callHook(payload: KVMap, { name, convert }: PayloadHook): KVMap 
   };
   try {
     const converted = convert(payload);
-    return isThenable(converted) ? Promise.resolve(converted).catch(drop) : converted;
+    return isThenable(converted) ? Promise.resolve(converted).catch(handleFailure) : converted;
   } catch {
-    return drop();
+    return handleFailure();
   }
 }
 

@@ -14,7 +14,10 @@ import type { HeadersLike } from "./headers.ts";
 import { findTracer, isCallbackManager, isRunnableConfigLike } from "./runnable-config.ts";
 import type { CallbackManagerLike, RunnableConfigLike } from "./runnable-config.ts";
 
-/** Another destination of a run. Not supported; the type exists so that programs compile. */
+/**
+ * Another project or server to which a run should be written. It is not supported. The type exists so that programs
+ * compile.
+ */
 export interface WriteReplica {
   apiUrl?: string;
   apiKey?: string;
@@ -71,8 +74,8 @@ export interface RunEvent {
 const childConfigKey = Symbol.for("lc:child_config");
 
 /**
- * Returns a time with microseconds. `Date` has no microseconds, so the execution order takes their place. Runs of the same
- * millisecond then keep their order.
+ * Returns a time with microseconds. `Date` has none, so the execution order is written in their place, and runs of the
+ * same millisecond keep their order.
  */
 function toMicrosecondTime(epoch: number | string, executionOrder = 1): string {
   const microseconds = executionOrder.toFixed(0).slice(0, 3).padStart(3, "0");
@@ -93,8 +96,9 @@ export function convertToDottedOrderFormat(
 }
 
 /**
- * A run whose fields a program may change until it is sent. `postRun` records its start and `patchRun` its end; the client
- * sends both. The properties are fields and not accessors, because LangChain copies runs by spreading them.
+ * A run whose fields a program may change until it is sent. `postRun` records its start and `patchRun` its end, and the
+ * client sends both. The properties are fields and not accessors, because LangChain copies a run with the spread
+ * operator.
  */
 export class RunTree implements BaseRun {
   declare id: string;
@@ -123,7 +127,7 @@ export class RunTree implements BaseRun {
   declare attachments?: Attachments;
   declare replicas?: WriteReplica[];
   declare distributedParentId?: string;
-  /** @internal The start with microseconds; absent if the config contains the dotted order. */
+  /** @internal The start with microseconds. It is absent if the config contains the dotted order. */
   declare _serialized_start_time?: string;
   /** @internal Whether `inputs` is a promise, which `postRun` awaits. */
   declare _awaitInputsOnPost?: boolean;
@@ -182,7 +186,7 @@ export class RunTree implements BaseRun {
     }
   }
 
-  /** Returns the client of runs whose client is not set. The first call creates it. */
+  /** Returns the client that runs without a client of their own use. The first call creates it. */
   static getSharedClient(): Client {
     return findSharedClient();
   }
@@ -210,14 +214,14 @@ export class RunTree implements BaseRun {
     copyContextVariables(this, child);
     nestChildConfig(child, readExtra(config.extra) ?? readExtra(this.extra));
     countExecution(this, executionOrder);
-    // `postRun` can send children with their parent. After it, the list is not needed, and would only use memory.
+    // `postRun` can send children with their parent. After that call, the list would only use memory.
     if (this._isPosted !== true) {
       this.child_runs.push(child);
     }
     return child;
   }
 
-  /** Sets the outputs, the error and the end, unless they are set already. `patchRun` sends them. */
+  /** Sets the outputs, the error and the end, unless they are already set. `patchRun` sends them. */
   // oxlint-disable-next-line max-params -- the signature of langsmith
   async end(
     outputs?: KVMap,
@@ -259,7 +263,7 @@ export class RunTree implements BaseRun {
   /**
    * Records the current fields of the run, usually at its end. Never rejects.
    *
-   * @param options - `excludeInputs: false` also sends the inputs, which `postRun` sent before.
+   * @param options - with `excludeInputs: false`, the inputs are sent again, although `postRun` has sent them.
    */
   async patchRun(options?: { excludeInputs?: boolean }): Promise<void> {
     try {
@@ -283,7 +287,7 @@ export class RunTree implements BaseRun {
     return toCreate(this);
   }
 
-  /** Adds an event. If it is a text, the text becomes the message of the event. */
+  /** Adds an event. A text becomes the message of a new event. */
   addEvent(event: RunEvent | string): void {
     const fields = typeof event === "string" ? { name: "event", message: event } : event;
     this.events ??= [];
@@ -319,7 +323,7 @@ export class RunTree implements BaseRun {
     return this.fromHeaders({ "langsmith-trace": dottedOrder });
   }
 
-  /** Reads the run that another process sent in request headers, as the parent of runs here. */
+  /** Reads a run that another process sent in request headers. It can be the parent of runs in this process. */
   static fromHeaders(
     headers: Record<string, string | string[]> | HeadersLike,
     inheritArgs?: Partial<RunTreeConfig>,
@@ -345,7 +349,7 @@ export class RunTree implements BaseRun {
     return run;
   }
 
-  /** Returns the request headers that make this run the parent of runs in another process, and adds them to `headers`. */
+  /** Returns request headers that make this run the parent of runs in another process. Also adds them to `headers`. */
   toHeaders(headers?: HeadersLike): { "langsmith-trace": string; baggage: string } {
     const result = {
       "langsmith-trace": this.dotted_order,
@@ -362,7 +366,7 @@ export class RunTree implements BaseRun {
   }
 }
 
-/** Returns the fields to send. A field that is `undefined` changes nothing in an update. */
+/** Returns the fields to send. In an update, a field that is `undefined` changes nothing. */
 const toCreate = (run: RunTree): RunCreate & { id: string } =>
   ({
     id: run.id,
@@ -386,7 +390,7 @@ const toCreate = (run: RunTree): RunCreate & { id: string } =>
     events: run.events,
   }) as RunCreate & { id: string };
 
-/** Whether a value is a run tree of this package, of langsmith or of Millrace's integration of LangChain. */
+/** Whether a value is a run tree of this package, of langsmith or of Millrace's integration with LangChain. */
 export const isRunTree = (x?: unknown): x is RunTree =>
   typeof x === "object" &&
   x !== null &&
@@ -404,14 +408,17 @@ function excludesInputsByDefault(): boolean {
   return value === undefined || value.toLowerCase() === "true" || value === "1";
 }
 
-/** Copies the variables that LangChain keeps in the context from a store to a run below it. */
+/** Copies the variables that LangChain keeps in the context from a parent to a run below it. */
 export function copyContextVariables(store: unknown, run: RunTree): void {
   if (typeof store === "object" && store !== null && contextVariablesKey in store) {
     Reflect.set(run, contextVariablesKey, store[contextVariablesKey]);
   }
 }
 
-/** Copies the LangChain config of the parent to a child, changed so that runs that it starts become children of the child. */
+/**
+ * Copies the LangChain config of the parent to a child. Runs that are started with the copy become children of the
+ * child.
+ */
 function nestChildConfig(child: RunTree, config: unknown): void {
   if (!isRunnableConfigLike(config)) {
     return;
@@ -428,7 +435,7 @@ function nestChildConfig(child: RunTree, config: unknown): void {
   Reflect.set(child.extra, childConfigKey, nested);
 }
 
-/** Raises the execution counter of a run and its ancestors, from which later children get their execution order. */
+/** Raises the execution counters of a run and its ancestors. Later children get their execution order from them. */
 function countExecution(run: RunTree, executionOrder: number): void {
   const visited = new Set<string>();
   for (

@@ -1,6 +1,6 @@
 import type { Any } from "../any.ts";
 
-/** The members of a LangChain config in which the current run is found. */
+/** The members of a LangChain config that are used here to find the current run. */
 export interface RunnableConfigLike {
   tags?: string[];
   metadata?: Record<string, unknown>;
@@ -40,6 +40,6 @@ export function findTracer(callbacks: unknown): TracerLike | undefined {
   return handlers.find(isTracer);
 }
 
-/** Whether a value is a config of LangChain that contains its tracer. */
+/** Whether a value is a config of LangChain that contains LangChain's tracer. */
 export const isRunnableConfigLike = (x?: unknown): x is RunnableConfigLike =>
   isObject(x) && findTracer(x["callbacks"]) !== undefined;

@@ -29,7 +29,10 @@ type Intersection<Union> = (Union extends Any ? (x: Union) => void : never) exte
   ? All
   : never;
 
-/** The type of a traced function. Each of up to five overloads also accepts a run or a config as an additional first argument. */
+/**
+ * The type of a traced function. Up to five overloads are kept, and each also accepts a run or a config before its
+ * arguments.
+ */
 export type TraceableFunction<Func extends AnyFunction> = (Func extends {
   (...args: infer A1): infer R1;
   (...args: infer A2): infer R2;

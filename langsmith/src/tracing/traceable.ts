@@ -12,7 +12,7 @@ import { isRunnableConfigLike } from "./runnable-config.ts";
 import type { TraceableFunction } from "./traceable-types.ts";
 import { TracedCall } from "./traced-call.ts";
 
-/** The argument of `processInputs`, by the parameters of the traced function. */
+/** The type of the argument of `processInputs`. It depends on the parameters of the traced function. */
 export type ProcessInputs<Args extends unknown[]> = Args extends []
   ? Record<string, never>
   : Args extends [infer Input]
@@ -23,39 +23,39 @@ export type ProcessInputs<Args extends unknown[]> = Args extends []
       : { input: Input }
     : { args: Args };
 
-/** The argument of `processOutputs`, by the result of the traced function. */
+/** The type of the argument of `processOutputs`. It depends on the result of the traced function. */
 export type ProcessOutputs<ReturnValue> = ReturnValue extends KVMap
   ? ReturnValue extends Iterable<infer Item> | AsyncIterable<infer Item>
     ? { outputs: Item[] }
     : ReturnValue
   : { outputs: ReturnValue };
 
-/** How the calls of a traced function are recorded. */
+/** Options that say how the calls of a traced function are recorded. */
 export type TraceableConfig<Func extends AnyFunction> = Partial<
   Omit<RunTreeConfig, "inputs" | "outputs">
 > & {
   /** Converts the chunks of a stream into the outputs. */
   aggregator?: (args: Any[]) => Any;
-  /** The position of a config for one call in the arguments: an index, and the key of a member. */
+  /** Where the arguments contain a config for one call: the index of the argument, and the key of a member of it. */
   argsConfigPath?: [number] | [number, string];
-  /** For tracing with OpenTelemetry. Not supported. */
+  /** The tracer of OpenTelemetry to use. This is not supported. */
   tracer?: unknown;
   on_start?: (runTree: RunTree | undefined) => void;
   __finalTracedIteratorKey?: string;
   __deferredSerializableArgOptions?: { depth?: number; maxDepth?: number };
-  /** Returns the attachments among the arguments, and the inputs without them. */
+  /** Returns the attachments that the arguments contain, and the inputs without them. */
   extractAttachments?: (...args: Parameters<Func>) => [Attachments | undefined, KVMap];
-  /** Returns the parameters of a model's call, which become metadata. */
+  /** Returns the parameters of a model call, which become metadata. */
   getInvocationParams?: (...args: Parameters<Func>) => InvocationParamsSchema | undefined;
-  /** Converts the inputs to what may be recorded. */
+  /** Returns the inputs to record, for example without secrets. */
   processInputs?: (inputs: Readonly<ProcessInputs<Parameters<Func>>>) => KVMap | Promise<KVMap>;
-  /** Converts the outputs to what may be recorded. */
+  /** Returns the outputs to record, for example without secrets. */
   processOutputs?: (
     outputs: Readonly<ProcessOutputs<Awaited<ReturnType<Func>>>>,
   ) => KVMap | Promise<KVMap>;
 };
 
-/** The config with types that do not depend on the function. */
+/** The config, with types that do not depend on the traced function. */
 type UntypedConfig = Partial<Omit<RunTreeConfig, "inputs" | "outputs">> & {
   readonly aggregator?: (chunks: unknown[]) => unknown;
   readonly argsConfigPath?: readonly [number, string?];
@@ -72,8 +72,9 @@ type UntypedConfig = Partial<Omit<RunTreeConfig, "inputs" | "outputs">> & {
 const generatorPrototype: unknown = Object.getPrototypeOf(function* () {});
 
 /**
- * Wraps a function so that each call is recorded as a run. Its parent is the current run, or a run that is passed as the first
- * argument. The wrapper returns a promise, or an async iterable if the function returns one directly.
+ * Wraps a function so that each call is recorded as a run. The parent is the current run, or a run that is passed as
+ * the first argument. The wrapper returns a promise, or an async iterable if the function itself returns one and not a
+ * promise.
  */
 export function traceable<Func extends AnyFunction>(
   wrappedFunc: Func,
@@ -136,7 +137,7 @@ export function traceable<Func extends AnyFunction>(
       onStart?.(run);
       return { ...position, fillInputs: isDeferred ? fillInputs : undefined };
     } catch (error) {
-      // The function is still called. Only the recording has failed.
+      // Only the recording has failed. The function is still called.
       warnOnce(`A call was not recorded: ${error instanceof Error ? error.message : "unknown"}`);
       return { passed, store: undefined, run: undefined, fillInputs: undefined };
     }
@@ -180,7 +181,7 @@ interface StartedCall {
   readonly fillInputs: (() => void) | undefined;
 }
 
-/** The run of a call, and which of its arguments are inputs. */
+/** The run of a call, and the arguments that are its inputs. */
 interface Position extends Omit<StartedCall, "fillInputs"> {
   /** The arguments that are inputs. */
   readonly inputs: readonly TracedArgument[];
@@ -189,7 +190,7 @@ interface Position extends Omit<StartedCall, "fillInputs"> {
 const listPassed = (traced: readonly TracedArgument[]): unknown[] =>
   traced.map(({ passed }) => passed);
 
-/** Finds the parent of a call: a run or a config that is its first argument, or the current run. */
+/** Finds the parent of a call. It is a run or a config that is the first argument, or else the current run. */
 function findPosition(traced: readonly TracedArgument[], config: RunTreeConfig): Position {
   const [first, ...others] = traced;
   const firstArgument = first?.passed;
@@ -240,7 +241,7 @@ function toPosition(
     : { run: undefined, store: { tracingEnabled: false }, inputs, passed };
 }
 
-/** The fields of the config that describe a run. */
+/** Returns the members of the config that are fields of a run. */
 function toRunConfig(settings: UntypedConfig): Partial<RunTreeConfig> {
   const {
     aggregator: _aggregator,
@@ -259,7 +260,7 @@ function toRunConfig(settings: UntypedConfig): Partial<RunTreeConfig> {
   return runConfig;
 }
 
-/** Removes the config for one call from its arguments. */
+/** Removes the config for one call from the arguments of the call. */
 function extractConfig(
   args: unknown[],
   path: readonly [number, string?] | undefined,

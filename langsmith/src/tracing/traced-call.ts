@@ -13,24 +13,27 @@ import {
 import type { PayloadHook } from "./payloads.ts";
 import type { RunTree } from "./run-tree.ts";
 
-/** The key of the promises that the end of a run waits for. LangChain adds promises to the same list. */
+/**
+ * The key of a list of promises. The end of a run is recorded once they have settled. LangChain adds promises to the
+ * same list.
+ */
 const endPromisesKey = Symbol.for("lc:child_run_end_promises");
 
-/** How the run of one call is recorded. */
+/** Settings that say how the run of one call is recorded. */
 export interface CallSettings {
   readonly run: RunTree | undefined;
   readonly aggregator: ((chunks: unknown[]) => unknown) | undefined;
   readonly processOutputs: PayloadHook["convert"];
   readonly onEnd: ((run: RunTree) => void) | undefined;
-  /** Sets inputs that are complete only at the end; absent if the inputs were recorded at the start. */
+  /** Sets the inputs if they are complete only at the end. It is absent if they were recorded at the start. */
   readonly fillInputs: (() => void) | undefined;
-  /** The key of the member of the returned object that is a stream. The run then ends with the stream. */
+  /** The key of a stream in the returned object. If the object has one, the run ends when the stream ends. */
   readonly streamKey: string | undefined;
-  /** Whether the function is a generator, whose values are collected. */
+  /** Whether the function is a generator. Its values are then collected. */
   readonly isGenerator: boolean;
 }
 
-/** One call of a traced function. Observes the returned value, and records the end of the run. */
+/** One call of a traced function. This class observes the returned value and records the end of the run. */
 export class TracedCall {
   readonly #settings: CallSettings;
   readonly #posted: Promise<void> | undefined;
@@ -43,8 +46,8 @@ export class TracedCall {
   }
 
   /**
-   * Calls the function. As in langsmith, the result is a promise, or an async iterable if the function returns one directly.
-   * If the function returns a promise with further members, the result has them, too.
+   * Calls the function. As in langsmith, the result is a promise, or an async iterable if the function itself returns
+   * one. If the function returns a promise with further members, the result has these members, too.
    */
   call(fn: () => unknown): unknown {
     let returned: unknown;
@@ -55,12 +58,12 @@ export class TracedCall {
       returned = Promise.reject(error);
     }
     if (isAsyncIterable(returned)) {
-      return this.#watchStream(returned);
+      return this.#observeStream(returned);
     }
     if (this.#hasStream(returned)) {
-      return this.#watchMember(returned);
+      return this.#observeMember(returned);
     }
-    const traced = this.#watchPromise(returned);
+    const traced = this.#observePromise(returned);
     if (typeof returned !== "object" || returned === null) {
       return traced;
     }
@@ -72,7 +75,7 @@ export class TracedCall {
     });
   }
 
-  async #watchPromise(returned: unknown): Promise<unknown> {
+  async #observePromise(returned: unknown): Promise<unknown> {
     let value: unknown;
     try {
       value = await returned;
@@ -81,10 +84,10 @@ export class TracedCall {
       throw error;
     }
     if (isAsyncIterable(value)) {
-      return this.#watchStream(value);
+      return this.#observeStream(value);
     }
     if (this.#hasStream(value)) {
-      return this.#watchMember(value);
+      return this.#observeMember(value);
     }
     if (this.#settings.isGenerator && isIterator(value)) {
       return this.#collect(value);
@@ -104,13 +107,13 @@ export class TracedCall {
     );
   }
 
-  #watchMember(value: object): object {
+  #observeMember(value: object): object {
     const key = String(this.#settings.streamKey);
     const stream = Reflect.get(value, key) as AsyncIterable<unknown>;
-    return { ...value, [key]: this.#watchStream(stream) };
+    return { ...value, [key]: this.#observeStream(stream) };
   }
 
-  /** Reads a generator to its end, and returns one with the same values. */
+  /** Reads a generator to its end, and returns a new generator with the same values. */
   #collect(iterator: Iterator<unknown>): Iterator<unknown> {
     const values: unknown[] = [];
     let next = iterator.next();
@@ -125,10 +128,10 @@ export class TracedCall {
     })();
   }
 
-  #watchStream(stream: AsyncIterable<unknown>): AsyncIterable<unknown> {
+  #observeStream(stream: AsyncIterable<unknown>): AsyncIterable<unknown> {
     const inContext = AsyncLocalStorage.snapshot();
     if (isReadableStream(stream)) {
-      return this.#tapStream(stream, inContext);
+      return this.#observeReadableStream(stream, inContext);
     }
     let iterator: AsyncGenerator | undefined;
     const start = (): AsyncGenerator => {
@@ -176,7 +179,7 @@ export class TracedCall {
     }
   }
 
-  #tapStream(
+  #observeReadableStream(
     stream: ReadableStream<unknown>,
     inContext: <Result>(fn: () => Result) => Result,
   ): ReadableStream<unknown> {
@@ -263,7 +266,7 @@ export class TracedCall {
         this.#endWith(outputs);
       }
     } catch (error) {
-      // Reading the value threw, for example because it is a proxy that throws.
+      // The value could not be read, for example because it is a proxy that throws.
       this.#endWith({ outputs: `[unreadable: ${describeError(error)}]` });
     }
   }
@@ -272,14 +275,14 @@ export class TracedCall {
     const { run } = this.#settings;
     if (run !== undefined) {
       addUsage(run, outputs);
-      // As in langsmith, this replaces outputs that the program has set.
+      // As in langsmith, the result replaces outputs that the program has set.
       run.outputs = outputs;
       void run.end(outputs);
     }
     void this.#finish(true);
   }
 
-  /** Records the end of the run, after the ends of its open children. */
+  /** Records the end of the run after the ends of children that are still running. */
   async #finish(waitsForChildren: boolean): Promise<void> {
     const { run, onEnd, fillInputs } = this.#settings;
     try {
@@ -305,7 +308,7 @@ export class TracedCall {
   }
 }
 
-/** Makes the end of the parent run wait for this run. Returns a function that ends the wait. */
+/** Makes the parent run wait for this run before its own end is recorded. Returns a function that ends the wait. */
 function delayParentEnd(run: RunTree | undefined): (() => void) | undefined {
   const parent = run?.parent_run;
   if (parent === undefined) {
@@ -335,7 +338,7 @@ function readEndPromises(run: RunTree): unknown[] {
   return Array.isArray(promises) ? promises : [];
 }
 
-/** Makes a model's usage part of both the metadata, where the server reads it, and the outputs. */
+/** Copies a model's usage to the metadata, where the server reads it, and to the outputs. */
 function addUsage(run: RunTree, outputs: KVMap): void {
   const usage: unknown = outputs["usage_metadata"] ?? run.metadata?.["usage_metadata"];
   if (usage !== undefined) {

@@ -29,8 +29,8 @@ type PatchedAnthropicClient<T extends AnthropicType> = T & {
 };
 
 /**
- * Records the calls of an Anthropic client, as `wrapAnthropic` of `millrace/anthropic` does: the client stays the same
- * object. Its methods also accept `langsmithExtra` in their second argument.
+ * Records the calls of an Anthropic client. Like `wrapAnthropic` of `millrace/anthropic`, it changes and returns the
+ * client itself. The client's methods also accept `langsmithExtra` in their second argument.
  */
 export function wrapAnthropic<T extends AnthropicType>(
   anthropic: T,

@@ -8,10 +8,10 @@ interface GoogleGenAIType {
 }
 
 /**
- * Records the calls of a `GoogleGenAI` client, including those of its chats, as `geminiOptions` of `millrace/google` does.
- * The client stays the same object.
+ * Records the calls of a `GoogleGenAI` client and its chats, as `geminiOptions` of `millrace/google` does. Returns the
+ * same client.
  *
- * @throws UnsupportedError: `gemini` is not a client of `@google/genai`.
+ * @throws UnsupportedError if `gemini` is not a client of `@google/genai`.
  */
 export function wrapGemini<T extends GoogleGenAIType>(
   gemini: T,

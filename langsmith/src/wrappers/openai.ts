@@ -53,8 +53,8 @@ type PatchedOpenAIClient<T extends OpenAIType> = T & {
 };
 
 /**
- * Records the calls of an OpenAI client, as `wrapOpenAI` of `millrace/openai` does: the client stays the same object. Its
- * methods also accept `langsmithExtra` in their second argument.
+ * Records the calls of an OpenAI client. Like `wrapOpenAI` of `millrace/openai`, it changes and returns the client
+ * itself. The client's methods also accept `langsmithExtra` in their second argument.
  */
 export function wrapOpenAI<T extends OpenAIType>(
   openai: T,

@@ -6,8 +6,8 @@ import type { RunTreeConfig } from "../tracing/run-tree.ts";
 type WrapSDKOptions = Partial<RunTreeConfig & { runName: string }>;
 
 /**
- * Wraps any object so that each call of its methods, and of those of nested objects, is recorded as a run of type `llm`. The
- * methods of the wrapper return promises.
+ * Wraps any object so that each call of its methods, and of methods of the objects within it, is recorded as a run of
+ * type `llm`. The methods of the wrapper return promises.
  */
 export function wrapSDK<T extends object>(sdk: T, options: WrapSDKOptions = {}): T {
   const { name, runName, ...config } = options;

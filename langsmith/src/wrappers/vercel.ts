@@ -47,8 +47,8 @@ const functionNames = [
 ] as const;
 
 /**
- * Returns a copy of the AI SDK (the package `ai`, version 5, 6 or 7) with functions whose calls are recorded by
- * `millrace/ai-sdk`. Its other members are unchanged.
+ * Returns a copy of the AI SDK (the package `ai`, version 5, 6 or 7). `millrace/ai-sdk` records the calls of its
+ * functions. Its other members are unchanged.
  */
 export function wrapAISDK<T extends object>(ai: T, lsConfig: WrapAISDKConfig = {}): T {
   warnOfIgnored("wrapAISDK", lsConfig);
@@ -81,7 +81,7 @@ function withTelemetry(
       ...functionId,
       ...(options["experimental_telemetry"] as object | undefined),
     },
-    // Version 7 reads this one.
+    // Version 7 of the AI SDK reads this option.
     telemetry: {
       integrations: millraceTelemetry(settings),
       ...functionId,
@@ -90,13 +90,16 @@ function withTelemetry(
   };
 }
 
-/** Returns an argument for `registerTelemetry` of the AI SDK 7, to record all calls. May be called with or without `new`. */
+/**
+ * Returns an argument for `registerTelemetry` of the AI SDK 7, which then records all calls. May be called with or
+ * without `new`.
+ */
 export function LangSmithTelemetry(config: LangSmithTelemetryConfig = {}): Any {
   warnOfIgnored("LangSmithTelemetry", config);
   return isEnvTracingEnabled(config.tracingEnabled) ? millraceTelemetry(toSettings(config)) : {};
 }
 
-/** Provider options for one call are not supported, so this warns and returns only the metadata. Use {@link wrapAISDK}. */
+/** Warns that provider options for one call are not supported, and returns only the metadata. Use {@link wrapAISDK}. */
 export function createLangSmithProviderOptions(lsConfig: WrapAISDKConfig = {}): KVMap {
   warnOnce(
     "createLangSmithProviderOptions has no effect: pass name, metadata and tags to wrapAISDK, or functionId and metadata in the call's telemetry settings.",

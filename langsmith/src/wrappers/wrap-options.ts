@@ -8,7 +8,7 @@ import type { RunTreeConfig } from "../tracing/run-tree.ts";
 /** Options for the run of one call, in the second argument of a wrapped method. */
 export type ExtraRunTreeConfig = Pick<Partial<RunTreeConfig>, "name" | "metadata" | "tags">;
 
-/** The options that Millrace's wrappers take. */
+/** The options of Millrace's wrappers that are used here. */
 interface WrapOptions {
   readonly client: MillraceClient;
   readonly name?: string;
@@ -19,8 +19,8 @@ interface WrapOptions {
 const supported = new Set(["client", "name", "metadata", "tags", "tracingEnabled", "runName"]);
 
 /**
- * Converts the options of a wrapper. Returns `undefined` if tracing is off when the client is wrapped: its calls are then
- * never recorded.
+ * Converts the options of a wrapper. Returns `undefined` if tracing is off when the client is wrapped. Its calls are
+ * then never recorded.
  */
 function toWrapOptions(
   wrapperName: string,
@@ -44,7 +44,7 @@ function toWrapOptions(
   };
 }
 
-/** A client whose calls {@link recordCalls} records, and how. */
+/** The argument of {@link recordCalls}: the client, and how its calls are recorded. */
 interface RecordedClient {
   readonly wrapperName: string;
   readonly client: object;
@@ -56,7 +56,7 @@ interface RecordedClient {
   readonly methodNames: readonly string[];
 }
 
-/** Records the calls of a model's client, and makes its methods accept `langsmithExtra`. */
+/** Records the calls of a client for models, and makes its methods accept `langsmithExtra`. */
 export function recordCalls(recorded: RecordedClient): void {
   const { wrapperName, client, options, wrap, resources, methodNames } = recorded;
   const wrapOptions = toWrapOptions(wrapperName, options);
@@ -68,12 +68,12 @@ export function recordCalls(recorded: RecordedClient): void {
   }
 }
 
-/** A method of a model's client. */
+/** A method of a client for models. */
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 
 /**
- * Lets methods of a client accept `langsmithExtra` in their second argument, and adds tags to the runs of all calls. The
- * client's other members stay as they are.
+ * Makes methods of a client accept `langsmithExtra` in their second argument, and adds tags to the runs of all calls.
+ * The client's other members are not changed.
  */
 function acceptExtra(
   resource: unknown,

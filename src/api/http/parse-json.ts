@@ -286,7 +286,7 @@ class SegmentParser {
     return this.#bytes.subarray(lastComma + 1, from).includes(":");
   }
 
-  /** Treats open lists and objects as large from now on if they began more than `segmentBytes` before `position`. */
+  /** Starts to parse an open list or object in segments if it began more than `segmentBytes` before `position`. */
   #enterLargeContainers(position: number): void {
     while (this.#largeContainers.length < this.#openStarts.length) {
       const start = this.#openStarts[this.#largeContainers.length] ?? 0;

@@ -38,23 +38,23 @@ export interface PromptRequest {
   readonly waitMs?: number | undefined;
   readonly fallback?: KeyValues | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Requests the prompt from the server. Without `attempts`, failed requests are repeated as configured. */
+  /** Requests the prompt from the server. Without `attempts`, the client's option `attempts` applies. */
   readonly pull: (options: { readonly attempts?: number }) => Promise<PulledPrompt>;
 }
 
-/** After a failure, the server is asked again in the background, but not before this time has passed. */
+/** Milliseconds after a failed request before the prompt is requested again in the background. */
 const retryDelayMs = 10_000;
 
 /**
- * The prompts of `prompts.get` in memory. It has no timers: what has expired is requested again when a call needs it,
- * and that call gets the old version. At most one request for each prompt is in progress.
+ * The prompts that `prompts.get` keeps in memory. There are no timers: an expired prompt is requested again when a call
+ * needs it, and that call gets the old version. At most one request for each prompt is in progress.
  */
 export class PromptCache {
   readonly #options: PromptCacheOptions;
   readonly #now: () => number;
-  /** The first entry is the one that was not used for the longest time. */
+  /** Entries by key, the least recently used first. */
   readonly #entries = new Map<string, Entry>();
-  readonly #flights = new Set<Promise<FlightResult>>();
+  readonly #pendingRequests = new Set<Promise<RequestResult>>();
   #bytes = 0;
 
   constructor(options: PromptCacheOptions) {
@@ -63,7 +63,8 @@ export class PromptCache {
   }
 
   /**
-   * Returns a prompt from memory, the server, or a substitute.
+   * Returns a prompt from memory or from the server, or else a substitute: an older version, the snapshot or the
+   * fallback.
    *
    * @throws {@link SdkError} if the server did not send it, and there is no older version, snapshot or fallback.
    */
@@ -78,12 +79,12 @@ export class PromptCache {
       throwIfAborted(request);
     }
     if (entry.stored !== undefined && isPinned(request)) {
-      // A commit never changes, so the server is not asked.
+      // A commit never changes, so no request is needed.
       entry.isConfirmed = true;
       return this.#serve(entry.stored, request, "snapshot");
     }
     if (entry.stored === undefined && request.fallback === undefined) {
-      const result = await this.#waitForever(entry, request);
+      const result = await this.#waitWithoutLimit(entry, request);
       return this.#serve(unwrap(result, request), request, "server");
     }
     return this.#serveOrSubstitute(entry, request);
@@ -91,10 +92,13 @@ export class PromptCache {
 
   /** Waits for the requests and file operations in progress. The connections must be closed, so that requests fail. */
   async close(): Promise<void> {
-    await Promise.all(this.#flights);
+    await Promise.all(this.#pendingRequests);
   }
 
-  /** Asks the server, and waits for it unless an older version is good enough. There is something else to serve. */
+  /**
+   * Requests the prompt, and waits for the response unless an older version may be served. Called if there is a
+   * substitute to serve when the request fails.
+   */
   async #serveOrSubstitute(entry: Entry, request: PromptRequest): Promise<RuntimePrompt> {
     const { ttlMs = this.#options.ttlMs } = request;
     const hasOldVersion = entry.stored !== undefined && entry.isConfirmed;
@@ -111,7 +115,7 @@ export class PromptCache {
       throw result.error;
     }
     if (result !== undefined && entry.stored === undefined && request.fallback === undefined) {
-      // The server responded that there is no such prompt, so the older version is gone.
+      // The server responded that there is no such prompt, so the older version was removed.
       throw result.error;
     }
     return this.#serveSubstitute(entry, request, describeFailure(result?.error));
@@ -163,47 +167,55 @@ export class PromptCache {
     return isConfirmed && (isPinned(request) || (ageMs >= 0 && ageMs < ttlMs));
   }
 
-  /** Asks the server, unless it failed a moment ago. The result is used by later calls. */
+  /** Requests the prompt for later calls, unless a request failed a moment ago. */
   #refresh(entry: Entry, request: PromptRequest): void {
     const { failure } = entry;
     if (failure === undefined || this.#now() - failure.at >= retryDelayMs) {
-      this.#fly(entry, request, 1);
+      this.#startOrJoinRequest(entry, request, 1);
     }
   }
 
-  /** Asks the server once, and waits for at most `waitMs`. Returns `undefined` if there was no response until then. */
-  async #wait(entry: Entry, request: PromptRequest): Promise<FlightResult | undefined> {
+  /**
+   * Requests the prompt with one attempt, and waits for at most `waitMs`. Returns `undefined` if no response arrived in
+   * that time.
+   */
+  async #wait(entry: Entry, request: PromptRequest): Promise<RequestResult | undefined> {
     const { waitMs = this.#options.waitMs } = request;
-    const { result, startedAt } = this.#fly(entry, request, 1);
-    // Later calls wait for the same request, so their time began with it.
+    const { result, startedAt } = this.#startOrJoinRequest(entry, request, 1);
+    // The request may have been started by an earlier call. The time limit counts from its start.
     const remainingMs = Math.max(0, startedAt + waitMs - performance.now());
-    return raceWith(result, { remainingMs, signal: request.signal });
+    return waitForResult(result, { remainingMs, signal: request.signal });
   }
 
-  /** Asks the server as often as the client's options allow. */
-  async #waitForever(entry: Entry, request: PromptRequest): Promise<FlightResult> {
+  /** Requests the prompt with as many attempts as the client's options allow, and waits without a time limit. */
+  async #waitWithoutLimit(entry: Entry, request: PromptRequest): Promise<RequestResult> {
     for (;;) {
-      const flight = this.#fly(entry, request, undefined);
-      const result = await raceWith(flight.result, { signal: request.signal });
-      // A call with a substitute asks the server once. This call has none, so it asks again after a passing failure.
+      const pendingRequest = this.#startOrJoinRequest(entry, request, undefined);
+      const result = await waitForResult(pendingRequest.result, { signal: request.signal });
+      // The request may have been started by a call that has a substitute, with one attempt. This call has no
+      // substitute, so it sends another request after a temporary failure.
       const isFinal = result?.kind === "loaded" || result?.error.retryable === false;
-      if (result !== undefined && (isFinal || flight.attempts === undefined)) {
+      if (result !== undefined && (isFinal || pendingRequest.attempts === undefined)) {
         return result;
       }
     }
   }
 
-  /** Returns the request in progress, or starts one. */
-  #fly(entry: Entry, request: PromptRequest, attempts: 1 | undefined): Flight {
-    if (entry.flight === undefined) {
+  /** Returns the request in progress, or starts a request. */
+  #startOrJoinRequest(
+    entry: Entry,
+    request: PromptRequest,
+    attempts: 1 | undefined,
+  ): PendingRequest {
+    if (entry.pendingRequest === undefined) {
       const result = this.#load(entry, request, attempts).finally(() => {
-        entry.flight = undefined;
-        this.#flights.delete(result);
+        entry.pendingRequest = undefined;
+        this.#pendingRequests.delete(result);
       });
-      entry.flight = { result, attempts, startedAt: performance.now() };
-      this.#flights.add(result);
+      entry.pendingRequest = { result, attempts, startedAt: performance.now() };
+      this.#pendingRequests.add(result);
     }
-    return entry.flight;
+    return entry.pendingRequest;
   }
 
   /** Requests a prompt and stores it. Never rejects. */
@@ -211,13 +223,13 @@ export class PromptCache {
     entry: Entry,
     { reference, pull }: PromptRequest,
     attempts: 1 | undefined,
-  ): Promise<FlightResult> {
+  ): Promise<RequestResult> {
     let stored: StoredPrompt;
     let bytes: number;
     try {
       const prompt = await pull(omitUndefined({ attempts }));
       assertCommit(prompt, reference);
-      bytes = measure(prompt);
+      bytes = measureBytes(prompt);
       stored = { prompt: freezeDeeply(prompt), fetchedAt: this.#now() };
     } catch (thrown) {
       const error = toSdkError(thrown);
@@ -236,12 +248,12 @@ export class PromptCache {
 
   async #fail(entry: Entry, error: SdkError): Promise<void> {
     if (error instanceof ClosedError || error instanceof AbortError) {
-      // This says nothing about the server.
+      // The call ended early, so this error is not a failure of the server.
       return;
     }
     entry.failure = { error, at: this.#now() };
     if (error instanceof NotFoundError) {
-      // A final answer: an older version must not be served any more.
+      // The server has no such prompt, so an older version must not be served any more.
       this.#store(entry, undefined, 0);
       entry.savedCommit = undefined;
       await this.#options.snapshots?.remove(entry.key);
@@ -261,12 +273,12 @@ export class PromptCache {
     const stored = await snapshots.read(entry.key);
     entry.reading = undefined;
     if (stored !== undefined && entry.stored === undefined) {
-      this.#store(entry, freezeDeeply(stored), measure(stored.prompt));
+      this.#store(entry, freezeDeeply(stored), measureBytes(stored.prompt));
       entry.isConfirmed = false;
     }
   }
 
-  /** Returns the entry of a prompt, as the one that was used last. */
+  /** Returns the entry of a prompt, and marks it as the most recently used. */
   #use(request: PromptRequest): Entry {
     const key = toKey(request);
     const entry = this.#entries.get(key) ?? createEntry(key);
@@ -315,32 +327,32 @@ export class PromptCache {
   }
 }
 
-/** A prompt in memory, and what is known about it. */
+/** A prompt in memory, with the state of its requests and its snapshot. */
 interface Entry {
   readonly key: string;
   stored: StoredPrompt | undefined;
-  /** Whether the server sent `stored`, in contrast to a snapshot. */
+  /** Whether `stored` came from the server, not from a snapshot. */
   isConfirmed: boolean;
   bytes: number;
-  /** The last request's failure. */
+  /** The failure of the last request; `undefined` after a success. */
   failure: { readonly error: SdkError; readonly at: number } | undefined;
-  flight: Flight | undefined;
+  pendingRequest: PendingRequest | undefined;
   /** Resolves when the snapshot has been read. */
   reading: Promise<void> | undefined;
-  /** The commit in the snapshot that this process wrote last. */
+  /** Hash of the commit in the snapshot that this process wrote last. */
   savedCommit: string | undefined;
 }
 
 /** A request in progress. */
-interface Flight {
-  readonly result: Promise<FlightResult>;
-  /** 1, or `undefined` for as many as the client's options allow. */
+interface PendingRequest {
+  readonly result: Promise<RequestResult>;
+  /** Number of attempts; `undefined` means as many as the client's options allow. */
   readonly attempts: 1 | undefined;
-  /** In milliseconds, on the clock of `performance.now`. */
+  /** When the request began, in milliseconds of `performance.now`. */
   readonly startedAt: number;
 }
 
-type FlightResult =
+type RequestResult =
   | { readonly kind: "loaded"; readonly stored: StoredPrompt }
   | { readonly kind: "failed"; readonly error: SdkError };
 
@@ -350,7 +362,7 @@ const createEntry = (key: string): Entry => ({
   isConfirmed: true,
   bytes: 0,
   failure: undefined,
-  flight: undefined,
+  pendingRequest: undefined,
   reading: undefined,
   savedCommit: undefined,
 });
@@ -383,7 +395,7 @@ function assertCommit({ commitHash }: PulledPrompt, { commit }: PromptReference)
 }
 
 /** Returns the size as JSON, in bytes. @throws {@link ResponseError} if the prompt is nested too deeply. */
-function measure(prompt: PulledPrompt): number {
+function measureBytes(prompt: PulledPrompt): number {
   try {
     return Buffer.byteLength(JSON.stringify(prompt));
   } catch (cause) {
@@ -394,7 +406,9 @@ function measure(prompt: PulledPrompt): number {
   }
 }
 
-/** Freezes a value of JSON and everything in it. It is not recursive, so that no depth exhausts the stack. */
+/**
+ * Freezes a JSON value and everything in it. The function is not recursive, so deep nesting can't exhaust the stack.
+ */
 function freezeDeeply<Value extends object>(value: Value): Value {
   const remaining: object[] = [value];
   for (let item = remaining.pop(); item !== undefined; item = remaining.pop()) {
@@ -413,8 +427,8 @@ const toSdkError = (thrown: unknown): SdkError =>
     ? thrown
     : new ResponseError(`Failed to get the prompt: ${String(thrown)}`, { cause: thrown });
 
-/** Returns the loaded prompt. @throws the failure, with advice about how to be prepared for it. */
-function unwrap(result: FlightResult, { reference }: PromptRequest): StoredPrompt {
+/** Returns the loaded prompt. @throws the error of a failed request, with advice on how to provide a substitute. */
+function unwrap(result: RequestResult, { reference }: PromptRequest): StoredPrompt {
   if (result.kind === "loaded") {
     return result.stored;
   }
@@ -446,7 +460,7 @@ function addAdvice(cause: SdkError, advice: string): SdkError {
   return new ErrorClass(message, { cause, ...omitUndefined({ requestId }) });
 }
 
-/** Describes why the server's version can't be served. */
+/** Describes why the server's current version can't be served. */
 const describeFailure = (error: SdkError | undefined): string =>
   error === undefined ? "the server did not respond in time (waitMs)" : error.message;
 
@@ -462,7 +476,7 @@ const createAbortError = (signal: AbortSignal): AbortError =>
     { cause: signal.reason as unknown },
   );
 
-/** What ends a wait before its result is available. */
+/** Conditions that end a wait before its result is available. */
 interface WaitLimits {
   /** @defaultValue no limit */
   readonly remainingMs?: number;
@@ -470,11 +484,11 @@ interface WaitLimits {
 }
 
 /**
- * Waits for a result that other calls wait for too. Returns `undefined` after the time limit.
+ * Waits for the result of a request that several calls may share. Returns `undefined` after the time limit.
  *
- * @throws {@link AbortError} when the signal aborts. The request goes on for the others.
+ * @throws {@link AbortError} when the signal aborts. The request continues, because other calls may wait for it.
  */
-async function raceWith<Result>(
+async function waitForResult<Result>(
   result: Promise<Result>,
   { remainingMs, signal }: WaitLimits,
 ): Promise<Result | undefined> {

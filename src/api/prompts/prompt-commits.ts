@@ -33,7 +33,7 @@ export interface CommitDraft extends CallOptions {
   readonly tags?: readonly string[] | undefined;
 }
 
-/** How often a request is sent. */
+/** The maximum number of attempts of a request. */
 type Attempts = Pick<CallInit, "attempts">;
 
 /** The commits of prompts. Used by {@link Prompts}. */
@@ -180,7 +180,7 @@ export class PromptCommits {
       if (!isConflict && !(error instanceof NotFoundError)) {
         throw error;
       }
-      // Find the reason for the failure: if this query throws, the prompt itself does not exist; otherwise the parent
+      // Find the reason for the failure. If this query throws, the prompt itself does not exist. Otherwise the parent
       // is missing or outdated.
       const latest = (await findLatest())?.commitHash;
       throw isConflict ? explainConflict(error, { parent, latest }) : error;
@@ -285,14 +285,15 @@ function toLookUpError(error: HttpError): HttpError {
     return error;
   }
   const { status, detail, requestId } = error;
-  // Not an import: in Node 24 that takes 30 ms, because it also loads what `node:http` only offers on demand.
+  // An import of `node:http` would take 30 ms in Node 24, because it would also load the parts that the module
+  // otherwise loads on demand.
   const reason = process.getBuiltinModule("node:http").STATUS_CODES[status] ?? "";
   const message = `Error ${status}: ${reason}\n${detail}`.trimEnd();
   const init = { action: "list commits", status, body: detail, message, cause: error, requestId };
   return status === 404 ? new NotFoundError(init) : new HttpError(init);
 }
 
-/** Adds the hash of the newer commit to the message of a conflict, if there is a newer commit. */
+/** Adds the hash of the latest commit to the message of a conflict, if that commit is newer than the parent. */
 function explainConflict(
   cause: ConflictError,
   { parent, latest }: { readonly parent: string | undefined; readonly latest: string | undefined },
@@ -319,8 +320,8 @@ function explainConflict(
 }
 
 /**
- * Adds to the server's message which prompt and which version is missing, and how to create it. The server's words are
- * kept, because only they can tell a missing prompt from a missing version.
+ * Adds to the server's message which prompt or version is missing, and how to create it. The server's message is kept,
+ * because only the server can distinguish a missing prompt from a missing version.
  */
 function explainNotFound(
   cause: NotFoundError,

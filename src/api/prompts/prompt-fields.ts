@@ -66,7 +66,7 @@ export async function requestOrNotFound<Response>(
 
 const optionsOfTimes = { ttlMs: "promptTtlMs", waitMs: "promptWaitMs" } as const;
 
-/** @throws {@link ValidationError} if a time is given and is not valid for the client's option of the same meaning. */
+/** @throws {@link ValidationError} if a duration is given that the client's corresponding option does not allow. */
 export function assertMilliseconds(name: "ttlMs" | "waitMs", value: number | undefined): void {
   const problem = value === undefined ? undefined : findOptionProblem(optionsOfTimes[name], value);
   if (problem !== undefined) {

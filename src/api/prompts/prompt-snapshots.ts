@@ -27,12 +27,16 @@ const [fileMode, folderMode] = [0o600, 0o700];
 const [groupWriteBit, otherUsersWriteBit] = [0o020, 0o002];
 const filePattern = /^[0-9a-f]{64}\.json$/;
 const temporaryPattern = /^[0-9a-f]{64}\.json\.[0-9a-f-]+\.tmp$/;
-/** After this time, a temporary file belongs to a process that ended while it wrote the file. */
+/**
+ * Age in milliseconds from which a temporary file is removed: the process that created it ended before it finished
+ * writing.
+ */
 const temporaryFileMs = 3_600_000;
 
 /**
  * Prompts on disk, one file for each identifier. Several processes may share a folder: a file is replaced as a whole,
- * so a reader never sees half of one. Failures are warnings, because a snapshot is only a substitute.
+ * so a process never reads a partly written file. Failures are logged as warnings, because a snapshot is only a
+ * substitute.
  */
 export class PromptSnapshots {
   readonly #options: SnapshotOptions;
@@ -115,7 +119,7 @@ export class PromptSnapshots {
   }
 
   async #readText(path: string): Promise<string> {
-    // Links are not followed: another file of this user could be behind them.
+    // Links are not followed, because a link could refer to another file of this user.
     const file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
     try {
       const stats = await file.stat();
@@ -220,9 +224,12 @@ async function statAll(
   return files;
 }
 
-/** Returns why a file or folder may contain what another user wrote; `undefined` if only its owner, this user, can write. */
+/**
+ * Returns why another user may have written a file or folder; `undefined` if it belongs to this user and nobody else
+ * can write to it.
+ */
 function findOwnerProblem({ uid, mode }: Stats): string | undefined {
-  // On Windows files have no numeric owner; a user's folders are closed to other users there by default.
+  // On Windows, files have no numeric owner. By default, other users can't write to a user's folders there.
   if (process.getuid === undefined) {
     return undefined;
   }

@@ -82,8 +82,8 @@ async function settleCall(id: number, work: () => Promise<unknown>): Promise<Out
 }
 
 /**
- * Returns the result of `resource.method(...args)`; a list is returned as an array. The names `resource` and `method`
- * are valid, because the blocked thread took them from resources of the same classes.
+ * Returns the result of `resource.method(...args)`; an async iterable is returned as an array. The names `resource` and
+ * `method` are valid, because the blocked thread took them from resources of the same classes.
  */
 export async function callResource(
   resources: object,

@@ -121,7 +121,7 @@ function createBlockingMethod(
       outcome = options.call({ ...name, ...serializeArguments(args), timeoutMs });
     } catch (error) {
       if (error instanceof SdkError) {
-        // The error was created in this thread. Drops the frames of this module from its stack.
+        // The error was created in this thread. Remove the frames of this module from its stack.
         Error.captureStackTrace(error, callBlocking);
       }
       throw error;

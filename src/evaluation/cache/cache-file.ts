@@ -15,7 +15,7 @@ export interface CachedExchange {
     readonly url: string;
     readonly repetition: number;
     readonly occurrence: number;
-    /** For people who read the file: it is not needed to find the response. */
+    /** Stored for people who read the file; not needed to find the response. */
     readonly body?: StoredBody;
   };
   readonly response: {
@@ -31,7 +31,7 @@ export type CacheEntry =
   | { readonly kind: "missing" }
   | { readonly kind: "damaged"; readonly reason: string };
 
-/** The path of the file of a request. Each host has a folder, so that people find the file. */
+/** Returns the path of a request's file. Each host has a folder, so that people can find a file. */
 export const toCachePath = (
   folder: string,
   { url, digest }: { readonly url: string; readonly digest: string },
@@ -46,7 +46,7 @@ export const toCachePath = (
 /**
  * Reads a file.
  *
- * @throws the error of the file system, unless the file is missing.
+ * @throws the error of the file system if the file exists but can't be read.
  */
 export async function readCacheFile(path: string): Promise<CacheEntry> {
   let text: string;
@@ -70,7 +70,7 @@ export async function readCacheFile(path: string): Promise<CacheEntry> {
     if (contentType !== undefined && typeof contentType !== "string") {
       return { kind: "damaged", reason: "its content type is not a text" };
     }
-    // Throws if the body has no known form.
+    // This throws if the body has an unknown form.
     toChunks(exchange.response.body);
     return { kind: "found", exchange, isEdited: digest !== computeDigest(exchange) };
   } catch (error) {
@@ -80,7 +80,7 @@ export async function readCacheFile(path: string): Promise<CacheEntry> {
 
 interface StoredFile extends CachedExchange {
   readonly format: number;
-  /** Differs from the digest of the content if someone has edited the file. */
+  /** Digest of the request and the response. It differs from a newly computed digest if someone edited the file. */
   readonly digest: string;
 }
 

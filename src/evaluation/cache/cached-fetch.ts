@@ -18,20 +18,26 @@ export interface CachedFetchOptions extends CacheSettings {
   readonly client?: Client | undefined;
 }
 
-/** Marks functions that {@link cachedFetch} returned, including those of another copy of this package. */
+/**
+ * Key of a property that marks the functions that {@link cachedFetch} returns. Every copy of this package uses the same
+ * key.
+ */
 const cachedKey = Symbol.for("millrace.cachedFetch");
-/** Marks requests of Millrace's own client, which sends them with `fetch` where it can't use worker threads. */
+/**
+ * Key of a property that marks requests of Millrace's own client, which uses `fetch` if it can't use worker threads.
+ */
 const ownRequestKey = Symbol.for("millrace.ownRequest");
 
 /**
- * Returns a `fetch` that records the responses to requests as files, and replays them. Without `mode` and `folder` it does
- * so only within the rows of an evaluation with the option `cache`, and passes all other requests on.
+ * Returns a `fetch` that records responses in files, and replays them. Without `mode` and `folder`, it records and
+ * replays only within the rows of an evaluation with the option `cache`, and sends all other requests unchanged.
  *
- * `evaluate` replaces the global `fetch` by such a function while it runs, and `millrace eval` before it loads a file. Pass
- * one to the client of a model that was created earlier, because it keeps the `fetch` of that time.
+ * `evaluate` replaces the global `fetch` by such a function while it runs, and `millrace eval` does so before it loads
+ * a file. Pass such a function to the client of a model that is created earlier, because the client keeps the `fetch`
+ * that was global at its creation.
  *
- * @param fetch - By default `globalThis.fetch`, as it is when a request is sent.
- * @throws `ValidationError`: an argument is not valid.
+ * @param fetch - sends the requests that are not replayed. By default `globalThis.fetch` at the time of each request.
+ * @throws `ValidationError` if an argument is not valid.
  */
 export function cachedFetch(
   fetch?: typeof globalThis.fetch,
@@ -49,25 +55,29 @@ export function cachedFetch(
     { subject: "cachedFetch", error: ValidationError },
   );
   const { mode, folder, client } = options;
-  const own =
+  const ownCache =
     mode === undefined && folder === undefined
       ? undefined
       : createCache({ mode, folder }, client?.redact.bind(client));
   const globalAtStart = globalThis.fetch;
-  const cached: typeof globalThis.fetch = (...args) => {
-    const current = fetch ?? globalThis.fetch;
+  const cachedFunction: typeof globalThis.fetch = (...args) => {
+    const currentFetch = fetch ?? globalThis.fetch;
     // The program may have made this function its global `fetch`.
-    const target = current === cached ? globalAtStart : current;
+    const targetFetch = currentFetch === cachedFunction ? globalAtStart : currentFetch;
     const context = rowContexts.getStore();
-    const cache = own ?? context?.cache;
-    if (cache === undefined || calls.getStore() === true || isOwnRequest(args)) {
-      return target(...args);
+    const cache = ownCache ?? context?.cache;
+    if (cache === undefined || sendingScope.getStore() === true || isOwnRequest(args)) {
+      return targetFetch(...args);
     }
-    return cache.send((...sent) => calls.run(true, () => target(...sent)), args, context);
+    return cache.send(
+      (...sent) => sendingScope.run(true, () => targetFetch(...sent)),
+      args,
+      context,
+    );
   };
-  Object.defineProperty(cached, cachedKey, { value: true });
-  Object.defineProperty(cached, "name", { value: "fetch", configurable: true });
-  return cached;
+  Object.defineProperty(cachedFunction, cachedKey, { value: true });
+  Object.defineProperty(cachedFunction, "name", { value: "fetch", configurable: true });
+  return cachedFunction;
 }
 
 function createCache(
@@ -85,7 +95,10 @@ function createCache(
   return new RequestCache({ ...readCacheOption(settings, "cachedFetch"), redact, warn });
 }
 
-/** Applies the redaction rules that the environment configures. The client is closed at once: it only reads the rules. */
+/**
+ * Creates a function that applies the redaction rules from environment variables. The client is closed immediately,
+ * because it is needed only for its rules.
+ */
 function createEnvironmentRedaction(): Redact {
   const client = new Client();
   const closed = client.close();
@@ -98,10 +111,13 @@ function createEnvironmentRedaction(): Redact {
 const isOwnRequest = ([, init]: readonly unknown[]): boolean =>
   typeof init === "object" && init !== null && ownRequestKey in init;
 
-/** Set while a cache sends a request, so that a nested function of {@link cachedFetch} does not cache it a second time. */
-const calls = findCalls();
+/**
+ * True in the asynchronous context in which a cache sends a request, so that a nested function of {@link cachedFetch}
+ * does not cache the request again.
+ */
+const sendingScope = findSendingScope();
 
-function findCalls(): AsyncLocalStorage<boolean> {
+function findSendingScope(): AsyncLocalStorage<boolean> {
   const key = Symbol.for("millrace.evaluation.requests");
   const shared: unknown = Reflect.get(globalThis, key);
   if (shared instanceof AsyncLocalStorage) {
@@ -112,29 +128,33 @@ function findCalls(): AsyncLocalStorage<boolean> {
   return storage;
 }
 
-/** Number of evaluations that need the global `fetch` to be cached. */
-let users = 0;
-let restore: (() => void) | undefined;
+/** Number of running evaluations that need the global `fetch` to be replaced. */
+let evaluationCount = 0;
+let restoreFetch: (() => void) | undefined;
 
-/** Makes the global `fetch` a cached one, until the returned function is called. */
+/**
+ * Replaces the global `fetch` by a cached one. The returned function restores the original when the last evaluation has
+ * ended.
+ */
 export function installCachedFetch(): () => void {
-  users += 1;
-  if (restore === undefined && !(cachedKey in globalThis.fetch)) {
+  evaluationCount += 1;
+  if (restoreFetch === undefined && !(cachedKey in globalThis.fetch)) {
     const original = globalThis.fetch;
-    const cached = cachedFetch();
-    globalThis.fetch = cached;
-    restore = () => {
-      // Another function may have replaced it meanwhile and call it. It stays then: outside of a row it passes requests on.
-      if (globalThis.fetch === cached) {
+    const cachedFunction = cachedFetch();
+    globalThis.fetch = cachedFunction;
+    restoreFetch = () => {
+      // If another function has replaced it meanwhile, that function stays. It may call the cached one, which sends
+      // requests unchanged outside of a row.
+      if (globalThis.fetch === cachedFunction) {
         globalThis.fetch = original;
       }
     };
   }
   return () => {
-    users -= 1;
-    if (users === 0) {
-      restore?.();
-      restore = undefined;
+    evaluationCount -= 1;
+    if (evaluationCount === 0) {
+      restoreFetch?.();
+      restoreFetch = undefined;
     }
   };
 }

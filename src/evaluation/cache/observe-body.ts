@@ -16,7 +16,7 @@ export function observeBody(
 ): {
   readonly stream: ReadableStream<Uint8Array>;
   readonly observed: Promise<ObservedBody>;
-  /** Cancels the body, because the evaluation has ended. */
+  /** Cancels the body. Called when the evaluation has ended. */
   readonly stop: () => void;
 } {
   const reader = body.getReader();
@@ -43,7 +43,7 @@ export function observeBody(
     try {
       while (true) {
         if (size > maxBytes && (controller?.desiredSize ?? 0) <= 0) {
-          // A body that is too large to be cached is not read ahead of the program.
+          // A body that is too large to be cached is read only as fast as the program reads the stream.
           await new Promise<void>((resolve) => {
             onDemand = resolve;
           });
@@ -62,7 +62,7 @@ export function observeBody(
         if (size > maxBytes) {
           chunks = [];
         } else {
-          // A copy, because the stream transfers the memory to its reader.
+          // Keep a copy, because the stream transfers the memory of the chunk to its reader.
           chunks.push(Uint8Array.from(value));
         }
         if (value.length > 0) {
@@ -124,6 +124,6 @@ interface EndingController {
 
 function closeStream(controller: EndingController | undefined): void {
   controller?.close();
-  // A read into the reader's own buffer resolves only after this response.
+  // Without this call, a pending read into a buffer that the reader provided would never resolve.
   controller?.byobRequest?.respond(0);
 }

@@ -1,7 +1,7 @@
 /** Maximum size of a body that is cached, in bytes. */
 export const maxBodyBytes = 67_108_864;
 
-/** A body that was read. If it is larger than the limit, `rest` is the whole body as a stream, and there are no chunks. */
+/** A body that was read. If it is larger than the limit, `chunks` is empty and `rest` is the whole body as a stream. */
 export interface LimitedBody {
   readonly chunks: readonly Uint8Array[];
   readonly rest?: ReadableStream<Uint8Array>;

@@ -14,7 +14,7 @@ import type { CacheableRequest, FetchArguments } from "./request.ts";
 import { isStreamType, redactBody, toChunks, toStoredBody } from "./stored-body.ts";
 import type { Redact } from "./stored-body.ts";
 
-/** What a {@link RequestCache} needs. */
+/** Options of a {@link RequestCache}. */
 export interface RequestCacheInit {
   readonly mode: CacheMode;
   readonly folder: string;
@@ -22,8 +22,11 @@ export interface RequestCacheInit {
   readonly warn: (message: string) => void;
 }
 
-/** A request, and the repetition and occurrence that distinguish it from equal requests. */
-interface Slot {
+/**
+ * A request, with the numbers that distinguish it from equal requests: the repetition of its row, and its occurrence
+ * within the row.
+ */
+interface NumberedRequest {
   readonly request: CacheableRequest;
   readonly repetition: number;
   readonly occurrence: number;
@@ -35,21 +38,21 @@ interface Slot {
 const drainTimeoutMs = 5_000;
 /** Longest wait for responses that were cancelled, and for requests without a response, in milliseconds. */
 const stopTimeoutMs = 1_000;
-/** Largest request body that is stored, in bytes. It is stored for people who read the file. */
+/** Largest request body that is stored, in bytes. The body is stored only for people who read the file. */
 const maxShownBytes = 262_144;
 /** Namespace of the ids of recorded responses. */
 const pathNamespace = "7d5e7f0a-0c0f-4a52-8d6f-3a3c0a4f6f7e";
 /** Statuses of responses that have no body. */
 const emptyStatuses: ReadonlySet<number> = new Set([204, 205]);
 
-/** Returns the responses to requests from files, and records the responses that no file contains. */
+/** Returns responses from files. Sends requests whose responses no file contains, and records the responses. */
 export class RequestCache {
   readonly #init: RequestCacheInit;
-  /** Requests in progress, by path. Never rejects. */
+  /** Promises of the requests in progress, by the path of their file. They never reject. */
   readonly #inFlight = new Map<string, Promise<void>>();
   /** The responses that this object recorded. The mode `record` replays them for further equal requests. */
   readonly #recorded = new IdCounter();
-  /** Ends the bodies that are being read. */
+  /** Functions that cancel the response bodies that are being read. */
   readonly #openBodies = new Set<() => void>();
   readonly #counts = { replayed: 0, recorded: 0, passed: 0, missed: 0 };
 
@@ -103,14 +106,14 @@ export class RequestCache {
     const repetition = context?.row.repetition ?? 1;
     const occurrence = context?.occurrences.take(request.digest) ?? 1;
     const path = toCachePath(this.#init.folder, request, { repetition, occurrence });
-    const slot = { request, repetition, occurrence, path, context };
+    const numbered = { request, repetition, occurrence, path, context };
     try {
       for (
         let earlier = this.#inFlight.get(path);
         earlier !== undefined;
         earlier = this.#inFlight.get(path)
       ) {
-        // Another row sends the same request, and both get its response.
+        // Another row is sending the same request. Wait for its response, which is then read from the file.
         await waitUnlessAborted(earlier, request.signal);
       }
     } catch (error) {
@@ -127,13 +130,13 @@ export class RequestCache {
       inFlight.resolve();
     };
     try {
-      const stored = await this.#read(slot);
+      const stored = await this.#read(numbered);
       if (stored !== undefined) {
         finish(true);
         this.#counts.replayed += 1;
         return toResponse(stored.response, request);
       }
-      return this.#record(slot, await fetch(...request.args), finish);
+      return this.#record(numbered, await fetch(...request.args), finish);
     } catch (error) {
       finish(false);
       throw error;
@@ -141,9 +144,9 @@ export class RequestCache {
   }
 
   /** Reads the recorded response. Returns `undefined` if the request has to be sent. */
-  async #read(slot: Slot): Promise<CachedExchange | undefined> {
+  async #read(numbered: NumberedRequest): Promise<CachedExchange | undefined> {
     const { mode } = this.#init;
-    const { path } = slot;
+    const { path } = numbered;
     if (mode === "record" && !this.#recorded.has(toId(path))) {
       return undefined;
     }
@@ -158,7 +161,7 @@ export class RequestCache {
     }
     if (mode === "replay") {
       this.#counts.missed += 1;
-      throw this.#createMissError(slot, entry.kind === "damaged" ? entry.reason : undefined);
+      throw this.#createMissError(numbered, entry.kind === "damaged" ? entry.reason : undefined);
     }
     if (entry.kind === "damaged") {
       const newPath = await renameDamaged(path);
@@ -170,22 +173,27 @@ export class RequestCache {
   }
 
   #createMissError(
-    { request, repetition, occurrence, path, context }: Slot,
+    { request, repetition, occurrence, path, context }: NumberedRequest,
     damage: string | undefined,
   ): ValidationError {
     const message =
       damage === undefined
         ? `The cache has no response to ${request.method} ${request.url} (repetition ${repetition}, occurrence ${occurrence}; ${path}), and the mode "replay" sends no request. Use the mode "auto" to record it`
         : `The file ${path} of the cache can't be read: ${damage}. Restore it, or use the mode "auto" to record the response again`;
-    // Clients of APIs replace the message of an error in `fetch` by one of their own, so the row gets the message, too.
+    // API clients replace the message of an error from `fetch` with their own, so the message is also stored with the
+    // row.
     context?.problems.add(message);
     return new ValidationError(message);
   }
 
-  #record(slot: Slot, response: Response, finish: (isStored: boolean) => void): Response {
-    const { request, context } = slot;
+  #record(
+    numbered: NumberedRequest,
+    response: Response,
+    finish: (isStored: boolean) => void,
+  ): Response {
+    const { request, context } = numbered;
     if (!response.ok) {
-      // A response such as "too many requests" must not be replayed. The program decides whether it repeats the request.
+      // A response such as "too many requests" must not be replayed. The program may send the request again.
       this.#counts.passed += 1;
       finish(false);
       return response;
@@ -206,7 +214,7 @@ export class RequestCache {
       try {
         const content = await observed;
         if (content.kind === "complete") {
-          await this.#store(slot, response, content.chunks);
+          await this.#store(numbered, response, content.chunks);
           isStored = true;
         } else {
           this.#countUnrecorded(
@@ -216,7 +224,7 @@ export class RequestCache {
         }
       } catch (error) {
         this.#countUnrecorded(
-          `the file ${slot.path} can't be written: ${describeError(error)}; the next run sends the request again`,
+          `the file ${numbered.path} can't be written: ${describeError(error)}; the next run sends the request again`,
           context,
         );
       } finally {
@@ -228,7 +236,7 @@ export class RequestCache {
   }
 
   async #store(
-    { request, repetition, occurrence, path }: Slot,
+    { request, repetition, occurrence, path }: NumberedRequest,
     { status, headers }: Response,
     chunks: readonly Uint8Array[],
   ): Promise<void> {

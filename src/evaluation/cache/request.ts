@@ -14,7 +14,7 @@ export interface CacheableRequest {
   readonly digest: string;
   readonly body: Uint8Array;
   readonly signal: AbortSignal;
-  /** The arguments to send the request with. A body that can be read only once is replaced by its bytes. */
+  /** The arguments of `fetch` for sending the request. A body that can be read only once is replaced by its bytes. */
   readonly args: FetchArguments;
 }
 
@@ -23,8 +23,8 @@ const credentialName =
   /^(?:(?:[\w-]+[-_])?(?:key|token|secret|password|signature)|\w*(?:apikey|accesstoken)|auth|authorization|sig|x-(?:amz|goog)-.*)$/i;
 
 /**
- * Reads a request without sending it. If its body is too large to be cached, returns only the arguments to send it with.
- * Returns `undefined` if the address is not one of HTTP.
+ * Reads a request without sending it. If its body is too large to be cached, returns only the arguments of `fetch` for
+ * sending it. Returns `undefined` if the URL is not an HTTP URL.
  *
  * @throws what `new Request` throws if the arguments are not valid.
  */
@@ -32,7 +32,7 @@ export async function readRequest([input, init]: FetchArguments): Promise<
   CacheableRequest | { readonly tooLarge: FetchArguments } | undefined
 > {
   const isRequest = input instanceof Request;
-  // A request that is passed on must keep its body, so a copy of it is read.
+  // The original request must keep its body for sending, so a copy is read.
   const request = new Request(isRequest ? input.clone() : input, init);
   if (!/^https?:/.test(request.url)) {
     return undefined;
@@ -70,7 +70,10 @@ export async function readRequest([input, init]: FetchArguments): Promise<
 const isAsyncIterable = (value: unknown): boolean =>
   typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 
-/** Replaces the boundary between the parts of a form, which is random, by a constant, so that equal forms are equal. */
+/**
+ * Replaces the random boundary between the parts of a form by a constant, so that forms with the same content have the
+ * same digest.
+ */
 function replaceBoundary(body: Buffer, contentType: string): Buffer {
   const boundary = /^multipart\/.*boundary="?([^";]+)/i.exec(contentType)?.[1];
   return boundary === undefined

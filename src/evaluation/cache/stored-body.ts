@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 
 /**
- * A body in a cache file: JSON as a value, if the same text can be computed from the value; the chunks of a stream as they
- * arrived; other text as it is; other bytes in base64.
+ * A body in a cache file. JSON is stored as a value if serializing the value results in the same text. A stream is
+ * stored as the chunks in which it arrived. Other text is stored unchanged, and binary data in base64.
  */
 export type StoredBody =
   | { readonly json: unknown; readonly indent?: number }
@@ -36,7 +36,7 @@ export function toStoredBody(chunks: readonly Uint8Array[], isStream: boolean): 
   return toJsonBody(text) ?? { text };
 }
 
-/** Widths of indentation that are tried to find out how a JSON text was written. */
+/** Widths of indentation that are tried to reproduce a JSON text. */
 const indents = [0, 2, 4];
 
 function toJsonBody(text: string): StoredBody | undefined {
@@ -79,7 +79,7 @@ export function toChunks(body: StoredBody): readonly Uint8Array[] {
 const isTextArray = (value: unknown): boolean =>
   Array.isArray(value) && value.every((item) => typeof item === "string");
 
-/** Masks a value. Without rules it returns the value itself. */
+/** Masks a value. Without redaction rules, returns the same value. */
 export type Redact = (value: unknown) => Promise<unknown>;
 
 /** Applies redaction rules to a body: to the values of JSON, to texts, and to the lines of a stream. */

@@ -2,25 +2,26 @@ import { setMaxListeners } from "node:events";
 import { AbortError, TimeoutError } from "../../main/index.ts";
 import { Deferred } from "../../model/deferred.ts";
 
-/** Limits of one call of the caller's code. */
+/** Limits of one call of a target or an evaluator. */
 export interface CallLimits {
   readonly timeoutMs: number;
   /** Aborts the call. */
   readonly signal: AbortSignal;
-  /** What is called, for messages. */
+  /** Name of the called function, for messages. */
   readonly label: string;
 }
 
-/** The signal of one call. It is created when it is read, because most code does not. */
+/** The signal of one call. It is created only when it is read, because most functions don't read it. */
 export interface LazySignal {
   readonly signal: AbortSignal;
 }
 
 /**
  * Calls a function and waits for its promise, but not longer than the limits allow. A function that ignores its signal
- * goes on, and its result is dropped. A function that blocks the thread can't be interrupted.
+ * continues to run, and its result is dropped. A function that blocks the thread can't be interrupted.
  *
- * @throws TimeoutError if the time is up; AbortError if the signal was aborted; what the function throws.
+ * @throws {@link TimeoutError} after the time limit; {@link AbortError} if the signal was aborted; any error that the
+ * function throws.
  */
 export async function callWithLimits<Result>(
   fn: (lazy: LazySignal) => Result | PromiseLike<Result>,
@@ -61,8 +62,8 @@ export async function callWithLimits<Result>(
 }
 
 /**
- * Joins signals to one on which all calls in progress listen. Node warns of more than ten listeners, which for a signal of
- * the program would be a leak.
+ * Combines signals into one signal to which all calls in progress add listeners. The limit of listeners is removed,
+ * because Node would warn about a possible leak if there are more than ten.
  */
 export function joinSignals(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
   const joined = AbortSignal.any(signals.filter((signal) => signal !== undefined));
@@ -86,7 +87,7 @@ const isThenable = <Result>(value: Result | PromiseLike<Result>): value is Promi
   "then" in value &&
   typeof value.then === "function";
 
-/** The name and the message of an error, on one line; anything can be thrown. Never throws. */
+/** Returns the name and the message of a thrown value, which is not necessarily an error. Never throws. */
 export function describeError(error: unknown): string {
   try {
     if (error instanceof Error) {

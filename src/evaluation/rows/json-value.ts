@@ -1,6 +1,6 @@
 import { types } from "node:util";
 
-/** A value that JSON can hold, and what had to be replaced for that. */
+/** A value that JSON can represent, and descriptions of the values that had to be replaced. */
 export interface JsonConversion {
   readonly json: unknown;
   /** One sentence for each replaced value, at most {@link maxProblems}. */
@@ -11,8 +11,9 @@ const maxProblems = 5;
 const maxDepth = 500;
 
 /**
- * Converts a value to one that JSON can hold. Usually it is one already, and is returned itself. Otherwise a copy is
- * returned in which the values that JSON can't hold are replaced, in the way in which runs record them. Never throws.
+ * Converts a value to one that JSON can represent. A value that already is JSON, as usual, is returned unchanged.
+ * Otherwise returns a copy in which the values that JSON can't represent are replaced by the same markers as in
+ * recorded runs. Never throws.
  */
 export function toJsonValue(value: unknown, label: string): JsonConversion {
   try {
@@ -20,14 +21,16 @@ export function toJsonValue(value: unknown, label: string): JsonConversion {
       return { json: value, problems: [] };
     }
   } catch {
-    // A getter or a proxy threw. The conversion finds out where.
+    // A getter or a proxy threw. The conversion below determines where.
   }
   const conversion = new Conversion();
   const json = conversion.convert(value, label);
   return { json, problems: conversion.problems };
 }
 
-/** Whether JSON holds the value as it is. Members that are `undefined` don't count: JSON omits them. */
+/**
+ * Whether JSON can represent the value unchanged. Members that are `undefined` are allowed, because JSON omits them.
+ */
 function isJson(value: unknown, depth: number): boolean {
   switch (typeof value) {
     case "string":
@@ -148,7 +151,7 @@ class Conversion {
   }
 }
 
-/** Reads a member. A getter that throws costs only its member. */
+/** Reads a member. If its getter throws, only this member is replaced. */
 function readMember(value: object, key: string, conversion: Conversion): unknown {
   try {
     return Reflect.get(value, key);
@@ -160,7 +163,10 @@ function readMember(value: object, key: string, conversion: Conversion): unknown
   }
 }
 
-/** The kind of an object that must not be read or has no members; `undefined` for all others. */
+/**
+ * Returns the kind of an object whose content is not read, such as a buffer, a promise or a stream; `undefined` for all
+ * other objects.
+ */
 function findKind(value: object): string | undefined {
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) {
     return value.constructor.name;

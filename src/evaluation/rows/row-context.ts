@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { CurrentRow } from "../evaluation.ts";
 
-/** Returns the responses to requests: from files, or from a `fetch`. */
+/** Returns the response to a request, either from a file or by calling `fetch`. */
 interface RequestSender {
   send(
     fetch: typeof globalThis.fetch,
@@ -10,21 +10,21 @@ interface RequestSender {
   ): Promise<Response>;
 }
 
-/** What belongs to the row that is being evaluated, within its target and its evaluators. */
+/** The state of the row that is being evaluated, available in its target and its evaluators. */
 export interface RowContext {
   readonly row: CurrentRow;
-  /** Returns the responses to the row's requests. */
+  /** Sends or replays the row's requests; `undefined` without the option `cache`. */
   readonly cache: RequestSender | undefined;
   readonly occurrences: Occurrences;
-  /** What became of the row's requests, for the row's warnings. */
+  /** Problems with the row's requests, which are added to the row's warnings. */
   readonly problems: Set<string>;
 }
 
-/** Counts equal requests of one row, so that each has its own response. */
+/** Numbers equal requests of one row, so that each has its own recorded response. */
 export class Occurrences {
   readonly #counts = new Map<string, { highest: number; readonly free: number[] }>();
 
-  /** Returns the lowest number, counted from 1, that no equal request of the row has. */
+  /** Returns the lowest number, from 1, that no equal request of the row uses. */
   take(digest: string): number {
     const count = this.#counts.get(digest) ?? { highest: 0, free: [] };
     this.#counts.set(digest, count);
@@ -37,7 +37,10 @@ export class Occurrences {
     return lowest;
   }
 
-  /** Releases a number whose request got no recorded response, so that the repeated request has the same number. */
+  /**
+   * Releases the number of a request whose response was not recorded, so that a retry of the request gets the same
+   * number.
+   */
   release(digest: string, occurrence: number): void {
     this.#counts.get(digest)?.free.push(occurrence);
   }
@@ -48,7 +51,10 @@ export const createRowContext = (
   cache: RequestSender | undefined,
 ): RowContext => ({ row, cache, occurrences: new Occurrences(), problems: new Set() });
 
-/** The row that the current code is part of. Copies of this package share it: the command line has one of its own. */
+/**
+ * The context of the row that the current code evaluates. All copies of this package in a process share it, because the
+ * command line has its own copy.
+ */
 export const rowContexts = findRowContexts();
 
 function findRowContexts(): AsyncLocalStorage<RowContext> {
@@ -62,7 +68,7 @@ function findRowContexts(): AsyncLocalStorage<RowContext> {
   return storage;
 }
 
-/** Calls a function for a row, which {@link currentRow} then returns. */
+/** Calls a function as part of a row: within it, {@link currentRow} returns the row. */
 export const withRow = <Result>(row: CurrentRow, fn: () => Result): Result =>
   rowContexts.run(createRowContext(row, undefined), fn);
 

@@ -1,15 +1,15 @@
-/** What happens to the tasks of a pool. */
+/** Options of {@link runPool}. */
 export interface PoolOptions<Task> {
-  /** Number of tasks in progress. */
+  /** Maximum number of tasks in progress. */
   readonly concurrency: number;
-  /** No further task is started once it is aborted. */
+  /** After this signal is aborted, no further task is started. */
   readonly signal: AbortSignal;
   readonly run: (task: Task) => Promise<void>;
 }
 
 /**
- * Runs tasks as they are read, so many at a time. If one fails, or if reading fails, no further one is started, and the
- * others are finished.
+ * Reads tasks and runs them, at most `concurrency` at a time. If a task or the reading fails, no further task is
+ * started, and the tasks in progress are finished.
  *
  * @throws the first failure.
  */
@@ -18,7 +18,7 @@ export async function runPool<Task>(
   { concurrency, signal, run }: PoolOptions<Task>,
 ): Promise<void> {
   let failure: { readonly error: unknown } | undefined;
-  /** Becomes true when there is nothing more to read. */
+  /** Whether all tasks have been read. */
   let isAtEnd = false;
   const work = async (): Promise<void> => {
     while (!isAtEnd && failure === undefined && !signal.aborted) {
@@ -35,7 +35,7 @@ export async function runPool<Task>(
     }
   };
   await Promise.all(Array.from({ length: concurrency }, work));
-  // Releases what the tasks are read from, if they were not read to the end.
+  // Closes the source of the tasks if it was not read to the end.
   await tasks.return().catch((error: unknown) => {
     failure ??= { error };
   });

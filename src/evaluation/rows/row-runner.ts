@@ -14,7 +14,7 @@ import { unwrap } from "../../scorers/scorers.ts";
 import { toRowScores } from "./scores.ts";
 import type { Target, TargetContext, TargetFunction } from "../target.ts";
 
-/** What a {@link RowRunner} needs. */
+/** Options of a {@link RowRunner}. */
 export interface RowRunnerInit {
   readonly client: Client;
   readonly project: { readonly id: string; readonly name: string };
@@ -39,7 +39,7 @@ export interface RowTask {
   /** Counted from 1. */
   readonly repetition: number;
   readonly runId: string;
-  /** Milliseconds since the Unix epoch, with fraction. */
+  /** Start time in milliseconds since the Unix epoch, with fraction. */
   readonly startMs: number;
 }
 
@@ -62,9 +62,10 @@ export class RowRunner {
   }
 
   /**
-   * Evaluates a row. What the target or an evaluator throws becomes part of the result.
+   * Evaluates a row. An error that the target or an evaluator throws becomes part of the result.
    *
-   * @throws AbortError if the evaluation was aborted; {@link ValidationError} if the client does not record the run.
+   * @throws {@link AbortError} if the evaluation was aborted; {@link ValidationError} if the client does not record the
+   * run.
    */
   run(target: NamedTarget, task: RowTask): Promise<UntypedRow> {
     const { example, repetition } = task;
@@ -162,7 +163,7 @@ export class RowRunner {
         run.addEvent({ name: "retry", kwargs: { attempt, error: describeError(error) } });
       }
       const delayMs = Math.min(firstRetryDelayMs * 2 ** (attempt - 1), maxRetryDelayMs);
-      // A random part keeps rows that failed together from being repeated together.
+      // The random part prevents rows that failed at the same time from being repeated at the same time.
       await delay(delayMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => {
         run.fail("The evaluation was aborted");
         throwIfAborted(signal);
@@ -202,7 +203,7 @@ export class RowRunner {
   }
 }
 
-/** Describes a successful run of a target, as evaluators get it. */
+/** Creates the object with which a successful run of a target is passed to evaluators. */
 export const createTargetRun = (
   {
     name,
@@ -229,7 +230,7 @@ export const createTargetRun = (
   referenceExampleId: example.datasetId === undefined ? undefined : example.id,
 });
 
-/** How the calls of the target for a row ended. */
+/** Result of the target's calls for one row. */
 interface TargetOutcome {
   readonly outputs: unknown;
   readonly error?: string;
@@ -237,7 +238,7 @@ interface TargetOutcome {
   readonly durationMs: number;
 }
 
-/** What evaluators judge. */
+/** The run that evaluators judge, with its example and outputs. */
 interface Evaluated {
   readonly run: Run;
   readonly example: EvaluationExample<unknown, unknown>;
@@ -285,14 +286,15 @@ function createArguments(
     get signal() {
       return lazy.signal;
     },
-    // Scorers of autoevals have types of their own for these, which only they know.
+    // The type is `never`, because it can be assigned to the parameter of any scorer of autoevals. Each declares a type
+    // of its own.
     input: unwrap(inputs) as never,
     output: unwrap(outputs) as never,
     expected: unwrap(referenceOutputs) as never,
   };
 }
 
-/** @throws {@link ValidationError} if a run is not recorded: then the experiment would lack the row. */
+/** @throws {@link ValidationError} if a run is not recorded, because the experiment would then lack the row. */
 function assertRecorded(run: RecordedRunTree): void {
   if (!run.sampled) {
     throw new ValidationError(
@@ -301,7 +303,7 @@ function assertRecorded(run: RecordedRunTree): void {
   }
 }
 
-/** @throws {@link ValidationError} if the target is neither a function nor has the method `invoke`. */
+/** @throws {@link ValidationError} if the target is neither a function nor an object with the method `invoke`. */
 export function toNamedTarget(target: Target<unknown, unknown, unknown>): NamedTarget {
   const untyped: unknown = target;
   if (typeof untyped === "function") {
@@ -324,7 +326,10 @@ export function toNamedTarget(target: Target<unknown, unknown, unknown>): NamedT
   );
 }
 
-/** @throws {@link ValidationError} if an evaluator is neither a function nor has the method `evaluate`. */
+/**
+ * @throws {@link ValidationError} if an evaluator is neither a function nor an object with a name and the method
+ * `evaluate`, or if two evaluators have the same name.
+ */
 export function toNamedEvaluators(
   evaluators: readonly Evaluator<unknown, unknown, unknown>[],
 ): readonly NamedEvaluator[] {

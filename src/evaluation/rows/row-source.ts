@@ -24,21 +24,21 @@ import { RowIds, rowNamespace } from "../ids.ts";
 export interface RowSource {
   /** Describes the data, for the name of the experiment. */
   readonly name: string;
-  /** Identifies the data: a resumed experiment must have the same. */
+  /** Identifies the data. An interrupted experiment is continued only if its data has the same identity. */
   readonly identity: string;
-  /** The dataset, if the rows are examples of one; for an iterable, that of its first row. */
+  /** The dataset that the rows are examples of, if any. For an iterable, the dataset of its first row. */
   readonly dataset?: Pick<Dataset, "id" | "baselineExperimentId"> | undefined;
-  /** The version that was pinned. */
+  /** The dataset's version at the start of the evaluation. */
   readonly datasetVersion?: string | undefined;
   /** Number of rows, if it is known. */
   readonly size?: number | undefined;
-  /** The rows, from the first one on. It can be called once. */
+  /** Reads the rows, from the first one on. Can be called only once. */
   read(options: ReadRows): AsyncGenerator<EvaluationExample<unknown, unknown>, void>;
 }
 
 /** How rows are read. */
 interface ReadRows {
-  /** The version that an interrupted evaluation had pinned. */
+  /** The version to read, if an interrupted evaluation is continued. */
   readonly datasetVersion?: string | undefined;
 }
 
@@ -54,7 +54,7 @@ const selectionKeys: KeyTable<DatasetSelection> = {
   includeAttachments: 1,
 };
 
-/** Opens the data of an evaluation. Examples of a dataset are pinned to a version. */
+/** Opens the data of an evaluation. Examples of a dataset are read from a fixed version. */
 export async function openSource(
   client: Client,
   data: EvaluationData<unknown, unknown>,
@@ -88,7 +88,7 @@ async function openDataset(
   const key = datasetId === undefined ? { datasetName } : { datasetId };
   const dataset = await client.datasets.read({ ...(key as { datasetId: string }), signal });
   const version = await pinVersion(client, { datasetId: dataset.id, asOf }, signal);
-  // A filter by ids, metadata or text has no cheap count.
+  // The version is fixed, so this count stays correct while the examples are read.
   const count = await client.examples.count({
     datasetId: dataset.id,
     asOf: version.asOf,
@@ -114,9 +114,9 @@ async function openDataset(
 }
 
 /**
- * Finds the time of a version. A dataset that never had an example has no version: it is evaluated as it is now.
+ * Finds the time of a version. A dataset that never had an example has no version; then the current time is returned.
  *
- * @throws {@link NotFoundError} if the caller names a version that does not exist.
+ * @throws {@link NotFoundError} if `asOf` is given and there is no such version.
  */
 export async function pinVersion(
   client: Client,
@@ -148,12 +148,12 @@ const isTime = (version: Date | string): boolean =>
 const toText = (version: Date | string | undefined): string | undefined =>
   version instanceof Date ? version.toISOString() : version;
 
-/** Number of examples that are requested before they are needed: those of one page. */
+/** Number of examples that are requested before they are needed: as many as a page contains. */
 const aheadLimit = 100;
 
 /**
- * Reads up to {@link aheadLimit} items before they are needed, so that the evaluation does not wait for each page of
- * examples.
+ * Yields items, and requests up to {@link aheadLimit} of them in advance, so that the evaluation does not wait for each
+ * page of examples.
  */
 async function* readAhead<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item, void> {
   const iterator = items[Symbol.asyncIterator]();
@@ -162,7 +162,7 @@ async function* readAhead<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item
     while (true) {
       while (queue.length < aheadLimit) {
         const next = iterator.next();
-        // A failure is thrown when the item is reached.
+        // A failure is thrown when the loop below reaches the item.
         next.catch(() => {});
         queue.push(next);
       }
@@ -277,7 +277,7 @@ function toEvaluationExample(
   };
 }
 
-/** Converts attachments of any form to those that can be read. */
+/** Converts attachments of all accepted forms to attachments with a method `read`. */
 function toExampleAttachments(
   client: Client,
   attachments: NonNullable<EvaluationRow["attachments"]>,

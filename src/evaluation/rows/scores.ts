@@ -3,7 +3,7 @@ import { describeError } from "./deadline.ts";
 import type { EvaluatorResult, RowScore, Score } from "../evaluator.ts";
 import { toJsonValue } from "./json-value.ts";
 
-/** The members of a score, and those that evaluators written for LangSmith may also return. */
+/** The members that a score may have, including those that only evaluators written for LangSmith return. */
 const scoreKeys = [
   "key",
   "name",
@@ -19,27 +19,34 @@ const scoreKeys = [
   "feedbackConfig",
 ];
 
-/** How an error speaks of a value that is no score: of the value itself, of a member, and of what to do. */
+/**
+ * The words with which the message about an invalid score begins and gives advice. They depend on whether the value was
+ * returned or passed.
+ */
 interface ScoreWords {
   readonly is: string;
   readonly has: string;
   readonly advice: string;
 }
 
-const wordsOfReturned: ScoreWords = { is: "it returned", has: "it returned", advice: "return" };
+const wordsForReturnedValue: ScoreWords = {
+  is: "it returned",
+  has: "it returned",
+  advice: "return",
+};
 
-/** For a value that was passed to a function. */
-export const wordsOfPassed: ScoreWords = { is: "it is", has: "it has", advice: "pass" };
+/** The words for a value that was passed to a function. */
+export const wordsForPassedValue: ScoreWords = { is: "it is", has: "it has", advice: "pass" };
 
 /**
- * Converts what an evaluator returned to scores.
+ * Converts the result of an evaluator to scores.
  *
  * @throws Error if it is not an {@link EvaluatorResult}; the message says what is wrong.
  */
 export function toRowScores(
   result: EvaluatorResult,
   evaluatorName: string,
-  words = wordsOfReturned,
+  words = wordsForReturnedValue,
 ): readonly RowScore[] {
   if (result === undefined || result === null) {
     return [];

@@ -5,48 +5,48 @@ import type { Journal, StoredRow } from "./journal.ts";
 import { createRunMetadata, toPayload } from "../payload.ts";
 import type { Summary } from "../summary.ts";
 
-/** A row in the journal whose run and scores the server has yet to acknowledge. */
+/** A row in the journal whose run and scores the server has not acknowledged yet. */
 export interface PendingRow {
-  /** Its number in the journal. */
+  /** Number of the row in the journal. */
   readonly number: number;
   readonly row: StoredRow;
-  /** Whether an earlier process had begun the row, so that the server may have a run of it. */
+  /** Whether an earlier process began to evaluate the row, so that the server may already have a run for it. */
   readonly isRepeated: boolean;
 }
 
-/** What a {@link Committer} needs. */
+/** Options of a {@link Committer}. */
 export interface CommitterInit {
   readonly client: Client;
   readonly journal: Pick<Journal, "readRows" | "writeAcknowledged">;
   readonly summary: Summary;
   /** The project of the rows' runs. */
   readonly project: { readonly id: string; readonly name: string };
-  /** The name of a row's run, for a run that has to be sent again. */
+  /** Returns the name of a row's run, which is needed to send the run again. */
   readonly toRunName: (row: StoredRow) => string;
-  /** The dataset example of a row; `undefined` if the rows are not examples of a dataset. */
+  /** Returns the id of a row's example; `undefined` if the rows are not examples of a dataset. */
   readonly toReferenceExample: (row: StoredRow) => string | undefined;
   /** Whether the rows' runs are recorded by this evaluation. Otherwise only their scores are stored. */
   readonly recordsRuns: boolean;
-  /** Makes the ids of the feedback different from those of another evaluation of the same runs. */
+  /** Namespace for the ids of the feedback, so that they differ from those of another evaluation of the same runs. */
   readonly feedbackNamespace?: string | undefined;
   readonly warn: (message: string) => void;
 }
 
-/** Number of rows whose acknowledgement may be outstanding. More wait, so that memory stays bounded. */
+/** Number of unacknowledged rows above which {@link Committer.add} waits. This bounds the memory. */
 const maxPending = 2_000;
 /** Number of rows that are acknowledged together. */
 const batchRows = 1_000;
-/** How long nothing may be delivered before the runs of a batch count as undelivered, in milliseconds. */
+/** If no run is delivered for this time, in milliseconds, the runs of a batch count as undelivered. */
 const deliveryTimeoutMs = 10_000;
-/** How long the server may be unavailable before scores stay in the journal only, in milliseconds. */
+/** If the server is unavailable for this time, in milliseconds, scores are not sent and stay in the journal. */
 const patienceMs = 30_000;
-/** Number of runs that are looked up with one request. */
+/** Maximum number of runs that are looked up with one request. */
 const lookupRuns = 100;
 
 /**
- * Sends finished rows to the server in batches, and stores in the journal which ones the server has acknowledged: their
- * runs were delivered, and their scores exist as feedback. A row that can't be sent stays in the journal, and is sent by
- * the next evaluation of the same experiment.
+ * Sends finished rows to the server in batches, and stores in the journal which rows the server has acknowledged. A row
+ * is acknowledged if its run was delivered and its scores were stored as feedback. A row that can't be sent stays in
+ * the journal, and is sent by the next evaluation of the same experiment.
  */
 export class Committer {
   readonly #init: CommitterInit;
@@ -67,12 +67,12 @@ export class Committer {
     return this.#unacknowledged;
   }
 
-  /** Why rows could not be sent. Empty if none failed. */
+  /** Why the last rows that failed could not be sent; empty if none failed. */
   get lastFailure(): string {
     return this.#lastFailure;
   }
 
-  /** Adds a finished row. Waits while too many rows wait for their acknowledgement. */
+  /** Adds a finished row. Waits while too many rows are unacknowledged. */
   async add(pending: PendingRow): Promise<void> {
     this.#waiting.push(pending);
     if (!this.#isCommitting) {
@@ -86,7 +86,7 @@ export class Committer {
     }
   }
 
-  /** Sends what is left, and waits for it. Then tries once more what could not be sent before. */
+  /** Sends the remaining rows. Then tries once more to send the rows that could not be sent before. */
   async drain(): Promise<void> {
     await this.#idle;
     const failedRanges = this.#failedRanges.splice(0);
@@ -104,9 +104,9 @@ export class Committer {
   }
 
   /**
-   * Sends rows of the journal: their runs, as far as the server does not have them, and their scores.
+   * Sends rows of the journal: the runs that the server does not have, and all scores.
    *
-   * @param isSelected selects rows by their numbers.
+   * @param isSelected - selects rows by their numbers.
    */
   async settle(isSelected: (number: number) => boolean): Promise<void> {
     let number = 0;
@@ -136,7 +136,7 @@ export class Committer {
   }
 
   async #commitAll(): Promise<void> {
-    /** The scores of the previous batch are sent while the runs of the next one are delivered. */
+    /** Sending of the previous batch's scores, which takes place while the runs of the next batch are delivered. */
     let previous: Promise<boolean> | undefined;
     while (this.#waiting.length > 0 || previous !== undefined) {
       const batch = this.#waiting.splice(0, batchRows);
@@ -168,7 +168,7 @@ export class Committer {
     this.#init.summary.addAcknowledged(batch.length);
   }
 
-  /** Returns whether the action succeeded. A failure leaves the rows in the journal. */
+  /** Calls the action and returns whether it succeeded. After a failure, the rows stay in the journal. */
   async #attempt(batch: readonly PendingRow[], action: () => Promise<void>): Promise<boolean> {
     try {
       await action();
@@ -181,7 +181,7 @@ export class Committer {
     }
   }
 
-  /** Waits for the delivery of all runs that were recorded. Returns whether none is missing. */
+  /** Waits until all recorded runs are delivered. Returns whether no run was lost or is still pending. */
   async #deliverRuns(): Promise<boolean> {
     let hasLost = false;
     while (true) {
@@ -196,8 +196,8 @@ export class Committer {
   }
 
   /**
-   * Sends the ends of runs that an earlier process had begun. Servers ignore a second start of a run, and with it an end
-   * that was sent together with the start.
+   * Sends the ends of runs that an earlier process began. Servers ignore a second start of a run, together with an end
+   * that was sent with that start.
    */
   async #sendEnds(batch: readonly PendingRow[]): Promise<void> {
     const repeated = batch.filter(({ isRepeated }) => isRepeated);
@@ -208,7 +208,7 @@ export class Committer {
   }
 
   /**
-   * Sends the runs of rows again, as far as the server does not have them.
+   * Sends again the runs, or the ends of runs, that the server does not have.
    *
    * @throws Error if the server does not have all of them afterwards.
    */
@@ -236,7 +236,7 @@ export class Committer {
     }
   }
 
-  /** Finds out which runs the server has, and whether it has their ends. */
+  /** Returns which of the rows' runs the server has, and whether it has their ends. */
   async #findRuns(rows: readonly StoredRow[]): Promise<ReadonlyMap<string, "open" | "ended">> {
     const states = new Map<string, "open" | "ended">();
     const found = this.#init.client.runs.list({
@@ -250,7 +250,7 @@ export class Committer {
     return states;
   }
 
-  /** Records the whole run of a row as it is in the journal. */
+  /** Records the whole run of a row from the journal. */
   #sendRun(row: StoredRow): void {
     const { client, project, toRunName, toReferenceExample } = this.#init;
     const run: WirePost = {
@@ -267,7 +267,7 @@ export class Committer {
     void client.createRun(run);
   }
 
-  /** Records the end of a row's run as it is in the journal. */
+  /** Records only the end of a row's run from the journal. */
   #sendEnd(row: StoredRow): void {
     void this.#init.client.updateRun(row.runId, toRunEnd(row));
   }
@@ -297,7 +297,10 @@ export class Committer {
   }
 }
 
-/** The end of a row's run in the wire format, and the run's position, which servers need with each record. */
+/**
+ * Returns the end of a row's run in the wire format, with the trace id and the dotted order, which servers need in
+ * every record.
+ */
 function toRunEnd({ runId, startTime, durationMs, error, outputs }: StoredRow) {
   const stamp = startTime.replace(/[-:.]/g, "").replace("Z", "000Z");
   return {
@@ -309,7 +312,10 @@ function toRunEnd({ runId, startTime, durationMs, error, outputs }: StoredRow) {
   };
 }
 
-/** The feedback that the scores of a row become. Its ids follow from the run, so that sending it again changes nothing. */
+/**
+ * Converts the scores of a row to feedback. The ids are derived from the run, so sending the feedback again changes
+ * nothing.
+ */
 function toFeedback(
   row: StoredRow,
   runProjectId: string,
@@ -333,7 +339,7 @@ function toFeedback(
   });
 }
 
-/** Groups rows into ranges of consecutive numbers. */
+/** Groups the numbers of rows into ranges of consecutive numbers. A range excludes its end. */
 function toRanges(batch: readonly PendingRow[]): readonly (readonly [from: number, to: number])[] {
   const ranges: [number, number][] = [];
   for (const { number } of batch) {

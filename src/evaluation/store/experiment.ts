@@ -10,7 +10,7 @@ import type { StoredEvaluation, StoredRow } from "./journal.ts";
 import { lockFolder } from "./journal-lock.ts";
 import type { UntypedRow } from "../result.ts";
 
-/** What identifies an experiment, and whether it may continue an earlier one. */
+/** Describes an experiment to open, and whether it may continue an earlier one. */
 export interface ExperimentRequest {
   readonly client: Client;
   readonly name: string;
@@ -18,12 +18,12 @@ export interface ExperimentRequest {
   readonly metadata?: KeyValues | undefined;
   readonly datasetId?: string | undefined;
   readonly datasetVersion?: string | undefined;
-  /** Identifies data and repetitions. */
+  /** Identifies the data and the number of repetitions. */
   readonly data: string;
   /** Identifies the code of target and evaluators. */
   readonly code: string;
   readonly resume: boolean | "auto";
-  /** Whether a finished row has scores, unless the target failed. */
+  /** Whether every finished row must have scores, unless the target failed. */
   readonly expectsScores: boolean;
   readonly journalDir: string | undefined;
   readonly signal: AbortSignal;
@@ -39,7 +39,7 @@ export interface OpenExperiment {
   /** The version of the dataset that the experiment uses. */
   readonly datasetVersion?: string | undefined;
   readonly finishedRuns: IdCounter;
-  /** Start times of runs whose rows were interrupted, in milliseconds. */
+  /** Start times of the runs of interrupted rows, in milliseconds, by run id. */
   readonly openRuns: ReadonlyMap<string, number>;
   /** Whether the server has acknowledged the row with this number. */
   readonly isAcknowledged: (number: number) => boolean;
@@ -47,13 +47,13 @@ export interface OpenExperiment {
   readonly release: () => void;
 }
 
-/** Key of our entry in the metadata of an experiment. */
+/** Key of Millrace's entry in the metadata of an experiment. */
 const metadataKey = "millrace_evaluation";
-/** Number of journals that are kept for each experiment's name, besides that of the current evaluation. */
+/** Number of earlier journals that are kept for each experiment's name. */
 const keptJournals = 10;
 const defaultFolder = ".millrace/evaluations";
 
-/** Opens a folder for the journals of an experiment's name, and reserves it for this process. */
+/** Opens the folder for the journals of an experiment's name, and locks it for this process. */
 export function openFolder(
   journalDir: string | undefined,
   name: string,
@@ -79,20 +79,24 @@ export function openFolder(
   return { folder, release };
 }
 
-/** The name with characters that every file system accepts, and a digest that keeps names apart. */
+/**
+ * Converts a name to a folder name with characters that every file system accepts, and with a digest, so that different
+ * names have different folders.
+ */
 const toFolderName = (name: string): string =>
   `${name.replace(/[^\w.-]+/g, "-").slice(0, 60)}-${digest(name).slice(0, 8)}`;
 
 const digest = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-/** Identifies code by its text. */
+/** Returns a digest of the source text of functions, which identifies their code. */
 export const fingerprintCode = (functions: readonly unknown[]): string =>
   digest(functions.map(String).join("\n")).slice(0, 16);
 
 /**
- * Opens an experiment: one that was interrupted, if that is possible and wanted, else a new one.
+ * Continues an interrupted experiment if the request allows it, otherwise starts a new one.
  *
- * @throws {@link ValidationError} if another process evaluates it, or if it can't be continued although that is required.
+ * @throws {@link ValidationError} if another process evaluates the experiment, or if `resume` is true and the
+ * experiment can't be continued.
  */
 export async function openExperiment(request: ExperimentRequest): Promise<OpenExperiment> {
   const { folder, release } = openFolder(request.journalDir, request.name);
@@ -111,7 +115,9 @@ export async function openExperiment(request: ExperimentRequest): Promise<OpenEx
 
 type Opened = Omit<OpenExperiment, "release">;
 
-/** Continues the latest journal of the folder. Returns `undefined` if there is none that may be continued. */
+/**
+ * Continues the latest journal of the folder. Returns `undefined` if there is no journal, or it may not be continued.
+ */
 async function continueJournal(
   request: ExperimentRequest,
   folder: string,
@@ -163,8 +169,8 @@ async function resumeJournal(
 }
 
 /**
- * Creates a function that finds numbers in ranges, by binary search. Ranges that touch are merged, so that a long
- * evaluation has few of them.
+ * Creates a function that returns whether a number is in one of the ranges, by binary search. Adjacent ranges are
+ * merged, so that a long evaluation has few ranges.
  */
 function createRangeSet(
   ranges: readonly (readonly [from: number, to: number])[],
@@ -197,7 +203,7 @@ function findChange(
   stored: { readonly data: unknown; readonly code: unknown },
 ): string | undefined {
   if (stored.data !== request.data) {
-    return "its data or its repetitions were others";
+    return "its data or its number of repetitions was different";
   }
   return stored.code === request.code ? undefined : "the code of target or evaluators has changed";
 }
@@ -208,13 +214,14 @@ const listJournals = (folder: string): readonly string[] =>
     .toSorted()
     .map((name) => join(folder, name));
 
-/** The path of a new journal. Paths sort by time. */
+/** Returns the path of a new journal. Sorting such paths sorts them by time. */
 export const createJournalPath = (folder: string, experimentId: string): string =>
   join(folder, `${String(Date.now()).padStart(15, "0")}-${experimentId}.jsonl`);
 
 /**
- * Continues an experiment for which this machine has no journal, such as one that another machine began: its rows are
- * those that the server has. Returns `undefined` if there is none that may be continued.
+ * Continues an experiment for which this machine has no journal, for example because another machine began it. The
+ * finished rows are read from the server. Returns `undefined` if there is no such experiment, or it may not be
+ * continued.
  */
 async function importExperiment(
   request: ExperimentRequest,
@@ -233,10 +240,10 @@ async function importExperiment(
   }
   if (stored !== undefined && stored.data !== data) {
     throw new ValidationError(
-      `The experiment ${JSON.stringify(name)} can't be continued, because its data or its repetitions were others. Pass another name as \`experiment\``,
+      `The experiment ${JSON.stringify(name)} can't be continued, because its data or its number of repetitions was different. Pass another name as \`experiment\``,
     );
   }
-  // A journal of this experiment exists here if it was complete. Its rows are then those of the server as well.
+  // If this machine has a journal of this experiment, it is complete, and the server has the same rows.
   const path = createJournalPath(folder, project.id);
   const datasetVersion = stored?.datasetVersion;
   const journal = await Journal.create(path, {
@@ -265,7 +272,7 @@ async function importExperiment(
   return { project, ...(await resumeJournal(path, imported)) };
 }
 
-/** Our entry in the metadata of an experiment. */
+/** Millrace's entry in the metadata of an experiment. */
 interface EvaluationMetadata {
   readonly data: unknown;
   readonly code: unknown;
@@ -282,7 +289,10 @@ function readEvaluationMetadata({ extra }: Project): EvaluationMetadata | undefi
   return { data, code, datasetVersion: typeof version === "string" ? version : undefined };
 }
 
-/** Converts a run of the server to a row. The scores are averages, because the run has no single ones. */
+/**
+ * Converts a run from the server to a row. The scores are averages, because a run does not contain its individual
+ * scores.
+ */
 export function toStoredRow(run: Run): StoredRow {
   const metadata = run.extra?.metadata ?? {};
   const startTime = toIsoTime(run.startTime);
@@ -304,7 +314,7 @@ export function toStoredRow(run: Run): StoredRow {
   };
 }
 
-/** The averages by feedback key, as scores. */
+/** Converts feedback statistics to one score for each feedback key, the average. */
 export const toAverageScores = (
   feedbackStats: KeyValues | undefined,
 ): readonly { readonly key: string; readonly score: number }[] =>
@@ -313,7 +323,7 @@ export const toAverageScores = (
     return typeof average === "number" ? [{ key, score: average }] : [];
   });
 
-/** The server's times have no zone if they are in UTC. */
+/** Adds the zone to a time of the server, which is in UTC if it has no zone. */
 const toIsoTime = (time: string | undefined): string => {
   if (time === undefined) {
     return new Date(0).toISOString();
@@ -343,7 +353,7 @@ async function startExperiment(request: ExperimentRequest, folder: string): Prom
   };
 }
 
-/** Number of names that are tried, if other processes create experiments of the same name at the same time. */
+/** Maximum number of names that are tried if other processes create experiments of the same name at the same time. */
 const nameAttempts = 10;
 
 /** Creates an experiment. If the name is taken, a number is appended. */
@@ -385,7 +395,7 @@ export async function createExperiment(
   }
 }
 
-/** Appends the next free number to the name of an experiment. */
+/** Returns the name of an experiment with the next free number appended. */
 async function findFreeName(client: Client, name: string, signal: AbortSignal): Promise<string> {
   let highest = 1;
   for await (const project of client.projects.list({ nameContains: `${name}-`, signal })) {
@@ -412,19 +422,19 @@ export async function findProject(
   }
 }
 
-/** What the page of an experiment shows. */
+/** The experiments that a page of the UI shows. */
 interface ExperimentPage {
   readonly projectId: string;
   readonly datasetId: string | undefined;
-  /** Ids of experiments to show beside it. */
+  /** Ids of the experiments to compare with. */
   readonly others?: readonly string[];
   /** Id of a pairwise comparison. */
   readonly comparative?: string;
 }
 
 /**
- * The address of an experiment in the UI: the comparison of the dataset's experiments, or the project. Empty if it can't
- * be read, because the result does not depend on it.
+ * Returns the address of an experiment in the UI: the comparison of the dataset's experiments, or the project. Returns
+ * an empty object if the address can't be determined, because the evaluation's result is useful without it.
  */
 export async function readUrl(
   client: Client,

@@ -7,7 +7,7 @@ import { ValidationError } from "../../main/index.ts";
 interface LockOwner {
   readonly pid: number;
   readonly host: string;
-  /** When the process started, in a form that only this machine understands; absent if it is not known. */
+  /** When the process started, in clock ticks since this machine started; absent if it is not known. */
   readonly processStart?: string | undefined;
   /** A time in ISO 8601 format. */
   readonly since: string;
@@ -55,8 +55,8 @@ export function lockFolder(folder: string, experiment: string): () => void {
 }
 
 /**
- * Removes the lock of a process that has ended. Another process may have replaced the lock since it was read: then that
- * one is put back.
+ * Removes the lock of a process that has ended. If another process has replaced the lock since it was read, the new
+ * lock is restored.
  */
 function removeStaleLock(path: string, stored: string | undefined): void {
   const asidePath = `${path}.${process.pid}`;
@@ -66,7 +66,8 @@ function removeStaleLock(path: string, stored: string | undefined): void {
       linkSync(asidePath, path);
     }
   } catch (error) {
-    // The file is gone, or exists again: another process was faster. The next attempt finds its lock.
+    // Another process removed the file, or created another one, at the same time. The next attempt reads the lock
+    // again.
     if (!isErrorWithCode(error, "ENOENT") && !isErrorWithCode(error, "EEXIST")) {
       throw error;
     }
@@ -82,7 +83,7 @@ function readLock(path: string): string | undefined {
   }
 }
 
-/** Returns `undefined` for a lock that was not completely written. */
+/** Parses the content of a lock. Returns `undefined` if the file is incomplete. */
 function parseOwner(text: string): LockOwner | undefined {
   try {
     const owner = JSON.parse(text) as LockOwner;
@@ -92,7 +93,7 @@ function parseOwner(text: string): LockOwner | undefined {
   }
 }
 
-/** Whether the process is still running. On another machine nobody can tell, so its lock stays. */
+/** Whether the process is still running. This is unknown for a process on another machine, so its lock is kept. */
 function isRunning({ pid, host, processStart }: LockOwner): boolean {
   if (host !== hostname()) {
     return true;
@@ -106,11 +107,12 @@ function isRunning({ pid, host, processStart }: LockOwner): boolean {
   return processStart === undefined || readProcessStart(pid) === processStart;
 }
 
-/** The time at which a process started, in clock ticks since the system started. Known on Linux only. */
+/** Returns when a process started, in clock ticks since the system started; `undefined` on systems other than Linux. */
 function readProcessStart(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The second field, the name in parentheses, can contain blanks. The start is field 22.
+    // The second field, the process name in parentheses, can contain spaces, so the fields after it are split. The
+    // start time is field 22.
     return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
   } catch {
     return undefined;

@@ -9,16 +9,16 @@ import type { UntypedRow } from "../result.ts";
 /** Version of the file format. */
 const format = 1;
 
-/** The first line of a journal: which experiment it belongs to. */
+/** The first line of a journal. It identifies the experiment. */
 export interface JournalHeader {
   readonly format: number;
   readonly experimentId: string;
   readonly experimentName: string;
-  /** Identifies data and repetitions. */
+  /** Identifies the data and the number of repetitions. */
   readonly data: string;
   /** Identifies the code of target and evaluators. */
   readonly code: string;
-  /** The version of the dataset that was pinned. */
+  /** The version of the dataset that the evaluation uses. */
   readonly datasetVersion?: string | undefined;
 }
 
@@ -27,7 +27,8 @@ export type StoredRow = Omit<UntypedRow, "isResumed">;
 
 /**
  * The other lines of a journal. `start`: a row's run has started. `row`: the row has finished. `acknowledged`: the
- * server has the rows with these numbers, from the first to before the last. `end`: the experiment is complete.
+ * server has the rows with these numbers, from `from` up to, but not including, `to`. `end`: the experiment is
+ * complete.
  */
 type JournalLine =
   | { readonly start: string; readonly at: number }
@@ -36,9 +37,9 @@ type JournalLine =
   | { readonly end: string };
 
 /**
- * The file in which an evaluation stores its rows as they finish. A line is complete in the operating system's memory
- * when the promise of its write resolves, so that the end of the process can't take it. Lines of one turn of the event
- * loop are written together.
+ * The file in which an evaluation stores its rows as they finish. When the promise of a write resolves, the operating
+ * system has the complete line, so it is not lost if the process ends. Lines of one turn of the event loop are written
+ * together.
  */
 export class Journal {
   readonly path: string;
@@ -93,7 +94,7 @@ export class Journal {
     return number;
   }
 
-  /** Stores that the server has rows. After a power cut, the file still contains these rows. */
+  /** Stores that the server has rows, and flushes the file to disk, so that these rows survive a power failure. */
   async writeAcknowledged(from: number, to: number): Promise<void> {
     await this.#write(JSON.stringify({ acknowledged: [from, to] } satisfies JournalLine));
     await this.#file.datasync();
@@ -111,14 +112,14 @@ export class Journal {
 
   async close(): Promise<void> {
     await this.#writing?.catch(() => {
-      // The writer of the line has received the failure.
+      // The caller that wrote the line has already received this error.
     });
     this.#isClosed = true;
     this.#wakeReaders();
     await this.#file.close();
   }
 
-  /** Reads the rows from the first on, and waits for further ones until the journal is closed. */
+  /** Reads the rows from the first one on, and waits for further rows until the journal is closed. */
   async *followRows(): AsyncGenerator<UntypedRow, void> {
     let [offset, number] = [0, 0];
     while (true) {
@@ -155,7 +156,7 @@ export class Journal {
 
   async #write(line: string): Promise<void> {
     this.#lines.push(line);
-    // The write begins in a later turn, when the lines of this one have been added.
+    // The write begins in a later turn, so that it includes all lines of this turn.
     this.#writing ??= this.#writeLines();
     await this.#writing;
   }
@@ -170,7 +171,10 @@ export class Journal {
     await this.#append(bytes);
   }
 
-  /** The end of the last write. Writes follow each other, because each begins where the last one ended. */
+  /**
+   * Settles when the last write has ended. Writes run one after another, because each begins at the offset where the
+   * previous one ended.
+   */
   #lastAppend: Promise<void> = Promise.resolve();
 
   #append(bytes: Buffer): Promise<void> {
@@ -187,7 +191,7 @@ export class Journal {
         }
       } catch (cause) {
         this.#failure = new ValidationError(
-          `The journal ${this.path} can't be written: ${cause instanceof Error ? cause.message : String(cause)}. Rows that finished before are stored; the same command goes on from there`,
+          `The journal ${this.path} can't be written: ${cause instanceof Error ? cause.message : String(cause)}. Rows that finished earlier are stored; the same command continues from there`,
           { cause },
         );
         throw this.#failure;
@@ -215,21 +219,21 @@ const parseRow = (line: string, isResumed: boolean): UntypedRow => ({
   isResumed,
 });
 
-/** What a journal contains. */
+/** Header and size of a journal. */
 export interface JournalState {
   readonly header: JournalHeader;
   readonly rows: number;
-  /** Length up to the end of the last complete line. */
+  /** Length in bytes up to the end of the last complete line. */
   readonly bytes: number;
 }
 
-/** What an interrupted evaluation left behind. */
+/** The content of an interrupted evaluation's journal. */
 export interface StoredEvaluation extends JournalState {
   /** Ids of the runs whose rows have finished. */
   readonly finishedRuns: IdCounter;
-  /** Runs that started and whose rows have not finished, with their start times in milliseconds. */
+  /** Start times in milliseconds of runs whose rows have not finished, by run id. */
   readonly openRuns: ReadonlyMap<string, number>;
-  /** Numbers of acknowledged rows: from the first to before the last. */
+  /** Ranges of the numbers of acknowledged rows. A range does not include `to`. */
   readonly acknowledged: readonly (readonly [from: number, to: number])[];
   readonly isComplete: boolean;
 }
@@ -237,7 +241,7 @@ export interface StoredEvaluation extends JournalState {
 /**
  * Reads a journal. A last line that is incomplete, because the process or the machine ended, is ignored.
  *
- * @param onRow is called for each row.
+ * @param onRow - called for each row.
  * @throws {@link ValidationError} if the file is not a journal of this version.
  */
 export async function readJournal(
@@ -253,7 +257,7 @@ export async function readJournal(
     const lineBytes = Buffer.byteLength(line) + 1;
     const content = parseLine(line);
     if (content === undefined) {
-      // Only the last line can be incomplete. Everything after a damaged line is done again.
+      // Usually only the last line is incomplete. If an earlier line is damaged, the rows after it are evaluated again.
       break;
     }
     if (header === undefined) {

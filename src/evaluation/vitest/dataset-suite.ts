@@ -15,7 +15,7 @@ import { describeProblem, reporterKey } from "./test-result.ts";
 import { noExperimentId, TestRow } from "./test-row.ts";
 import type { ExampleArguments } from "./test-row.ts";
 
-/** The checked options of a suite. */
+/** The validated options of a suite. */
 export interface SuiteOptions {
   readonly datasetName: string;
   readonly experimentName: string;
@@ -28,7 +28,7 @@ export interface SuiteOptions {
   readonly enabled: boolean;
 }
 
-/** An example as a test describes it. Without an id, it gets one when the dataset is open. */
+/** The example of a test. If it has no id, it gets one when the dataset is opened. */
 export type ExampleDraft = Omit<TestExample, "id"> & { readonly id?: string | undefined };
 
 /** The position of an example in the suite. */
@@ -44,7 +44,7 @@ export interface ExampleTest {
   readonly fn: (args: ExampleArguments) => unknown;
 }
 
-/** The tests of a `describe`: their examples are a dataset, and their results an experiment. */
+/** The tests of a `describe`. Their examples form a dataset, and their results form an experiment. */
 export class DatasetSuite {
   readonly #options: SuiteOptions;
   readonly #drafts: ExampleDraft[] = [];
@@ -54,7 +54,7 @@ export class DatasetSuite {
   /** Vitest's task of the `describe`. */
   #suiteTask: unknown;
   #problem: string | undefined;
-  /** The client for the evaluators if nothing is stored. It records nothing. */
+  /** Client for the evaluators if no results are stored. It records nothing. */
   #idleClient: Client | undefined;
   /** Rows of failed tests that vitest may retry, by the task of the test. */
   readonly #retriedRows = new Map<object, TestRow>();
@@ -109,8 +109,8 @@ export class DatasetSuite {
     const row = this.#retriedRows.get(context.task) ?? this.#createRow(test, context.task);
     this.#retriedRows.delete(context.task);
     const attempt = row.begin(context);
-    // Vitest calls these functions in reverse order, so this one, which is registered first, is called after those of the
-    // test function. It is also called if the test exceeds its time.
+    // Vitest calls these functions in reverse order of their registration. This one is registered first, so it is
+    // called after those that the test function registers. It is also called if the test times out.
     context.onTestFinished(() => {
       this.#finish(row, attempt);
     });
@@ -127,7 +127,7 @@ export class DatasetSuite {
     const example = this.#examples[index];
     if (example === undefined || !isWithin(task, this.#suiteTask)) {
       throw new ValidationError(
-        `test ${JSON.stringify(task.name)}: call it within \`describe\` of millrace/vitest, whose name is that of the dataset`,
+        `test ${JSON.stringify(task.name)}: call it within \`describe\` of millrace/vitest, whose name is also the name of the dataset`,
       );
     }
     // Vitest's own option `repeats` calls a test several times.
@@ -181,11 +181,11 @@ function mayBeRetried({ retry, result }: TaskView): boolean {
   return (result?.retryCount ?? 0) < limit;
 }
 
-/** Whether the reporter prints the warnings, once for all files. */
+/** Whether the reporter is installed. It prints each warning once for all files. */
 const hasReporter = (): boolean =>
   (inject(reporterKey as keyof ProvidedContext) as unknown) === true;
 
 const warn = (message: string): void => {
-  // oxlint-disable-next-line no-console -- vitest shows what a test prints beside the test's file
+  // oxlint-disable-next-line no-console -- vitest shows the output of a test together with the name of its file
   console.warn(`[millrace] ${message}`);
 };

@@ -5,7 +5,7 @@ import { readMessage } from "./read-message.ts";
 import { currentAttempt, passKey } from "./test-attempt.ts";
 import type { TestAttempt } from "./test-attempt.ts";
 
-/** What the calls before an assertion in its chain have set, such as those of `expect(value, message).not`. */
+/** State of a chain before its assertion, such as that of `expect(value, message).not`. */
 interface Chain {
   readonly attempt: TestAttempt;
   /** The message that was passed to `expect`. */
@@ -13,7 +13,10 @@ interface Chain {
   readonly isNegated: boolean;
 }
 
-/** Properties of Chai that only connect a chain and check nothing. Reading another property, such as `true`, is a check. */
+/**
+ * Properties of Chai that only connect the parts of a chain. Reading any other property, such as `true`, checks the
+ * value.
+ */
 const languageChains = new Set(
   [
     "to be been is that which and has have with at of same but does still also",
@@ -25,8 +28,8 @@ const languageChains = new Set(
 const assertionCreators = new Set(["soft", "poll", "element"]);
 
 /**
- * Vitest's `expect`, which in the test of an example also records each expectation as a score: 1 if it is met, 0 if not. Its
- * key is the message passed to `expect`, or else the name of the matcher. Snapshots are not recorded.
+ * Vitest's `expect`. In the test of an example, each expectation is also recorded as a score: 1 if it is met, 0 if not.
+ * The key of the score is the message passed to `expect`, or else the name of the matcher. Snapshots are not recorded.
  */
 export const expect: ExpectStatic = new Proxy(vitestExpect, {
   apply: (_, __, args: readonly unknown[]) => {
@@ -76,7 +79,7 @@ function wrap(assertion: unknown, chain: Chain): unknown {
 
 function readMember(target: object, name: string | symbol, chain: Chain): unknown {
   if (typeof name === "symbol" || name.startsWith("_") || name === "assert") {
-    // Matchers use these members themselves. They are no expectations.
+    // Matchers use these members internally. Reading them is not an expectation.
     return Reflect.get(target, name, target);
   }
   if (languageChains.has(name)) {
@@ -85,13 +88,13 @@ function readMember(target: object, name: string | symbol, chain: Chain): unknow
       isNegated: chain.isNegated || name === "not",
     });
   }
-  // A property of Chai, such as `true`, is checked when it is read.
+  // Reading a property of Chai, such as `true`, checks the value.
   const value = recordExpectation(name, chain, () => Reflect.get(target, name, target));
   if (typeof value !== "function") {
     return wrap(value, chain);
   }
   if (name.includes("Snapshot")) {
-    // Vitest finds an inline snapshot in the source by the calls on the stack. A wrapper would add a call.
+    // Vitest finds the source of an inline snapshot by the call stack, to which a wrapper would add a call.
     return value;
   }
   return new Proxy(value, {
@@ -118,7 +121,7 @@ function recordExpectation(name: string, chain: Chain, assert: () => unknown): u
     throw error;
   };
   const pass = (result: unknown): unknown => {
-    // A soft expectation that is not met adds an error to the test, and does not throw.
+    // A soft expectation that is not met does not throw, but adds an error to the test.
     const softError = attempt.task.result?.errors?.[earlierErrors];
     attempt.addScores([
       softError === undefined
@@ -140,7 +143,7 @@ function recordExpectation(name: string, chain: Chain, assert: () => unknown): u
   return isThenable(result) ? Promise.resolve(result).then(pass, fail) : pass(result);
 }
 
-/** Removes the calls of this module from the stack of a failed expectation, so that it begins in the test. */
+/** Removes the calls of this module from the stack of a failed expectation, so that the stack begins in the test. */
 function hideOwnCalls(error: unknown): void {
   if (error instanceof Error && typeof error.stack === "string") {
     error.stack = error.stack

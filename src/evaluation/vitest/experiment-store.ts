@@ -23,16 +23,19 @@ export interface StoreRequest {
   readonly listExamples: (datasetId: string) => readonly TestExample[];
 }
 
-/** Longest time in which dataset and experiment are prepared, in milliseconds. */
+/** Longest time for preparing the dataset and the experiment, in milliseconds. */
 export const openTimeoutMs = 60_000;
 /** Longest wait for the response to the first request, in milliseconds. */
 const reachTimeoutMs = 5_000;
-/** Longest time in which the last results are sent, in milliseconds. */
+/** Longest time for sending the last results, in milliseconds. */
 const closeTimeoutMs = 90_000;
-/** Longest time of a suite's last hook, in milliseconds: longer than what it waits for, so that the hook does not fail. */
+/**
+ * Time limit of a suite's last hook, in milliseconds. It is longer than {@link closeTimeoutMs}, so that the hook itself
+ * does not time out.
+ */
 export const closeHookTimeoutMs = closeTimeoutMs + 30_000;
 
-/** A row as it is stored, and the name of its run. */
+/** A row to store, with the name of its run. */
 export type NamedRow = StoredRow & { readonly name: string };
 
 /** The experiment in which the results of a suite are stored. */
@@ -70,7 +73,7 @@ export class ExperimentStore {
   }
 
   /**
-   * Prepares the dataset, its examples and a new experiment.
+   * Creates or updates the dataset and its examples, and creates a new experiment.
    *
    * @throws Error with the reason if nothing can be stored.
    */
@@ -85,7 +88,8 @@ export class ExperimentStore {
         );
       }
       await assertReachable(request.client);
-      // Shorter than the time limit of the hook, so that the reason of a failure is reported before vitest ends the hook.
+      // This limit is shorter than that of the hook, so that the reason of a failure is reported before the hook times
+      // out.
       const signal = AbortSignal.timeout(openTimeoutMs - 5_000);
       const { id: datasetId } = await openDataset(client, { name: datasetName, signal });
       await syncExamples(client, { datasetId, examples: listExamples(datasetId), signal });
@@ -147,14 +151,15 @@ export class ExperimentStore {
       ...(isInTime
         ? []
         : [
-            `Sending the results took more than ${closeTimeoutMs} ms, so some may be missing. If a test fakes timers, let it restore them.`,
+            `Sending the results took more than ${closeTimeoutMs} ms, so some may be missing. If a test installs fake timers, restore the real ones at its end.`,
           ]),
     ];
   }
 
   async #finish(problems: string[]): Promise<void> {
     try {
-      // Waits for a server that restarts. Without this request, each row that is left would wait on its own.
+      // This request waits for a server that is restarting. Without it, the request of each remaining batch would wait
+      // separately.
       await this.client.datasets.list({ limit: 1, signal: AbortSignal.timeout(20_000) }).toArray();
       await this.#committer.drain();
       await this.client.projects.update({
@@ -177,7 +182,7 @@ export class ExperimentStore {
  * @throws Error if no server responds.
  */
 async function assertReachable(client: Client | undefined): Promise<void> {
-  // The caller has chosen the number of attempts of its own client.
+  // A client of the caller keeps its own number of attempts.
   const probe = client ?? new Client({ attempts: 2 });
   try {
     await probe.datasets.list({ limit: 1, signal: AbortSignal.timeout(reachTimeoutMs) }).toArray();
@@ -185,7 +190,7 @@ async function assertReachable(client: Client | undefined): Promise<void> {
     if (error instanceof AbortError) {
       throw new Error(`no server has responded within ${reachTimeoutMs} ms`, { cause: error });
     }
-    // A server that responds with an error may succeed at the attempts of the calls that follow.
+    // If the server responds with an error, the requests that follow may still succeed, because they are retried.
     if (!(error instanceof HttpError)) {
       throw error;
     }
@@ -196,7 +201,7 @@ async function assertReachable(client: Client | undefined): Promise<void> {
   }
 }
 
-/** The rows of a suite. The content of a row is released when the server has acknowledged it. */
+/** The rows of a suite. The content of a row is removed when the server has acknowledged the row. */
 class UnacknowledgedRows {
   readonly #rows: UntypedRow[] = [];
   /** The names of the runs that the server has not acknowledged, by their ids. */

@@ -16,13 +16,13 @@ export interface DescribeOptions<Inputs = KeyValues, Outputs = unknown, Referenc
   readonly experiment?: string | undefined;
   /** Description of the experiment. */
   readonly description?: string | undefined;
-  /** Stored with the experiment. */
+  /** Metadata that is stored with the experiment. */
   readonly metadata?: KeyValues | undefined;
-  /** Evaluators of the outputs that each test returned or logged, if it has not thrown. */
+  /** Evaluators that are called after each test that has not thrown, with the outputs that it returned or logged. */
   readonly evaluators?: readonly Evaluator<Inputs, Outputs, Reference>[] | undefined;
   /** Project of the evaluators' runs. @defaultValue `"evaluators"` */
   readonly evaluatorProject?: string | undefined;
-  /** How often each test runs, 1 to 1,000, unless the test has an option of its own. @defaultValue 1 */
+  /** How often each test runs, 1 to 1,000. The test's own option takes precedence. @defaultValue 1 */
   readonly repetitions?: number | undefined;
   /** Whether results are stored. @defaultValue true */
   readonly enabled?: boolean | undefined;
@@ -36,12 +36,13 @@ export interface TestExampleFields<
   Reference extends object | undefined = KeyValues | undefined,
 > {
   readonly inputs: Inputs;
-  /** The outputs that are expected. */
+  /** The expected outputs. */
   readonly referenceOutputs?: Reference;
   /**
    * Identifies the example in its dataset. A text that is not a UUID is converted to one.
    *
-   * @defaultValue an id that is computed from inputs and reference outputs, and from the number of equal examples before it
+   * @defaultValue an id that is derived from inputs and reference outputs, and from the number of equal examples before
+   * this one
    */
   readonly id?: string | undefined;
   /** Metadata of the example. */
@@ -53,7 +54,7 @@ export interface TestExampleFields<
 export interface TestRunOptions {
   /** How often the test runs, 1 to 1,000, each time as a test of its own. @defaultValue the option of the `describe` */
   readonly repetitions?: number | undefined;
-  /** Longest time of the test, in milliseconds: vitest's option. */
+  /** Time limit of the test, in milliseconds: vitest's option. */
   readonly timeout?: number | undefined;
   /** How often vitest repeats the test if it fails: vitest's option. */
   readonly retry?: number | undefined;
@@ -151,7 +152,10 @@ export function readExample(
   };
 }
 
-/** @throws {@link ValidationError} if a value is not an object that JSON can hold: a server could not store another one. */
+/**
+ * @throws {@link ValidationError} if a value is not an object that JSON can represent, because the server stores only
+ * such objects.
+ */
 function readPayload(subject: string, value: unknown): KeyValues {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new ValidationError(`${subject} must be an object, such as { question: "…" }`);

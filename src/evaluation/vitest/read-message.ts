@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { describeError } from "../rows/deadline.ts";
 
-/** The message of what was thrown. Never throws. */
+/** Returns the message of a thrown value. Never throws. */
 export const readMessage = (error: unknown): string =>
   stripVTControlCharacters(
     error instanceof Error && typeof error.message === "string"

@@ -1,8 +1,8 @@
-/** The timers and the clock of Node, stored when this module is imported, because tests may replace them by fake ones. */
+/** Node's timers and clock at the time of the import. Tests may later replace the global ones by fake timers. */
 const { setTimeout: setRealTimeout, clearTimeout: clearRealTimeout } = globalThis;
 const readRealTime = Date.now.bind(Date);
 
-/** Milliseconds since the Unix epoch, even if a test has faked the time. */
+/** Returns the real time in milliseconds since the Unix epoch, even if a test has installed fake timers. */
 export const now = (): number => readRealTime();
 
 /** Waits for a promise, but not longer than `timeoutMs`. Returns whether it settled in time. */

@@ -4,17 +4,21 @@ import { readTestResult, reporterKey } from "./test-result.ts";
 import type { TestResult } from "./test-result.ts";
 
 /**
- * Prints the scores of each dataset after the tests, and the link to the experiment. Use it beside another reporter:
- * `reporters: ["default", "millrace/vitest/reporter"]`.
+ * Prints the scores of each dataset after the tests, and the link to the experiment. Use it in addition to another
+ * reporter: `reporters: ["default", "millrace/vitest/reporter"]`.
  */
 // oxlint-disable-next-line import/no-default-export -- vitest creates the default export of a reporter's module
 export default class MillraceReporter implements Reporter {
   #vitest: Vitest | undefined;
 
-  /** Called by vitest. Makes the tests leave the printing of warnings to the reporter. */
+  /**
+   * Called by vitest at the start. Sets a flag so that the tests do not print warnings, because this reporter prints
+   * them.
+   */
   onInit(vitest: Vitest): void {
     this.#vitest = vitest;
-    // Programs declare the keys that they provide. This one is internal, so no type has it.
+    // The casts are needed because the types of vitest contain only keys that programs declare, and this key is
+    // internal.
     vitest.provide(reporterKey as never, true as never);
   }
 

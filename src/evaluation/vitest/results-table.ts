@@ -3,7 +3,7 @@ import type { EvaluationProgress } from "../result.ts";
 import { describeProblem } from "./test-result.ts";
 import type { TestResult } from "./test-result.ts";
 
-/** The tests of one experiment; of one dataset if nothing is stored. */
+/** The tests of one experiment, or of one dataset if no results are stored. */
 interface ResultGroup extends Pick<TestResult, "dataset" | "experiment"> {
   readonly summary: Summary;
 }

@@ -15,17 +15,17 @@ export function logOutputs(outputs: unknown): void {
 }
 
 /**
- * Scores the current test. The score becomes feedback with this key on the test's run; it does not make the test fail. The
- * value is a number, a verdict, a category, or a score with details such as `{ score, comment }`.
+ * Scores the current test. The score becomes feedback with this key on the test's run; it does not make the test fail.
+ * The value is a number, a boolean, a category as a text, or a score with details such as `{ score, comment }`.
  *
  * @throws `ValidationError` if the value is not valid, outside of a test of millrace/vitest, or if the test has ended.
  */
 export function score(key: string, value: NonNullable<EvaluatorResult>): void;
 /**
- * Scores the current test with an evaluator, such as `exactMatch()`. It gets the example, and the outputs that are passed
- * or were logged. If it throws, that is recorded as its failure.
+ * Scores the current test with an evaluator, such as `exactMatch()`. The evaluator is called with the example, and with
+ * the outputs that are passed or were logged. If the evaluator throws, the error is recorded as its failure.
  *
- * @returns the scores, for example to expect them to be high
+ * @returns the scores, for example for checking them with `expect`.
  * @throws `ValidationError` if there are no outputs, outside of a test of millrace/vitest, or if the test has ended.
  */
 export function score<Inputs = KeyValues, Outputs = unknown, Reference = KeyValues>(

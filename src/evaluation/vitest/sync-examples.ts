@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { ConflictError, NotFoundError } from "../../main/index.ts";
 import type { Client, Dataset, Example, KeyValues } from "../../main/index.ts";
 
-/** An example as the tests describe it. */
+/** The example of a test. */
 export interface TestExample {
   readonly id: string;
   readonly inputs: KeyValues;
@@ -28,7 +28,7 @@ export async function openDataset(
   try {
     return await client.datasets.create({ name, signal });
   } catch (error) {
-    // Another test file has created it meanwhile.
+    // Another test file has created the dataset meanwhile.
     if (error instanceof ConflictError) {
       return client.datasets.read({ datasetName: name, signal });
     }
@@ -36,7 +36,7 @@ export async function openDataset(
   }
 }
 
-/** What {@link syncExamples} writes, and where. */
+/** Arguments of {@link syncExamples}. */
 interface Synchronization {
   readonly datasetId: string;
   readonly examples: readonly TestExample[];
@@ -104,7 +104,10 @@ function differs(example: TestExample, stored: Example): boolean {
   );
 }
 
-/** Whether an example exists already. The error of several requests has that of the first failed one as its cause. */
+/**
+ * Whether an error means that an example exists already. The error of a call with several requests contains the error
+ * of the first failed request as its cause.
+ */
 const isConflict = (error: unknown): boolean =>
   error instanceof ConflictError ||
   (error instanceof Error && error.cause instanceof ConflictError);

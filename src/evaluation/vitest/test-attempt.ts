@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from "node:util";
 import type { ExpectStatic, TestContext } from "vitest";
 import { ValidationError } from "../../main/index.ts";
 import type { NamedEvaluator } from "../rows/row-runner.ts";
-import { maxKeyLength, toRowScores, wordsOfPassed } from "../rows/scores.ts";
+import { maxKeyLength, toRowScores, wordsForPassedValue } from "../rows/scores.ts";
 import type { EvaluatorResult, RowScore } from "../evaluator.ts";
 import { readMessage } from "./read-message.ts";
 import { now } from "./real-time.ts";
@@ -11,13 +11,13 @@ import { now } from "./real-time.ts";
 /** The key of the score for a test as a whole: 1 if it has passed, otherwise 0. */
 export const passKey = "pass";
 
-/** How one call of a test function ended. */
+/** The result of one call of a test function. */
 export type AttemptOutcome =
   | { readonly kind: "passed" }
   | { readonly kind: "skipped" }
   | { readonly kind: "failed"; readonly error: unknown; readonly message: string };
 
-/** The members of a test's task that are read. The others differ between versions of vitest. */
+/** The members of vitest's task object that this package reads. Other members differ between versions of vitest. */
 export interface TaskView {
   readonly name: string;
   readonly meta: object;
@@ -39,7 +39,7 @@ interface ParentSuite {
   readonly suite?: ParentSuite | undefined;
 }
 
-/** An error as vitest stores it: a copy that lost its class. */
+/** An error as vitest stores it: a copy without the error's class. */
 interface TaskError {
   readonly name?: string | undefined;
   readonly message: string;
@@ -51,7 +51,7 @@ type Evaluate = (evaluator: NamedEvaluator, outputs: unknown) => Promise<readonl
 
 const attemptStorage = new AsyncLocalStorage<TestAttempt>();
 
-/** The attempt of the test that is running; `undefined` outside of tests of examples. */
+/** Returns the attempt of the running test; `undefined` outside of tests of examples. */
 export const currentAttempt = (): TestAttempt | undefined => attemptStorage.getStore();
 
 /**
@@ -61,7 +61,7 @@ export function requireAttempt(call: string): TestAttempt {
   const attempt = currentAttempt();
   if (attempt === undefined) {
     throw new ValidationError(
-      `${call}: call it in the function of a test, which \`test\` of millrace/vitest has created`,
+      `${call}: call it in the function of a test that was created with \`test\` of millrace/vitest`,
     );
   }
   attempt.assertOpen(call);
@@ -76,7 +76,7 @@ export class TestAttempt {
   readonly signal: AbortSignal;
   readonly startMs = now();
   readonly #scores: RowScore[] = [];
-  /** Number of errors of earlier attempts, which vitest keeps. */
+  /** Number of errors of earlier attempts. Vitest keeps these errors in the task. */
   readonly #earlierErrors: number;
   #outputs: unknown;
   #hasOutputs = false;
@@ -111,7 +111,7 @@ export class TestAttempt {
     return (this.#endMs ?? now()) - this.startMs;
   }
 
-  /** Calls the test function. What it returns, if anything, becomes the outputs. */
+  /** Calls the test function. If it returns a value, the value becomes the outputs. */
   async call(fn: () => unknown): Promise<void> {
     try {
       const result = await attemptStorage.run(this, fn);
@@ -152,7 +152,7 @@ export class TestAttempt {
     return this.#hasOutputs;
   }
 
-  /** Adds scores that were checked. Scores that arrive after the test has ended are dropped. */
+  /** Adds validated scores. Scores that arrive after the test has ended are dropped. */
   addScores(scores: readonly RowScore[]): void {
     if (!this.#isClosed) {
       this.#scores.push(...scores);
@@ -170,7 +170,7 @@ export class TestAttempt {
       throw new ValidationError(`score: the key must be a text of 1 to ${maxKeyLength} characters`);
     }
     try {
-      this.addScores(toRowScores(value, key, wordsOfPassed));
+      this.addScores(toRowScores(value, key, wordsForPassedValue));
     } catch (error) {
       throw new ValidationError(
         `score: the value for ${JSON.stringify(key)} can't be stored: ${readMessage(error)}`,
@@ -199,8 +199,8 @@ export class TestAttempt {
     this.#scores.push({ key: passKey, score: 0, comment: message });
     return {
       kind: "failed",
-      // The thrown error is preferred to vitest's copy, which has lost its class. If the test exceeded its time, nothing
-      // was thrown, and vitest has an error of its own.
+      // Use the thrown error if there is one, because vitest's copy lacks the error's class. If the test timed out,
+      // nothing was thrown, and only vitest has an error.
       error: this.#thrown?.error ?? toError(errors[0], message),
       message,
     };

@@ -16,10 +16,10 @@ import type {
 } from "./options.ts";
 import type { ExampleArguments } from "./test-row.ts";
 
-/** What a test function gets: its example, and vitest's context. */
+/** Argument of a test function: its example, and vitest's context. */
 export type ExampleContext<Inputs, Reference> = ExampleArguments<Inputs, Reference> & TestContext;
 
-/** The function of a test. What it returns becomes the outputs. */
+/** The function of a test. The value that it returns becomes the outputs. */
 export type ExampleFunction<Inputs, Reference, Row = unknown> = (
   context: ExampleContext<Inputs, Reference> & Row,
 ) => unknown;
@@ -49,13 +49,13 @@ export interface TestFunction {
   readonly only: TestFunction;
   /** Does not run the test. */
   readonly skip: TestFunction;
-  /** Runs the test beside the other concurrent ones. */
+  /** Runs the test concurrently with other concurrent tests. */
   readonly concurrent: TestFunction;
   /** Does not run the test if the condition is met. */
   skipIf(condition: unknown): TestFunction;
   /** Runs the test only if the condition is met. */
   runIf(condition: unknown): TestFunction;
-  /** Creates a test for each row of a table. Further members of a row are passed to the test function. */
+  /** Creates a test for each row of a table. Additional members of a row are passed to the test function. */
   each<Row extends TestExampleFields<object, object | undefined>>(
     rows: readonly Row[],
   ): EachFunction<Row["inputs"], ReferenceOf<Row>, Omit<Row, keyof TestExampleFields>>;
@@ -74,7 +74,7 @@ export interface DescribeFunction {
   readonly only: DescribeFunction;
   /** Does not run the suite. */
   readonly skip: DescribeFunction;
-  /** Runs the tests of the suite beside one another. */
+  /** Runs the tests of the suite concurrently. */
   readonly concurrent: DescribeFunction;
   /** Does not run the suite if the condition is met. */
   skipIf(condition: unknown): DescribeFunction;
@@ -82,15 +82,16 @@ export interface DescribeFunction {
   runIf(condition: unknown): DescribeFunction;
 }
 
-/** The suite that is being collected, and the options that its tests inherit. */
+/** The suite whose tests are being collected, with the options that its tests inherit. */
 interface OpenSuite {
   readonly suite: DatasetSuite;
   readonly repetitions: number;
 }
 
 /**
- * The suite whose tests vitest collects. It stays set after its function has returned: vitest calls the functions of the
- * nested `describe` of vitest later, but before those of the next suite, and their tests belong to this suite, too.
+ * The suite whose tests vitest collects. It stays set after its function has returned, because vitest calls the
+ * functions of nested `describe` blocks later, but before those of the next suite. Their tests belong to this suite,
+ * too.
  */
 let openSuite: OpenSuite | undefined;
 /** Whether the function of a suite is running. */
@@ -116,7 +117,10 @@ interface VitestTest extends VitestVariants {
   ) => void;
 }
 
-/** Creates a suite of tests. It has the name of a dataset, each test is an example of it, and each run is an experiment. */
+/**
+ * Creates a suite of tests. Its name is the name of a dataset, each test has an example of the dataset, and each run of
+ * the suite is an experiment.
+ */
 export const describe: DescribeFunction = createDescribe(vitestDescribe as VitestDescribe);
 
 /** Creates the test of an example. */
@@ -128,13 +132,14 @@ function createDescribe(base: VitestDescribe): DescribeFunction {
     const { repetitions, ...suiteOptions } = readDescribeOptions(name, options);
     if (isCollecting) {
       throw new ValidationError(
-        `describe: ${JSON.stringify(name)} is within another describe of millrace/vitest, but each is a dataset of its own. To group tests, use vitest's describe`,
+        `describe: ${JSON.stringify(name)} is within another describe of millrace/vitest, but each has a dataset of its own. To group tests, use vitest's describe`,
       );
     }
     base(name, async () => {
       const suite = new DatasetSuite(suiteOptions);
       // Vitest passes the task of the suite as the first argument, and since 4.1 as the second. The hook declares no
-      // parameters, because vitest 4.1 parses them and requires a pattern with names of fixtures as the first one.
+      // parameters, because vitest 4.1 parses the parameters and requires the first to be a destructuring pattern with
+      // names of fixtures.
       beforeAll(function openSuiteOnce() {
         return suite.open([...arguments]);
       }, openTimeoutMs);
@@ -217,7 +222,10 @@ function createTest(base: VitestTest): TestFunction {
   ) as unknown as TestFunction;
 }
 
-/** The member of a row that contains the index of its example. It is a symbol, so that the name of a test can't show it. */
+/**
+ * Key of the member of a row that contains the index of its example. It is a symbol, so that placeholders in the name
+ * of a test can't refer to it.
+ */
 const exampleKey = Symbol("example");
 
 /** A test to run. */
@@ -235,7 +243,8 @@ function runTest({ suite, row, fn, ...run }: TestRun, context: TestContext): Pro
   return suite.runTest(
     {
       ...run,
-      // Vitest's context is the prototype and is not copied, because some of its members are created when they are read.
+      // Vitest's context is used as the prototype instead of being copied, because some of its members are created when
+      // they are read.
       fn: (args) =>
         fn(
           Object.create(
@@ -270,7 +279,7 @@ function addVariants<Fn extends object>(
   return Object.defineProperties(fn, Object.getOwnPropertyDescriptors(variants));
 }
 
-/** Reads the arguments after the name: options, a function and a timeout, in vitest's orders. */
+/** Reads the arguments after the name: options if the first argument is an object, then a function and an optional timeout. */
 function readArguments(
   subject: string,
   [first, second, third]: readonly unknown[],
@@ -291,7 +300,7 @@ function readArguments(
 function requireSuite(): OpenSuite {
   if (openSuite === undefined) {
     throw new ValidationError(
-      "test: call it within `describe` of millrace/vitest, whose name is that of the dataset",
+      "test: call it within `describe` of millrace/vitest, whose name is also the name of the dataset",
     );
   }
   return openSuite;

@@ -1,13 +1,13 @@
 import type { ExperimentInfo } from "../result.ts";
 
-/** A score as the reporter gets it. */
+/** A score in a result for the reporter. */
 export interface ReportedScore {
   readonly key: string;
   readonly score?: number | boolean | undefined;
   readonly error?: string | undefined;
 }
 
-/** The result of a test for the reporter. Vitest copies it from the process of the test to that of the reporter. */
+/** The result of a test, for the reporter. Vitest copies it from the test's process to the reporter's process. */
 export interface TestResult {
   /** The dataset's name. */
   readonly dataset: string;
@@ -23,7 +23,7 @@ export interface TestResult {
 /** The member of a test's metadata that contains its result. */
 const metaKey = "millrace";
 
-/** The key of the value that is `true` in the tests if the reporter prints their warnings. */
+/** Key of the value that the reporter provides to tests: `true` if the reporter prints their warnings. */
 export const reporterKey = "millrace:reporter";
 
 /** Writes the result of a test into its metadata. */

@@ -16,10 +16,10 @@ import { TestAttempt } from "./test-attempt.ts";
 import type { AttemptOutcome } from "./test-attempt.ts";
 import { writeTestResult } from "./test-result.ts";
 
-/** What a test function gets from its example. */
+/** The members of a test function's argument that belong to its example. */
 export interface ExampleArguments<Inputs = KeyValues, Reference = KeyValues | undefined> {
   readonly inputs: Inputs;
-  /** What is expected; `undefined` if the example has none. */
+  /** The expected outputs; `undefined` if the example has none. */
   readonly referenceOutputs: Reference;
   readonly exampleId: string;
   /** Counted from 1. */
@@ -28,10 +28,10 @@ export interface ExampleArguments<Inputs = KeyValues, Reference = KeyValues | un
   readonly experiment: ExperimentInfo | undefined;
 }
 
-/** The id of the experiment if nothing is stored. */
+/** The id that stands for the experiment if nothing is stored. */
 export const noExperimentId = "00000000-0000-0000-0000-000000000000";
 
-/** What a {@link TestRow} needs. */
+/** Options of a {@link TestRow}. */
 interface TestRowInit {
   readonly datasetName: string;
   readonly example: TestExample;
@@ -94,7 +94,7 @@ export class TestRow {
     }
   }
 
-  /** Reports how an attempt ended. Returns whether it has failed. */
+  /** Ends an attempt, and writes its result for the reporter. Returns whether the attempt failed. */
   close(attempt: TestAttempt): boolean {
     const { datasetName, store, problem } = this.#init;
     const outcome = attempt.close();
@@ -148,7 +148,9 @@ export class TestRow {
     });
   }
 
-  /** Returns `undefined` if nothing is stored. */
+  /**
+   * Starts the run of the test. Returns `undefined` if results are not stored, or the client does not record the run.
+   */
   #startRun({ task, startMs }: TestAttempt): RecordedRunTree | undefined {
     const { store, example, repetition } = this.#init;
     this.#startMs = startMs;

@@ -1,7 +1,7 @@
 import type { KeyValues } from "../../main/index.ts";
 import { readNumber, readText, withoutUndefined } from "./values.ts";
 
-/** What is known of the model of a call. */
+/** The model of a call, and the settings with which it was called. */
 export interface ModelSettings {
   readonly provider: unknown;
   readonly model: unknown;
@@ -11,8 +11,8 @@ export interface ModelSettings {
 }
 
 /**
- * The metadata of a run of a model, with the names that the server and its UI read. The AI SDK appends the kind of the API
- * to the provider, such as `anthropic.messages`.
+ * Returns the metadata of a model call's run, with the keys that the server and its UI read. The name of the provider
+ * is the part before the first dot, because the AI SDK appends the kind of API, as in `anthropic.messages`.
  */
 export const toModelMetadata = (
   { provider, model, temperature, maxTokens, stop }: ModelSettings,
@@ -27,7 +27,7 @@ export const toModelMetadata = (
     ls_stop: Array.isArray(stop) ? stop : undefined,
   });
 
-/** The names under which programs pass the ids of a conversation and of a user to the AI SDK. */
+/** Metadata keys with which programs pass the ids of a conversation and of a user to the AI SDK. */
 const [threadNames, userNames] = [
   ["threadId", "thread_id", "conversationId", "sessionId", "session_id"],
   ["userId", "user_id"],
@@ -44,7 +44,7 @@ export function toProgramMetadata(metadata: KeyValues): KeyValues {
   });
 }
 
-/** The name of an operation's run: the operation, and the id that the program gave the call. */
+/** Returns the name of an operation's run: the operation, and the call's `functionId` if the program passed one. */
 export const toOperationName = (operation: string, functionId: unknown): string =>
   readText(functionId) === undefined ? operation : `${operation} ${String(functionId)}`;
 

@@ -1,10 +1,10 @@
 import { RunTree } from "../../main/index.ts";
 import type { KeyValues, NewRunOptions } from "../../main/index.ts";
 
-/** How a run ended. */
+/** The result with which a run ends. */
 export interface RunResult {
   readonly outputs?: KeyValues | undefined;
-  /** What was thrown; `undefined` if nothing was. */
+  /** The thrown value; `undefined` if the work succeeded. */
   readonly error?: unknown;
   /** Whether the program stopped reading before the end. */
   readonly isCancelled?: boolean;
@@ -12,12 +12,12 @@ export interface RunResult {
   readonly endTime?: number | undefined;
 }
 
-/** Set on a run whose stream the program stopped reading, as `traceable` does. */
+/** Metadata key of a run whose stream the program stopped reading. `traceable` uses the same key. */
 const cancelledKey = "millrace_cancelled";
 
 /**
- * A run that can be ended on the assumption that its work ended unnoticed, and corrected if the work goes on. States: open;
- * assumed ended, by `assumeEnd`; ended, by `end`. No method throws.
+ * A run that can be ended on the assumption that its work has ended without a notification. If the work continues after
+ * all, the end is corrected. States: open; assumed ended, after `assumeEnd`; ended, after `end`. No method throws.
  */
 export class CorrectableRun {
   readonly run: RunTree;
@@ -31,7 +31,7 @@ export class CorrectableRun {
     return this.#state === "ended";
   }
 
-  /** Ends the run for now, with the outputs that are known. A later call replaces them. */
+  /** Ends the run provisionally, with the outputs so far. A later call replaces them. */
   assumeEnd(outputs: KeyValues | undefined): void {
     if (this.#state === "open") {
       this.#state = "assumed";
@@ -61,7 +61,9 @@ export class CorrectableRun {
     }
   }
 
-  /** Replaces the end that was recorded. A run ends once, so the correction is an update of the stored run. */
+  /**
+   * Replaces the recorded end. A run can be ended only once, so the correction is sent as an update of the stored run.
+   */
   #correct({ outputs, error, isCancelled = false, endTime = Date.now() }: RunResult): void {
     const { run } = this;
     if (!run.sampled) {

@@ -2,8 +2,8 @@ import type { KeyValues } from "../../main/index.ts";
 import { isList, isObject, readText, withoutUndefined } from "./values.ts";
 
 /**
- * Converts messages of the AI SDK to the form in which chats are recorded: `role`, `content` and `tool_calls`. A prompt
- * may be a text, and instructions a text, a message or a list of messages.
+ * Converts messages of the AI SDK to the format in which chats are recorded, with `role`, `content` and `tool_calls`.
+ * `value` is a text, a message or a list of messages; `role` is the role of a text.
  */
 export const toChatMessages = (value: unknown, role = "user"): readonly KeyValues[] => {
   if (value === undefined || value === null) {
@@ -47,14 +47,20 @@ function createMessage(members: KeyValues, parts: readonly unknown[]): KeyValues
   };
 }
 
-/** A text that is the only content is recorded as such, unless it has further members, such as a mark for a cache. */
+/**
+ * Returns the text if a single text part is the only content, unless the part has more members, such as a cache marker.
+ * Otherwise returns the list of parts.
+ */
 function unwrapText(contents: readonly unknown[]): unknown {
   const [first] = contents;
   const isText = isObject(first) && first["type"] === "text" && Object.keys(first).length === 2;
   return contents.length === 1 && isText ? first["text"] : contents;
 }
 
-/** A result of a tool in a prompt. The AI SDK says in `output.type` whether it is a text, JSON or an error. */
+/**
+ * Converts a tool's result in a prompt to a message. In the AI SDK, `output.type` says whether the result is a text,
+ * JSON or an error.
+ */
 function toToolMessage(part: unknown): KeyValues {
   const { toolCallId, toolName, output, result } = isObject(part) ? part : {};
   const value = output ?? result;
@@ -83,11 +89,14 @@ function toJson(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
   } catch {
-    return undefined; // A circular value. The tool's run has its inputs.
+    return undefined; // The value is circular. The tool's own run still contains its inputs.
   }
 }
 
-/** A part of a message that is not a call of a tool. Bytes stay bytes, which a client attaches if they are large. */
+/**
+ * Converts a part of a message that is not a tool call. Binary data is kept, and the client attaches it to the run if
+ * it is large.
+ */
 function toContent(part: unknown): unknown {
   if (!isObject(part)) {
     return part;
@@ -104,7 +113,10 @@ function toContent(part: unknown): unknown {
   }
 }
 
-/** Images that the program passed as an address or as base64 get the form that chats have in all conventions. */
+/**
+ * Converts a file. An image that was passed as a URL or as base64 becomes an `image_url`, the common format of images
+ * in chats.
+ */
 function toFile(part: KeyValues): unknown {
   const file = isObject(part["file"]) ? part["file"] : part;
   const data = file["uint8Array"] ?? part["image"] ?? part["data"] ?? file["base64"];

@@ -1,50 +1,55 @@
 import { onFlush } from "../../main/index.ts";
 import type { RunTree } from "../../main/index.ts";
 
-/** An operation that may be left without a sign. */
-interface LeavableOperation {
+/** An operation whose stream the program may stop reading without a notification. */
+interface AbandonableOperation {
   readonly run: RunTree;
-  /** Whether nobody reads its stream. */
+  /** Whether nothing is reading its stream now. */
   readonly isIdle: boolean;
-  /** Whether nobody may read its stream any more. */
-  readonly mayBeLeft: boolean;
+  /** Whether the program may have stopped reading its stream. */
+  readonly mayBeAbandoned: boolean;
   assumeEnd(): void;
 }
 
-/** How often operations are looked through. One that is idle twice in a row is assumed to be left. */
-const sweepMs = 5_000;
+/**
+ * Interval of the checks for idle operations, in milliseconds. An operation that is idle in two checks in a row is
+ * assumed to be abandoned.
+ */
+const idleCheckMs = 5_000;
 
 /**
- * The operations that have not ended. Those whose stream the program may have left are ended on the assumption that it did:
- * at the next flush, or after a few seconds in which nobody reads. When a client is closed or the process ends, all are.
+ * The operations that have not ended. If the program may have abandoned an operation's stream, the operation is ended
+ * provisionally: at the next flush, or after a few seconds in which nothing reads the stream. When a client is closed
+ * or the process ends, all operations are ended.
  */
 export class OpenOperations {
-  readonly #operations = new Set<LeavableOperation>();
-  readonly #idle = new WeakSet<LeavableOperation>();
+  readonly #operations = new Set<AbandonableOperation>();
+  readonly #idle = new WeakSet<AbandonableOperation>();
   #timer: NodeJS.Timeout | undefined;
   #isListening = false;
 
   /** Adds an operation. Adding it again has no effect. */
-  add(operation: LeavableOperation): void {
+  add(operation: AbandonableOperation): void {
     this.#operations.add(operation);
     if (!this.#isListening) {
       this.#isListening = true;
       onFlush(({ client, isFinal }) => {
         this.#assumeEnds(
           (open) =>
-            (client === undefined || open.run.client === client) && (isFinal || open.mayBeLeft),
+            (client === undefined || open.run.client === client) &&
+            (isFinal || open.mayBeAbandoned),
         );
       });
     }
-    // Unref'd: waiting for a stream that nobody reads must not keep the process alive.
-    this.#timer ??= setInterval(() => this.#sweep(), sweepMs).unref();
+    // The timer is unref'd, because waiting for an abandoned stream must not keep the process alive.
+    this.#timer ??= setInterval(() => this.#checkIdle(), idleCheckMs).unref();
   }
 
-  delete(operation: LeavableOperation): void {
+  delete(operation: AbandonableOperation): void {
     this.#operations.delete(operation);
   }
 
-  #sweep(): void {
+  #checkIdle(): void {
     this.#assumeEnds((operation) => operation.isIdle && this.#idle.has(operation));
     for (const operation of this.#operations) {
       if (operation.isIdle) {
@@ -59,9 +64,9 @@ export class OpenOperations {
     }
   }
 
-  #assumeEnds(isLeft: (operation: LeavableOperation) => boolean): void {
+  #assumeEnds(isAbandoned: (operation: AbandonableOperation) => boolean): void {
     for (const operation of this.#operations) {
-      if (isLeft(operation)) {
+      if (isAbandoned(operation)) {
         this.#operations.delete(operation);
         operation.assumeEnd();
       }

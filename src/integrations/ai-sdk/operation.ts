@@ -11,7 +11,7 @@ import { isObject, readObject, readText, withoutUndefined } from "./values.ts";
 /** Options that all runs of an integration have in common. */
 export type CommonOptions = Pick<NewRunOptions, "client" | "tags" | "metadata">;
 
-/** What a call of a model produced, in the AI SDK's terms. */
+/** The result of a model call, in the format of the AI SDK. */
 export interface ModelResult {
   readonly content: readonly unknown[];
   readonly finishReason?: unknown;
@@ -21,21 +21,22 @@ export interface ModelResult {
 
 const openOperations = new OpenOperations();
 
-/** The operation to which a run of the AI SDK belongs. */
+/** The operation of each run of this integration. */
 const operations = new WeakMap<RunTree, Operation>();
 
-/** Returns the operation of the AI SDK in whose context the caller is; `undefined` outside of any. */
+/** Returns the operation to which the current run belongs; `undefined` if it belongs to none. */
 export function currentOperation(): Operation | undefined {
   const run = currentRun();
   return run === undefined ? undefined : operations.get(run);
 }
 
 /**
- * The runs of one operation of the AI SDK, such as `generateText`: the operation, its steps, and in each step the call of
- * the model and the calls of tools.
+ * The runs of one operation of the AI SDK, such as `generateText`: the run of the operation, of its steps, and of the
+ * model calls and tool calls in each step.
  *
- * An operation that streams gives no sign if the program stops reading. So it counts what it waits for, and {@link
- * OpenOperations} ends it on the assumption that nobody will read on. If it goes on after all, the runs are corrected.
+ * The AI SDK does not report that the program stopped reading a stream. This class therefore counts the activities in
+ * progress, and {@link OpenOperations} ends an operation provisionally if nothing seems to read its stream. If the
+ * operation continues after all, the runs are corrected.
  */
 export class Operation {
   readonly #run: CorrectableRun;
@@ -43,16 +44,16 @@ export class Operation {
   #stepCount = 0;
   #call: ModelCall | undefined;
   readonly #tools = new Map<string, CorrectableRun>();
-  /** The number of things that the operation waits for: the model, a chunk of its stream, tools. */
+  /** Number of activities in progress: calls of the model, reads of its stream, and calls of tools. */
   #activities = 0;
-  /** How many of them are reads of the model's stream. */
+  /** Number of these activities that are reads of the model's stream. */
   #reads = 0;
   #wasAssumed = false;
   #isStreaming = false;
   #isEnded = false;
 
   constructor(options: NewRunOptions) {
-    this.#run = this.#own(new CorrectableRun(options));
+    this.#run = this.#register(new CorrectableRun(options));
     openOperations.add(this);
   }
 
@@ -64,22 +65,25 @@ export class Operation {
     return this.#isEnded;
   }
 
-  /** Whether nobody reads the operation's stream. */
+  /** Whether nothing is reading the operation's stream now. */
   get isIdle(): boolean {
     return this.#isStreaming && this.#activities === 0;
   }
 
   /**
-   * Whether the program may have left the operation's stream: it waits for nothing but the next chunk, which the AI SDK
-   * reads in advance also if the program has left. Only true until the operation was assumed to have ended once.
+   * Whether the program may have stopped reading the operation's stream: there is no activity except reads of the next
+   * chunk. The AI SDK also reads in advance if the program has stopped. After the operation was ended provisionally
+   * once, such reads no longer count as a sign of this.
    */
-  get mayBeLeft(): boolean {
+  get mayBeAbandoned(): boolean {
     return (
       this.isIdle || (this.#reads > 0 && this.#reads === this.#activities && !this.#wasAssumed)
     );
   }
 
-  /** Starts the next step, and ends the one before, of whose end not every version of the AI SDK reports. */
+  /**
+   * Starts the next step, and ends the previous one, because not every version of the AI SDK reports the end of a step.
+   */
   startStep(): void {
     this.endStep({});
     this.#stepCount += 1;
@@ -93,7 +97,7 @@ export class Operation {
     this.#step = undefined;
   }
 
-  /** Starts the run of a model call. The one before has ended, or has failed. */
+  /** Starts the run of a model call. A previous call that has not ended yet is ended as failed. */
   startCall(options: RunOptions): ModelCall {
     this.#call?.end({ error: this.#call.failure });
     this.#call = new ModelCall(this.#start(options, this.#parent), this);
@@ -124,26 +128,31 @@ export class Operation {
     return this.#start(options, this.#parent);
   }
 
-  /** Ends the operation. What is still open in it ends too: after an error with the error, else as canceled. */
+  /**
+   * Ends the operation, and all runs in it that are still open: with the error if there is one, otherwise as cancelled.
+   */
   end(result: RunResult): void {
     if (this.#isEnded) {
       return;
     }
     this.#isEnded = true;
     openOperations.delete(this);
-    const isCut = this.#call !== undefined && !this.#call.isEnded;
+    const isIncompleteCall = this.#call !== undefined && !this.#call.isEnded;
     const { error, endTime } = result;
     const partResult = { error, endTime, isCancelled: error === undefined };
     for (const tool of this.#tools.values()) {
       tool.end(partResult);
     }
     this.#tools.clear();
-    const stepResult = isCut ? partResult : { error, endTime };
+    const stepResult = isIncompleteCall ? partResult : { error, endTime };
     this.endStep(stepResult);
-    this.#run.end({ ...result, isCancelled: result.isCancelled ?? (isCut && error === undefined) });
+    this.#run.end({
+      ...result,
+      isCancelled: result.isCancelled ?? (isIncompleteCall && error === undefined),
+    });
   }
 
-  /** Ends the runs for now, because nobody reads the stream. */
+  /** Ends the runs provisionally, because nothing seems to read the stream. */
   assumeEnd(): void {
     this.#wasAssumed = true;
     for (const tool of this.#tools.values()) {
@@ -155,7 +164,7 @@ export class Operation {
     this.#run.assumeEnd(outputs);
   }
 
-  /** Calls `work`, for whose result the operation waits. */
+  /** Calls `work`, and counts it as an activity of the operation until its promise settles. */
   async track<Result>(work: () => PromiseLike<Result>): Promise<Result> {
     this.begin();
     try {
@@ -186,7 +195,7 @@ export class Operation {
     this.#activities -= 1;
   }
 
-  /** Says that the operation streams, so that it can be left. */
+  /** Marks the operation as streaming, so that it can be recognized as idle. */
   beginStreaming(): void {
     this.#isStreaming = true;
   }
@@ -196,16 +205,16 @@ export class Operation {
   }
 
   #start(options: RunOptions, parent: RunTree): CorrectableRun {
-    return this.#own(new CorrectableRun(options, parent));
+    return this.#register(new CorrectableRun(options, parent));
   }
 
-  #own(run: CorrectableRun): CorrectableRun {
+  #register(run: CorrectableRun): CorrectableRun {
     operations.set(run.run, this);
     return run;
   }
 }
 
-/** The run of one call of a model, with all attempts at it. */
+/** The run of one model call, including all of its attempts. */
 export class ModelCall {
   readonly #run: CorrectableRun;
   readonly #operation: Operation;
@@ -226,14 +235,14 @@ export class ModelCall {
     return this.#run.isEnded;
   }
 
-  /** What the last attempt threw. */
+  /** The value that the last failed attempt threw; `undefined` if none failed. */
   get failure(): unknown {
     return this.#failure;
   }
 
   /**
-   * Calls the model within the run, so that no other integration records the request. An attempt that fails is an event of
-   * the run, because the AI SDK may try again.
+   * Calls the model within the run, so that no other integration records the request. A failed attempt is recorded as
+   * an event, because the AI SDK may try again.
    */
   async execute<Result>(
     work: () => PromiseLike<Result>,
@@ -243,7 +252,7 @@ export class ModelCall {
     try {
       const result = await this.#operation.track(() => withRun(this.run, work));
       return replaceStream(result, (stream) =>
-        // A stream that somebody else reads can't be observed.
+        // A stream that already has another reader can't be observed.
         stream.locked ? stream : this.#watch(stream, new StreamContent({ recordsContent })),
       );
     } catch (error) {
@@ -260,13 +269,13 @@ export class ModelCall {
     }
   }
 
-  /** Records the result. The content of a stream is what was seen of it, if the result has none. */
+  /** Ends the run with a result. If the result has no content, the observed content of the stream is recorded. */
   endWith(result: ModelResult, { endTime }: RunResult = {}): void {
     const content = result.content.length === 0 ? (this.#stream?.parts ?? []) : result.content;
     this.#run.end({ outputs: toOutputs({ ...result, content }), endTime });
   }
 
-  /** Ends the run with what was seen of the stream. */
+  /** Ends the run with the observed content of the stream. */
   end(result: RunResult): void {
     this.#run.end({ ...result, outputs: this.outputs });
   }
@@ -275,7 +284,7 @@ export class ModelCall {
     this.#run.assumeEnd(this.outputs);
   }
 
-  /** What was seen of the stream. */
+  /** The observed content of the stream as outputs; `undefined` if nothing was observed. */
   get outputs(): KeyValues | undefined {
     const stream = this.#stream;
     if (stream === undefined || (stream.parts.length === 0 && stream.finish === undefined)) {
@@ -309,19 +318,23 @@ export class ModelCall {
           }
         },
         cancel: async (reason) => {
-          // After an abort an event follows that says why, but after the program left the stream none does.
+          // If the cancellation is due to an abort, an event with the reason ends the operation first. If the program
+          // stopped reading, no event follows.
           setImmediate(() => {
             this.#operation.end({ isCancelled: true });
           });
           await reader.cancel(reason);
         },
       },
-      // The model must see the same demand as without tracing.
+      // Read nothing in advance, so that the model's stream is read only as fast as without tracing.
       { highWaterMark: 0 },
     );
   }
 
-  /** A chunk that can't be read, such as a proxy that throws, is passed on without being recorded. */
+  /**
+   * Records a chunk. A chunk that can't be read, such as a proxy that throws, is not recorded; the caller passes it on
+   * anyway.
+   */
   #record(content: StreamContent, chunk: unknown): void {
     try {
       if (content.add(chunk)) {
@@ -333,14 +346,14 @@ export class ModelCall {
   }
 }
 
-/** How a model is called. */
+/** Options of {@link ModelCall.execute}. */
 interface ExecuteOptions<Result> {
   readonly replaceStream: StreamReplacement<Result>;
-  /** Whether what is seen of the stream may be recorded. */
+  /** Whether the content of the stream may be recorded. */
   readonly recordsContent: boolean;
 }
 
-/** Returns `result` with the stream of a model, if it has one, replaced by what `replace` returns. */
+/** Returns `result` with its stream, if it has one, replaced by the stream that `replace` returns. */
 export type StreamReplacement<Result> = (
   result: Result,
   replace: (stream: ReadableStream<unknown>) => ReadableStream<unknown>,

@@ -1,18 +1,21 @@
 import type { KeyValues } from "../../main/index.ts";
 import { isObject, readText } from "./values.ts";
 
-/** Maximum length of the texts that are kept of one stream, so that an endless one can't exhaust memory. */
+/**
+ * Maximum total length of the texts of one stream, in UTF-16 code units, so that an endless stream can't exhaust
+ * memory.
+ */
 const textLimit = 16_777_216;
-/** Maximum number of parts that are kept of one stream. */
+/** Maximum number of parts of one stream that are kept. */
 const partLimit = 10_000;
 
 /**
- * What a model's stream contained so far, in the parts of the AI SDK. The AI SDK reports the content of a stream only at its
- * end, which is not reached if the program stops reading.
+ * The content of a model's stream so far, as parts in the format of the AI SDK. The AI SDK reports the content only at
+ * the end of the stream, which is not reached if the program stops reading.
  */
 export class StreamContent {
   readonly #parts: (KeyValues | TextPart)[] = [];
-  /** The pieces of each text, by the kind and the id that the model gave it. */
+  /** The texts so far, by their kind and the id that the model assigned. */
   readonly #texts = new Map<string, TextPart>();
   #length = 0;
   #hasOutput = false;
@@ -20,12 +23,12 @@ export class StreamContent {
   #isOmitting = false;
   readonly #recordsContent: boolean;
 
-  /** `recordsContent`: whether the parts are kept. Otherwise only the end of the stream is. */
+  /** If `recordsContent` is false, only the last chunk of the stream is kept, without any content. */
   constructor({ recordsContent }: { readonly recordsContent: boolean }) {
     this.#recordsContent = recordsContent;
   }
 
-  /** Adds a chunk of the stream. Returns whether it is the first that has output of the model. */
+  /** Adds a chunk of the stream. Returns whether it is the first chunk with output of the model. */
   add(chunk: unknown): boolean {
     if (!isObject(chunk)) {
       return false;
@@ -103,7 +106,7 @@ export class StreamContent {
   }
 }
 
-/** A text that grows. */
+/** A text part to which further pieces are appended. */
 class TextPart {
   readonly type: "text" | "reasoning";
   text = "";

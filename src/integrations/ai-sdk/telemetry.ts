@@ -56,23 +56,23 @@ export interface MillraceTelemetry {
   ): PromiseLike<Result>;
 }
 
-/** Maximum number of operations that are remembered at the same time. More are open only if they were left. */
+/** Maximum number of open operations that are remembered. A program has more only if it abandoned some. */
 const operationLimit = 10_000;
 
 /**
- * Converts the events of AI SDK 7 to runs. The AI SDK catches what a listener throws, so an event that can't be read costs
- * only its own run.
+ * Converts the events of AI SDK 7 to runs. The AI SDK catches errors of its listeners, so an event that can't be read
+ * affects only its own run.
  */
 export class TelemetryRuns implements MillraceTelemetry {
   readonly #options: CommonOptions;
   /** The open operations, by the id of the call. */
   readonly #operations = new Map<string, Operation>();
-  /** The operations' names without the program's id, from which the names of model calls are made. */
+  /** Names of the operations without the `functionId`. The names of model calls are derived from them. */
   readonly #names = new WeakMap<Operation, string>();
   readonly #streaming = new WeakSet<Operation>();
-  /** The choice of a tool in the current step, which the event of the model call does not have. */
+  /** The tool choice of the current step, which the event of the model call does not contain. */
   readonly #toolChoices = new WeakMap<Operation, unknown>();
-  /** The calls of embedding and reranking models, by the operation and the call. */
+  /** The runs of embedding and reranking calls, by operation and id of the call. */
   readonly #parts = new WeakMap<Operation, Map<string, CorrectableRun>>();
 
   constructor(options: CommonOptions) {
@@ -96,7 +96,7 @@ export class TelemetryRuns implements MillraceTelemetry {
       metadata: {
         ...metadata,
         ...toModelMetadata({ provider: event["provider"], model: event["modelId"] }, undefined),
-        // Of other operations, the AI SDK passes on what the program did not include.
+        // For other operations, the AI SDK passes a runtime context that the program did not include.
         ...(isText ? toProgramMetadata(readObject(event["runtimeContext"])) : {}),
       },
       startTime: readNumber(event["timestamp"]),
@@ -345,7 +345,10 @@ export class TelemetryRuns implements MillraceTelemetry {
   }
 }
 
-/** Embedding models are called in parallel, and each call has an id of its own. */
+/**
+ * Returns the id of a call within its operation, because embedding models are called in parallel; empty for other
+ * calls.
+ */
 const toPartKey = (event: object): string => readText(readObject(event)["embedCallId"]) ?? "";
 
 const toPrompt = ({ instructions, messages }: KeyValues): readonly KeyValues[] => [
@@ -353,7 +356,7 @@ const toPrompt = ({ instructions, messages }: KeyValues): readonly KeyValues[] =
   ...toChatMessages(messages),
 ];
 
-/** The inputs of an operation, by the members that the event of its start has. */
+/** Returns the inputs of an operation from the members of its start event. */
 function toInputs(event: KeyValues): KeyValues {
   const { value, documents, query, text, audio, schema } = event;
   const messages = [
@@ -373,7 +376,7 @@ function toInputs(event: KeyValues): KeyValues {
   });
 }
 
-/** The outputs of an operation. Its token counts are those of the model calls in it, which the server adds up. */
+/** Returns the outputs of an operation, without token counts: the server adds up those of its model calls. */
 function toOperationOutputs(event: KeyValues): KeyValues {
   const { object, embedding, ranking, audio, finishReason, text } = event;
   const { content } = readObject(event["finalStep"]);

@@ -17,10 +17,10 @@ import {
   withoutUndefined,
 } from "./values.ts";
 
-/** The attributes of a span. Most texts among those of the AI SDK are JSON. */
+/** The attributes of a span. Most texts in the AI SDK's attributes are JSON. */
 type Attributes = KeyValues;
 
-/** A span of OpenTelemetry's API, as far as the AI SDK uses it. */
+/** The part of OpenTelemetry's interface `Span` that the AI SDK uses. */
 export interface AiSpan {
   spanContext(): { traceId: string; spanId: string; traceFlags: number };
   setAttribute(name: string, value: unknown): this;
@@ -35,7 +35,7 @@ export interface AiSpan {
   recordException(exception: unknown): void;
 }
 
-/** A tracer of OpenTelemetry's API, as far as the AI SDK uses it. */
+/** The part of OpenTelemetry's interface `Tracer` that the AI SDK uses. */
 export interface AiTracer {
   startSpan(name: string, options?: object): AiSpan;
   startActiveSpan<Fn extends (span: AiSpan) => unknown>(name: string, fn: Fn): ReturnType<Fn>;
@@ -52,7 +52,7 @@ export interface AiTracer {
   ): ReturnType<Fn>;
 }
 
-/** What the spans of one kind become. */
+/** The run that records a span, with functions that depend on the kind of span. */
 interface SpanRun {
   /** The run that is the current run while the span is the active span. */
   readonly run: CorrectableRun["run"];
@@ -64,8 +64,9 @@ interface SpanRun {
 /** Options of `millraceTracer`. */
 export interface TracerOptions extends CommonOptions {
   /**
-   * Whether the run of a model call that was aborted, or whose stream the program stopped reading, has the text and the
-   * calls of tools that were seen. Set it only if no call has `recordOutputs: false`, of which a tracer does not learn.
+   * Whether partial text and tool calls are recorded for a model call that was aborted, or whose stream the program
+   * stopped reading. Set this only if no call has `recordOutputs: false`, because that setting is not passed to a
+   * tracer.
    *
    * @defaultValue false
    */
@@ -90,11 +91,11 @@ export class SpanRuns implements AiTracer {
   ): ReturnType<Fn> {
     const fn = rest.at(-1) as Fn;
     const spanRun = this.#start(name, rest.length > 1 ? rest[0] : undefined);
-    // The AI SDK's type says that the result has the type of what `fn` returns.
+    // The AI SDK's type requires the return type of `fn`.
     return spanRun.call(() => fn(new RunSpan(spanRun))) as ReturnType<Fn>;
   }
 
-  /** Starts the run of a span. A span that can't be read still is a run. */
+  /** Starts the run of a span. A run is started even if the span's attributes can't be read. */
   #start(name: string, options: unknown): SpanRun {
     try {
       return this.#startByName(name, readObject(readObject(options)["attributes"]));
@@ -190,7 +191,10 @@ export class SpanRuns implements AiTracer {
     };
   }
 
-  /** A call of a model that is not a language model, or of one whose operation is not recorded. */
+  /**
+   * Starts the run of a model call that does not belong to a recorded operation, or whose model is not a language
+   * model.
+   */
   #startPart(name: string, attributes: Attributes): SpanRun {
     const runType = toPartType(name);
     const options = {
@@ -267,7 +271,7 @@ class RunSpan implements AiSpan {
 
   addEvent(name: string, attributes?: unknown): this {
     if (name === "ai.stream.firstChunk") {
-      // The run saw the chunk itself, because it reads the stream.
+      // The run has recorded the first chunk already, because it observes the stream.
       return this;
     }
     this.#spanRun.run.addEvent({ name, ...readObject(attributes) });
@@ -318,7 +322,7 @@ class RunSpan implements AiSpan {
   }
 }
 
-/** The AI SDK passes on what the program gave it, which may be an object that throws when it is read. */
+/** Describes an error of reading a span. The attributes may be an object of the program that throws when it is read. */
 const toReadFailure = (error: unknown): string =>
   `The span could not be read: ${error instanceof Error ? error.message : "unknown"}`;
 
@@ -332,7 +336,7 @@ function toPartType(name: string): RunType {
   return name.endsWith(".doRerank") ? "retriever" : "llm";
 }
 
-/** Calls a model. The AI SDK's function returns a promise. */
+/** Calls a model with the AI SDK's function, which returns a promise. */
 function callModel<Result>(call: ModelCall, work: () => Result, recordsContent: boolean): Result {
   const promise: unknown = call.execute<unknown>(async () => work(), {
     replaceStream: replaceNestedStream,
@@ -342,7 +346,10 @@ function callModel<Result>(call: ModelCall, work: () => Result, recordsContent: 
   return promise as Result;
 }
 
-/** Replaces the stream of a model, which `ai.streamText` returns as `result.stream` and `ai.streamObject` likewise. */
+/**
+ * Replaces the stream of a model. `ai.streamText` and `ai.streamObject` return it as `result.stream`, other operations
+ * as `stream`.
+ */
 function replaceNestedStream(
   result: unknown,
   replace: (stream: ReadableStream<unknown>) => ReadableStream<unknown>,
@@ -387,7 +394,7 @@ function endModelCall(call: ModelCall, attributes: Attributes, result: RunResult
   });
 }
 
-/** The content of a response, in the AI SDK's parts. */
+/** Returns the content of a response as parts in the format of the AI SDK. */
 function readContent(attributes: Attributes): readonly unknown[] {
   const text = readText(attributes["ai.response.text"] ?? attributes["ai.response.object"]);
   const reasoning = readText(attributes["ai.response.reasoning"]);
@@ -399,7 +406,10 @@ function readContent(attributes: Attributes): readonly unknown[] {
   ];
 }
 
-/** The token counts, from `ai.usage.inputTokens` and attributes such as `ai.usage.inputTokenDetails.cacheReadTokens`. */
+/**
+ * Reads the token counts from attributes such as `ai.usage.inputTokens` and
+ * `ai.usage.inputTokenDetails.cacheReadTokens`.
+ */
 function readUsage(attributes: Attributes): KeyValues {
   const usage: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(attributes)) {
@@ -413,17 +423,17 @@ function readUsage(attributes: Attributes): KeyValues {
   return usage;
 }
 
-/** The metadata of a run: its model, its settings, and what the program passed as `metadata`. */
+/** Returns the metadata of a run: its model, its settings, and the program's own `metadata`. */
 function toMetadata(
   attributes: Attributes,
   modelType: "chat" | "embedding" | undefined,
 ): KeyValues {
   const prefix = "ai.telemetry.metadata.";
-  const own = Object.entries(attributes)
+  const programMetadata = Object.entries(attributes)
     .filter(([name]) => name.startsWith(prefix))
     .map(([name, value]): readonly [string, unknown] => [name.slice(prefix.length), value]);
   return {
-    ...toProgramMetadata(Object.fromEntries(own)),
+    ...toProgramMetadata(Object.fromEntries(programMetadata)),
     ...toModelMetadata(
       {
         provider: attributes["ai.model.provider"],
@@ -439,7 +449,7 @@ function toMetadata(
   };
 }
 
-/** The inputs of an operation, or of one call of an embedding or reranking model. */
+/** Returns the inputs of an operation, or of one call of an embedding or reranking model. */
 function toInputs(attributes: Attributes): KeyValues {
   const { system, prompt, messages } = readObject(parseJson(attributes["ai.prompt"]));
   const chat = [
@@ -475,7 +485,7 @@ function toOperationOutputs(attributes: Attributes): KeyValues {
   });
 }
 
-/** The outputs of one call of a model, whose token counts the operation's run does not repeat. */
+/** Returns the outputs of one model call, including its token counts, which the operation's run does not repeat. */
 const toPartOutputs = (attributes: Attributes): KeyValues =>
   withoutUndefined({
     ...toOperationOutputs(attributes),

@@ -1,13 +1,14 @@
 import type { KeyValues } from "../../main/index.ts";
 import { isObject, readNumber, readObject, withoutUndefined } from "./values.ts";
 
-/** Token counts with the names that the AI SDK uses in one of its versions. */
+/** Token counts with the names of any version of the AI SDK. */
 type Usage = KeyValues;
 
 /**
- * Converts token counts to those of a run; `undefined` if there are none. The input tokens include the cached ones once.
- * The AI SDK has reported usage in three forms: an event of version 7 and a result of 6 (`inputTokenDetails`), the end of a
- * model's stream (`inputTokens: { total, … }`), and flat numbers (version 5).
+ * Converts token counts to the usage metadata of a run; `undefined` if there are none. Cached tokens are counted once,
+ * as part of the input tokens. The AI SDK reports usage in three formats: with `inputTokenDetails` (events of version 7
+ * and results of version 6), with `inputTokens: { total, … }` (the end of a model's stream), and as flat numbers
+ * (version 5).
  */
 export function toUsageMetadata(value: unknown, providerMetadata?: unknown): KeyValues | undefined {
   const usage = flatten(readObject(value));
@@ -46,7 +47,7 @@ function flatten(usage: Usage): FlatUsage {
       input["total"],
       inputTokens,
       usage["promptTokens"],
-      // Of an embedding
+      // Embedding models report this member.
       usage["tokens"],
     ),
     output: firstNumber(output["total"], outputTokens, usage["completionTokens"]),
@@ -66,8 +67,9 @@ function flatten(usage: Usage): FlatUsage {
 }
 
 /**
- * Version 5 reports Anthropic's own `input_tokens`, which do not include the cached ones, and reports the tokens that
- * were written to the cache only in the metadata of the provider.
+ * Adds cached tokens to the input tokens if they are not included yet. Version 5 reports Anthropic's `input_tokens`,
+ * which do not include cached tokens. It reports the tokens that were written to the cache only in the provider's
+ * metadata.
  */
 function includeCached(
   { input, cacheRead, cacheWrite }: FlatUsage,

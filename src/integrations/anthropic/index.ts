@@ -11,24 +11,24 @@ export interface AnthropicClient extends ModelClient {
   readonly messages: object;
 }
 
-/** The beginning of the names under which Anthropic's SDK creates spans of OpenTelemetry. */
+/** Prefix of the instrumentation scopes with which Anthropic's SDK creates OpenTelemetry spans. */
 const instrumentationScope = "com.anthropic.sdk.typescript";
 
-/** The paths of the calls that are recorded, for which Anthropic's SDK creates spans. */
+/** Matches the paths of the recorded calls, for which Anthropic's SDK also creates spans. */
 const recordedPath = /\/v1\/messages(?:\?|$)|:(?:streamR|r)awPredict(?:\?|$)/;
 
 /**
- * Records the calls of messages of an Anthropic client as runs, streamed or not, also those of `beta` and of helpers such as
- * `stream` and `toolRunner`. The bytes of request and response are copied as they pass; the program gets the same objects,
- * streams and errors as without.
+ * Records an Anthropic client's calls of the Messages API as runs, streamed or not, including calls of `beta` and of
+ * helpers such as `stream` and `toolRunner`. The bytes of request and response are copied as they pass. The program
+ * gets the same objects, streams and errors as without this function.
  *
- * Anthropic's SDK creates spans of OpenTelemetry of its own. Where `millrace/otel` records spans as runs, it leaves those of
- * calls out that are recorded here. Other exporters get them as before.
+ * Anthropic's SDK also creates OpenTelemetry spans. If `millrace/otel` records spans as runs, it leaves out the spans
+ * of the calls that are recorded here. Other exporters receive them as before.
  *
  * Changes `client`, and returns it. The clients that its `withOptions` creates are recorded too. A second call has no
  * effect.
  *
- * @throws an `OptionError`: `client` is no client of the package, or an option is unknown.
+ * @throws `OptionError` if `client` is not a client of the package, or an option is unknown.
  */
 export function wrapAnthropic<Client extends AnthropicClient>(
   client: Client,
@@ -44,7 +44,7 @@ export function wrapAnthropic<Client extends AnthropicClient>(
   return client;
 }
 
-/** The span of a call is the active one while its requests are sent. */
+/** Wraps a `fetch` so that it marks the active span, which is the span of the call, as recorded by other means. */
 const markSpans =
   (fetch: typeof globalThis.fetch): typeof globalThis.fetch =>
   (input, init) => {

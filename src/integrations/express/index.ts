@@ -66,7 +66,7 @@ export function traceErrors(
   _response: ServerResponse,
   next: (error?: unknown) => void,
 ): void {
-  findRequestRun(request)?.noteError(error);
+  findRequestRun(request)?.rememberError(error);
   next(error);
 }
 

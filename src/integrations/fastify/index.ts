@@ -31,7 +31,7 @@ const addHooks: FastifyPluginCallback<FastifyTraceOptions> = (
     requestRun.enter(next);
   });
   app.addHook("onError", async ({ raw }, _reply, error) => {
-    findRequestRun(raw)?.noteError(error);
+    findRequestRun(raw)?.rememberError(error);
   });
   if (flushOnClose !== false) {
     const limit = flushOnClose === true ? undefined : flushOnClose;
@@ -43,11 +43,11 @@ const addHooks: FastifyPluginCallback<FastifyTraceOptions> = (
 };
 
 /**
- * A Fastify plugin that records one run for each request. All runs that hooks and handlers start are its descendants. The
- * run is a child of the caller's run if the request's headers name one. Inputs are the method and the path, without the
- * query, which may contain secrets; outputs are the status and the route. A response with status 500 or higher, an error
- * that a handler throws, and a client that disconnects before the response is complete, end the run as failed. An error
- * whose own status is below 500 is a response and does not. Never throws.
+ * A Fastify plugin that records one run for each request. All runs that hooks and handlers start are its descendants.
+ * The run is a child of the caller's run if the request's headers name one. Inputs are the method and the path, without
+ * the query, which may contain secrets; outputs are the status and the route. A response with status 500 or higher, an
+ * error that a handler throws, and a client that disconnects before the response is complete, end the run as failed. An
+ * error with a status below 500 counts as a response and does not fail the run. Never throws.
  *
  * Register it before other plugins: `app.register(traceRequests)`. It applies to the whole application.
  */

@@ -11,7 +11,7 @@ export interface SentRequest {
   readonly init: object | undefined;
 }
 
-/** A call whose last attempt failed in a way after which libraries try again. */
+/** A call whose last attempt failed in such a way that a library may try again. */
 interface FailedCall {
   readonly exchange: ExchangeRun;
   readonly url: string;
@@ -23,17 +23,19 @@ interface FailedCall {
   readonly failedAt: number;
 }
 
-/** How many failed calls are remembered. */
+/** Maximum number of failed calls that are remembered. */
 const maxFailedCalls = 256;
-/** For how many milliseconds a failed call is remembered. Libraries wait at most one minute before they try again. */
+/** How long a failed call is remembered, in milliseconds. Libraries wait at most one minute before they try again. */
 const rememberedMs = 120_000;
 
-/** Finds out which requests are further attempts of an earlier call. */
+/** Recognizes requests that are further attempts of an earlier call. */
 export class Attempts {
   readonly #failedCalls: FailedCall[] = [];
 
-  /** Returns the run of the call that this request tries again, and forgets the failed attempt. */
-  takeEarlier(request: SentRequest): ExchangeRun | undefined {
+  /**
+   * Returns the run of the failed call that this request repeats, and forgets that call; `undefined` if there is none.
+   */
+  takeFailedCall(request: SentRequest): ExchangeRun | undefined {
     if (this.#failedCalls.length === 0) {
       return undefined;
     }
@@ -53,8 +55,8 @@ export class Attempts {
   }
 
   /**
-   * Returns a function that remembers the call: it must be called, in any context, when the request failed in a way after
-   * which a library may send it again. Call this when the request is sent.
+   * Call this when a request is sent. It returns a function that remembers the call as failed. Call the returned
+   * function, in any asynchronous context, if the request fails in such a way that a library may send it again.
    */
   prepare(request: SentRequest, exchange: ExchangeRun): () => void {
     const { url, body, init, retryCount } = request;
@@ -79,10 +81,13 @@ export class Attempts {
   }
 }
 
-/** How many characters of a body are compared. */
+/** Maximum number of characters of a body that are included in its hash. */
 const comparedChars = 4_096;
 
-/** What identifies a body, without holding a long text in memory. Other bodies are identified by the object. */
+/**
+ * Returns a key that identifies a body: a text is represented by its length and a hash, so that a long text is not kept
+ * in memory, and any other body by the object itself.
+ */
 function toBodyKey(body: unknown): unknown {
   if (typeof body !== "string") {
     return body;

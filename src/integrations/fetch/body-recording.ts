@@ -1,12 +1,12 @@
 import type { ExchangeEnd, ExchangeRun } from "../../main/index.ts";
 
 /**
- * Records the body of a response while the program reads it. Each clone of the response is a branch that delivers the same
- * bytes: they are recorded once, from the branch that is ahead.
+ * Records the body of a response while the program reads it. The response and each of its clones are branches that
+ * deliver the same bytes. The bytes are recorded only once, when the first branch delivers them.
  */
 export class BodyRecording {
   readonly #exchange: ExchangeRun;
-  /** The attempt that got the response. A library may have sent the request again since. */
+  /** Number of the attempt that received the response. A library may send the request again later. */
   readonly #attempt: number;
   #openBranches = 0;
   #recordedBytes = 0;
@@ -38,7 +38,10 @@ export class BodyRecording {
     }
   }
 
-  /** Records the bytes of a chunk, which begins at `offset` in the body, that no branch has delivered before. */
+  /**
+   * Records the bytes of a chunk that no branch has delivered before. The chunk begins at `offset` in the body. Returns
+   * the offset of its end.
+   */
   add(chunk: unknown, offset: number): number {
     if (!this.#isCurrent) {
       return offset;
@@ -65,7 +68,10 @@ export class BodyRecording {
     }
   }
 
-  /** Ends the run. A branch that was not read to its end ends the run only if it is the last. */
+  /**
+   * Ends a branch. A branch that was read to its end also ends the run. Any other branch ends the run only if no other
+   * branch is open.
+   */
   endBranch(ending: "complete" | "cancelled" | "failed", error?: unknown): void {
     this.#openBranches -= 1;
     if (!this.#isEnded && (ending === "complete" || this.#openBranches === 0)) {
@@ -78,15 +84,18 @@ export class BodyRecording {
 }
 
 /**
- * An abort while the body arrives means that the program stops reading, as `break` does: client libraries abort the request
- * when a loop over their stream is left, and end the loop without an error when the program aborts.
+ * Creates the end of the run. An abort while the body arrives counts as `cancelled`, because it means that the program
+ * stopped reading: client libraries abort the request when the program leaves a loop over their stream.
  */
 const toEnd = (ending: "complete" | "cancelled" | "failed", error: unknown): ExchangeEnd =>
   error instanceof Error && error.name === "AbortError"
     ? { ending: "cancelled" }
     : { ending, ...(error === undefined ? {} : { error }) };
 
-/** One reading of a body: that of the response, or of a clone. Ended once; later calls have no effect. */
+/**
+ * The body of a response or of one of its clones, as the program reads it. States: open; ended, after which calls have
+ * no effect.
+ */
 export class BodyBranch {
   readonly recording: BodyRecording;
   /** Whether the program has a reader of the body. */
@@ -105,14 +114,15 @@ export class BodyBranch {
   end(ending: "complete" | "cancelled" | "failed", error?: unknown): void {
     if (!this.#isEnded) {
       this.#isEnded = true;
-      // A registered object survives the collections of young objects, with all that it refers to.
+      // Unregister the branch: a registered object, with everything that it refers to, is not freed by the collections
+      // of V8's young generation.
       abandonedResponses.unregister(this);
       abandonedReaders.unregister(this);
       this.recording.endBranch(ending, error);
     }
   }
 
-  /** Call this when the program can't read the body any more, because it released it. */
+  /** Called when the program can't read the body any more, because its reader or response was garbage collected. */
   abandon(): void {
     if (!this.#isEnded) {
       this.recording.addWarning("The response was not read to its end");
@@ -122,8 +132,8 @@ export class BodyBranch {
 }
 
 /**
- * Ends runs whose readers or responses were garbage collected before the body was read to its end. A response may be
- * collected while a reader of its body is in use.
+ * These registries end runs whose readers or responses were garbage collected before the body was read to its end. A
+ * response may be collected while a reader of its body is in use, so there are two.
  */
 export const abandonedReaders = new FinalizationRegistry<BodyBranch>((branch) => branch.abandon());
 export const abandonedResponses = new FinalizationRegistry<BodyBranch>((branch) => {

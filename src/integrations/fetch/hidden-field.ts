@@ -1,4 +1,4 @@
-/** A field that can be added to any object, and that no other code can see. */
+/** A private field that can be added to any object, and that other code can't access. */
 export interface HiddenField<Value> {
   /** Adds the field, and returns the object. Throws if the object has the field already. */
   readonly add: (object: object, value: Value) => object;
@@ -6,14 +6,17 @@ export interface HiddenField<Value> {
   readonly get: (object: object) => Value | undefined;
 }
 
-/** A constructor that returns its argument, so that the private fields of a class that extends it are added to that object. */
+/**
+ * A constructor that returns its argument. The private fields of a class that extends it are therefore added to that
+ * object.
+ */
 const Self = function self(object: object): object {
   return object;
 } as unknown as new (object: object) => object;
 
 /**
- * Creates a field. Unlike the entry of a `WeakMap` it is part of the object: nothing is looked up, and garbage collection has
- * no table to visit.
+ * Creates a field. Unlike an entry of a `WeakMap`, its value is part of the object: reading it needs no lookup, and the
+ * garbage collector has no table to process.
  */
 export function createHiddenField<Value>(): HiddenField<Value> {
   class Field extends Self {

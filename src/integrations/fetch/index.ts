@@ -16,7 +16,8 @@ export type { CallRunOptions } from "./run-options.ts";
 /** Options of {@link tracedFetch}. */
 export interface TracedFetchOptions extends Pick<NewExchangeOptions, "client"> {
   /**
-   * The APIs whose calls are recorded: those of a provider, on any host, and servers with the same API.
+   * The APIs whose calls are recorded: a provider's name, which applies on any host, or the address of a server with a
+   * provider's API.
    * @defaultValue all providers
    */
   readonly providers?: readonly (ProviderName | ProviderAddress)[] | undefined;
@@ -27,26 +28,33 @@ export interface TracedFetchOptions extends Pick<NewExchangeOptions, "client"> {
 
 const optionNames = ["client", "providers", "name", "metadata"];
 
-/** Marks functions that {@link tracedFetch} returned, also those of another copy of this package. */
+/**
+ * Key of a property that marks the functions that {@link tracedFetch} returns. Every copy of this package uses the same
+ * key.
+ */
 const tracedKey = Symbol.for("millrace.tracedFetch");
 
-/** A call that a traced `fetch` is making. A traced `fetch` inside of it leaves the call to the outer one. */
+/**
+ * A call that a traced `fetch` is making. If it calls another traced `fetch`, the inner one does not record the call
+ * again.
+ */
 interface CallInProgress {
   readonly url: string;
   isActive: boolean;
 }
 
 /**
- * Returns a `fetch` that records each call of a model's API as a run: OpenAI's, Anthropic's and Gemini's, and those of
- * servers with the same API. It passes every request, response and error on unchanged and at once; the bytes of request
- * and response are copied, and read by a worker. All other requests are passed on without being recorded.
+ * Returns a `fetch` that records each call of a model's API as a run: the APIs of OpenAI, Anthropic and Gemini, and
+ * servers with the same API. It passes on every request, response and error unchanged and without delay. The bytes of
+ * request and response are copied, and a worker parses them. All other requests are passed on without being recorded.
  *
- * Neither headers nor the query of an address are recorded, because keys may be in them. Further attempts of the same
- * call belong to its run. A response that is not read ends its run when it is garbage collected, and when the client
+ * Headers and the query of an address are not recorded, because they may contain keys. Further attempts of the same
+ * call belong to its run. If a response is not read, its run ends when the response is garbage collected or the client
  * flushes.
  *
- * @param fetch - By default `globalThis.fetch`, as it is when a request is sent. A traced `fetch` is returned unchanged.
- * @throws `OptionError`: an option is unknown or not valid.
+ * @param fetch - sends the requests. By default `globalThis.fetch` at the time of each request. A traced `fetch` is
+ * returned unchanged.
+ * @throws `OptionError` if an option is unknown or not valid.
  */
 export function tracedFetch(
   fetch?: typeof globalThis.fetch,
@@ -81,7 +89,7 @@ const isTraced = (fetch: typeof globalThis.fetch): boolean => tracedKey in fetch
 
 type FetchArguments = Parameters<typeof globalThis.fetch>;
 
-/** What a call sends. */
+/** A call of a model's API, with the arguments of `fetch`. */
 interface Call extends ApiCall {
   readonly input: FetchArguments[0];
   readonly init: FetchArguments[1];
@@ -101,7 +109,7 @@ class CallRecorder {
     this.#recognize = createRecognition(options.providers);
   }
 
-  /** Calls `target`, and returns what it returns. */
+  /** Calls `target` with the arguments, and returns its result. */
   send(target: typeof globalThis.fetch, args: FetchArguments): Promise<Response> {
     const call = this.#findCall(args);
     const started = call === undefined ? undefined : this.#start(call);
@@ -122,7 +130,7 @@ class CallRecorder {
       return onFailure(error);
     }
     if (!isPromise(result)) {
-      // A fetch of the program's own may return anything.
+      // The program's own `fetch` may return any value.
       progress.isActive = false;
       recordResponse(result, exchange, rememberFailure);
       return result;
@@ -134,7 +142,7 @@ class CallRecorder {
     }, onFailure);
   }
 
-  /** Returns what is known of the request, if it is to be recorded. Never throws. */
+  /** Returns the call that a request makes; `undefined` if it is not recorded. Never throws. */
   #findCall([input, init]: FetchArguments): Call | undefined {
     try {
       if (isInModelCall()) {
@@ -147,14 +155,15 @@ class CallRecorder {
       const address = input instanceof Request ? input.url : String(input);
       const url = this.#recognize(address);
       if (url === undefined || isInModelCall()) {
-        // An integration that records the call itself, such as that of the AI SDK, makes the request.
+        // The address is not that of a model's API, or the request belongs to a call that another integration records,
+        // such as the AI SDK's.
         return undefined;
       }
       const outer = callsInProgress.getStore();
       const isRecordedByOuter = outer?.isActive === true && outer.url === url.url;
       return isRecordedByOuter ? undefined : { ...url, input, init };
     } catch {
-      // The arguments can't be read. They are passed on, and `fetch` throws.
+      // The arguments can't be read. They are passed on to `fetch`, which throws for them.
       return undefined;
     }
   }
@@ -175,7 +184,7 @@ class CallRecorder {
         retryCount: toCount(readHeader(headers, "x-stainless-retry-count")),
         init,
       };
-      const earlier = this.#attempts.takeEarlier(request);
+      const earlier = this.#attempts.takeFailedCall(request);
       earlier?.beginAttempt();
       const exchange = earlier ?? this.#createExchange({ format, url, input, init }, headers);
       if (!exchange.isRecorded) {
@@ -213,7 +222,7 @@ class CallRecorder {
 const isPromise = (value: unknown): value is Promise<Response> =>
   typeof value === "object" && value !== null && "then" in value;
 
-/** The id by which the API's operator finds a request, from whichever header has it. */
+/** Reads the id under which the API's operator can find a request. The header depends on the API. */
 const readRequestId = (headers: Headers): string | null =>
   headers.get("x-request-id") ?? headers.get("request-id");
 
@@ -261,7 +270,10 @@ function readHeader(headers: unknown, name: string): string | undefined {
   return undefined;
 }
 
-/** The call that the current code is part of. Copies of this package share it. */
+/**
+ * The call that is made in the current asynchronous context. All copies of this package in a process share this
+ * storage.
+ */
 const callsInProgress = findCallsInProgress();
 
 function findCallsInProgress(): AsyncLocalStorage<CallInProgress> {

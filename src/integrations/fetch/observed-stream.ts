@@ -11,10 +11,10 @@ interface ReaderOptions {
 }
 
 /**
- * The stream of a response's body, which stays the same object. Its readers and iterators are observed: they deliver what
- * they deliver otherwise, at once, and the bytes are recorded. Another stream between them would cost several times as much
- * for each chunk. Only where no reader of ours is involved (pipes, `tee`, and readers with buffers of their own) a copy of
- * the stream reads the stream.
+ * Observes the stream of a response's body. The stream stays the same object; its readers and iterators are replaced by
+ * ones that deliver the same chunks without delay, and record the bytes. Reading through a second stream would cost
+ * several times as much for each chunk. It is done only where these readers can't be used: for pipes, `tee`, and
+ * readers with their own buffers.
  */
 export class ObservedStream {
   /** Whether the stream is read by a method of the response, which records the body itself. */
@@ -29,8 +29,8 @@ export class ObservedStream {
     this.#branch = branch;
     this.#base = Object.getPrototypeOf(stream) as typeof ReadableStream.prototype;
     observedField.add(stream, this);
-    // One object for all streams costs a tenth of what own members of each would.
-    Object.setPrototypeOf(stream, prototypeAbove(this.#base));
+    // A prototype that all streams share costs a tenth of what methods on each stream would cost.
+    Object.setPrototypeOf(stream, derivePrototype(this.#base));
   }
 
   getReader(options?: ReaderOptions): unknown {
@@ -43,7 +43,7 @@ export class ObservedStream {
   }
 
   iterate(options?: { readonly preventCancel?: boolean }): AsyncIterableIterator<Uint8Array> {
-    // A stream that is locked throws here, as its own iterator does.
+    // This throws for a locked stream, as the stream's own iterator does.
     const reader = this.#base.getReader.call(this.#stream) as Reader;
     return new ObservedIterator(
       new ObservedReader(reader, this.#branch),
@@ -58,12 +58,15 @@ export class ObservedStream {
     return this.#base.cancel.call(this.#stream, reason);
   }
 
-  /** The stream to which a method is applied that reads the stream without a reader of ours. */
+  /**
+   * The stream for methods that read without an {@link ObservedReader}, such as `pipeTo`: a copy that records the
+   * bytes, or the stream itself if it is not observed.
+   */
   get source(): ByteStream {
     return this.#isObserved ? this.#openCopy() : this.#stream;
   }
 
-  /** A stream that is locked refuses its methods, so there is nothing to observe. */
+  /** Whether reads are recorded. A locked stream refuses further readers, so there is nothing to observe. */
   get #isObserved(): boolean {
     return !this.isPassive && !this.#stream.locked;
   }
@@ -80,18 +83,18 @@ export class ObservedStream {
 
 const observedField = createHiddenField<ObservedStream>();
 
-const observedOf = (stream: ByteStream): ObservedStream => {
+const findObserved = (stream: ByteStream): ObservedStream => {
   const observed = observedField.get(stream);
   if (observed === undefined) {
-    throw new TypeError("The stream is not that of a response.");
+    throw new TypeError("The stream is not the body of a recorded response.");
   }
   return observed;
 };
 
-/** The prototypes of observed streams, by the prototype that the streams have otherwise. */
+/** Prototypes of observed streams, by the original prototype of the stream. */
 const prototypes = new WeakMap<object, object>();
 
-function prototypeAbove(base: typeof ReadableStream.prototype): object {
+function derivePrototype(base: typeof ReadableStream.prototype): object {
   let prototype = prototypes.get(base);
   if (prototype === undefined) {
     prototype = createPrototype(base);
@@ -112,18 +115,20 @@ const createPrototype = (base: typeof ReadableStream.prototype): object =>
   }) as object;
 
 function getReader(this: ByteStream, options?: ReaderOptions): unknown {
-  return observedOf(this).getReader(options);
+  return findObserved(this).getReader(options);
 }
 
 function cancelStream(this: ByteStream, reason?: unknown): Promise<void> {
-  return observedOf(this).cancel(reason);
+  return findObserved(this).cancel(reason);
 }
 
 function iterate(this: ByteStream, options?: { readonly preventCancel?: boolean }): unknown {
-  return observedOf(this).iterate(options);
+  return findObserved(this).iterate(options);
 }
 
-/** Methods that read a stream without calling its other methods. */
+/**
+ * Creates replacements for methods that read a stream without calling its other methods. They read the source instead.
+ */
 const readFromSource = (
   base: typeof ReadableStream.prototype,
   names: readonly ("pipeThrough" | "pipeTo" | "tee")[],
@@ -133,23 +138,28 @@ const readFromSource = (
       name,
       {
         value: function method(this: ByteStream, ...args: readonly unknown[]): unknown {
-          return Reflect.apply(base[name] as AnyMethod, observedOf(this).source, args);
+          return Reflect.apply(base[name] as AnyMethod, findObserved(this).source, args);
         },
       },
     ]),
   );
 
-/** What is known of a reader, apart from the object that the program has, so that this object can be garbage collected. */
+/** State of a reader, separate from the object that the program holds, so that this object can be garbage collected. */
 interface ReaderState {
   isReleased: boolean;
 }
 
-/** A reader that records what it delivers. It is an object beside the stream's own reader, which the stream would keep. */
+/**
+ * A reader that records the chunks that it delivers. It wraps the stream's own reader instead of extending it, because
+ * the stream keeps a reference to its own reader, and this object must be garbage collected.
+ */
 class ObservedReader {
   readonly #reader: Reader;
   readonly #branch: BodyBranch;
   readonly #state: ReaderState = { isReleased: false };
-  /** These hold the branch, and not this object: the stream keeps them while a read waits. */
+  /**
+   * These callbacks refer to the branch and not to this object, because the stream keeps them while a read is pending.
+   */
   readonly #onResult: (result: ReadResult) => void;
   readonly #onFailure: (error: unknown) => void;
 
@@ -165,7 +175,7 @@ class ObservedReader {
       }
     };
     this.#onFailure = (error) => {
-      // A reader that was released refuses its reads, too.
+      // The reads of a released reader are rejected too. That is not a failure of the response.
       if (!state.isReleased) {
         branch.end("failed", error);
       }
@@ -173,7 +183,7 @@ class ObservedReader {
     branch.isReading = true;
     branch.recording.startReading();
     abandonedReaders.register(this, branch, branch);
-    // A request that is aborted ends the run at once, also while the program does not read.
+    // If the request is aborted, the run ends immediately, even if the program is not reading.
     reader.closed.catch(this.#onFailure);
   }
 
@@ -187,7 +197,7 @@ class ObservedReader {
     return result;
   }
 
-  /** Reads without recording. The caller passes on to {@link ObservedReader.record} what it gets. */
+  /** Reads without recording. The caller passes the result to {@link ObservedReader.record}. */
   readUnrecorded(): Promise<ReadResult> {
     return this.#reader.read();
   }
@@ -216,7 +226,7 @@ class ObservedReader {
   }
 }
 
-// The program may ask what the object is.
+// `instanceof ReadableStreamDefaultReader` must work for the program.
 Object.setPrototypeOf(ObservedReader.prototype, ReadableStreamDefaultReader.prototype);
 
 /** The iterator of an observed stream. */
@@ -235,7 +245,7 @@ class ObservedIterator implements AsyncIterableIterator<Uint8Array> {
     if (this.#isDone) {
       return Promise.resolve({ done: true, value: undefined });
     }
-    // One reaction for both purposes: each costs as much as copying the bytes.
+    // A single `then` records the result and converts it, because each `then` costs as much as copying the bytes.
     const result = this.#reader.readUnrecorded().then(this.#onResult, this.#onFailure);
     this.#lastRead = result;
     return result;
@@ -286,7 +296,7 @@ class ObservedIterator implements AsyncIterableIterator<Uint8Array> {
 
 async function* generate(): AsyncGenerator<never> {}
 
-// As the iterators of streams, it inherits what Node gives to all asynchronous iterators.
+// Like the iterators of streams, it inherits the methods of all asynchronous iterators.
 Object.setPrototypeOf(
   ObservedIterator.prototype,
   Object.getPrototypeOf(Object.getPrototypeOf(generate.prototype)) as object | null,
@@ -297,7 +307,7 @@ interface CopyOptions {
   readonly isBytes: boolean;
 }
 
-/** Creates a stream that reads another when it is read itself, and no further. */
+/** Creates a stream that reads from `reader`, but only when it is read itself. */
 function createCopy(reader: Reader, { branch, isBytes }: CopyOptions): ByteStream {
   let isWatched = false;
   const read = async (controller: StreamController): Promise<void> => {
@@ -334,20 +344,20 @@ function createCopy(reader: Reader, { branch, isBytes }: CopyOptions): ByteStrea
 }
 
 /**
- * Ends the stream at once when the request is aborted, also while the program does not read. The controller is not held: a
- * response that is being received would otherwise never be garbage collected.
+ * Ends the stream immediately when the request is aborted, even if the program is not reading. Only a weak reference to
+ * the controller is kept: otherwise a response that is still being received would never be garbage collected.
  */
 function watchFailure(reader: Reader, branch: BodyBranch, controller: StreamController): void {
-  const held = new WeakRef(controller);
+  const weakController = new WeakRef(controller);
   reader.closed.catch((error: unknown) => {
     branch.end("failed", error);
-    held.deref()?.error(error);
+    weakController.deref()?.error(error);
   });
 }
 
 const noReadAhead = { highWaterMark: 0 };
 
-/** The members of the two kinds of controllers that are used. */
+/** The members that this module uses of both kinds of stream controllers. */
 interface StreamController {
   readonly byobRequest?: { respond(bytesWritten: number): void } | null | undefined;
   enqueue(chunk: Uint8Array): void;
@@ -355,7 +365,10 @@ interface StreamController {
   error(error: unknown): void;
 }
 
-/** Whether a stream has readers with buffers of their own, as those of responses do. Call this before it is locked. */
+/**
+ * Whether a stream supports readers with their own buffers, as the streams of responses do. Call this before the stream
+ * is locked.
+ */
 function isByteStream(stream: ByteStream, base: typeof ReadableStream.prototype): boolean {
   try {
     base.getReader.call(stream, { mode: "byob" } as never).releaseLock();

@@ -7,7 +7,7 @@ const apiNames = ["openai", "anthropic", "google"] as const;
 /** A provider whose API is recognized by the paths of its calls, on any host. */
 export type ProviderName = (typeof apiNames)[number];
 
-/** A server whose API is that of a provider, at an address at which the paths alone would not be recognized. */
+/** A server with the API of a provider, at an address where the path alone would not be recognized. */
 export interface ProviderAddress {
   /** The address that the paths of the API follow, such as `http://localhost:11434/v1`. */
   readonly baseURL: string;
@@ -15,15 +15,15 @@ export interface ProviderAddress {
   readonly api: ProviderName;
 }
 
-/** A kind of call. */
+/** A kind of call, recognized by its path. */
 interface Route {
   readonly api: ProviderName;
-  /** Matches the end of a path. Only what it matches is recorded of the path. */
+  /** Matches the end of a path. Only the matched part of the path is recorded. */
   readonly path: RegExp;
   readonly format: ExchangeFormat;
 }
 
-/** What precedes the path of a call of OpenAI's API: a version, or an Azure deployment. */
+/** The part before the path of a call of OpenAI's API: a version, or an Azure deployment. */
 const openaiPrefix = String.raw`(?:/v\d+\w*|/openai|/deployments/[^/]+)`;
 
 const openaiRoute = (path: string, format: ExchangeFormat): Route => ({
@@ -62,8 +62,11 @@ const routes: readonly Route[] = [
   },
 ];
 
-/** The path of a call below the address of a server that the caller named, without the prefix that routes require. */
-const prefixes: Readonly<Record<ProviderName, string>> = {
+/**
+ * Prefixes that the routes of each API require. They are prepended to the path below a server's address if the path
+ * alone is not recognized.
+ */
+const requiredPrefixes: Readonly<Record<ProviderName, string>> = {
   openai: "/v1",
   anthropic: "/v1",
   google: "",
@@ -72,17 +75,20 @@ const prefixes: Readonly<Record<ProviderName, string>> = {
 /** A call of a model's API. */
 export interface ApiCall {
   readonly format: ExchangeFormat;
-  /** Host and the recognized part of the path. Neither query nor credentials: a key may be in them. */
+  /** Scheme, host and the recognized part of the path, without query and credentials, which may contain keys. */
   readonly url: string;
 }
 
-/** Returns what kind of call the request to an address is; `undefined` if it is not recorded, or no valid address. */
+/**
+ * Returns the call that a request to an address makes; `undefined` if the call is not recorded, or the address is not
+ * valid.
+ */
 export type RecognizeCall = (address: string) => ApiCall | undefined;
 
 /**
  * Creates a function that recognizes calls of the given providers.
  *
- * @throws `OptionError`: `providers` is not a list of names and addresses.
+ * @throws `OptionError` if `providers` is not a list of names and addresses.
  */
 export function createRecognition(
   providers: readonly (ProviderName | ProviderAddress)[] = apiNames,
@@ -107,43 +113,47 @@ export function createRecognition(
         return call;
       }
       const prefixed =
-        path === undefined ? undefined : findRoute(url, prefixes[api] + path, new Set([api]));
+        path === undefined
+          ? undefined
+          : findRoute(url, requiredPrefixes[api] + path, new Set([api]));
       if (prefixed !== undefined) {
         return prefixed;
       }
     }
     return findRoute(url, url.pathname, names);
   };
-  return remember((address) => (URL.canParse(address) ? recognize(new URL(address)) : undefined));
+  return cacheResults((address) =>
+    URL.canParse(address) ? recognize(new URL(address)) : undefined,
+  );
 }
 
-/** How many addresses are remembered. Programs call few, unless an id is part of them. */
-const maxRemembered = 100;
-const maxRememberedChars = 1_000;
+/** Maximum number of cached addresses. Programs use few addresses, unless ids are part of them. */
+const maxCachedAddresses = 100;
+const maxCachedAddressLength = 1_000;
 
 /**
- * Remembers what the last addresses were, because parsing one takes several microseconds. An address with a query is not
- * remembered: a key may be in it.
+ * Caches the results for addresses, because parsing an address takes several microseconds. An address with a query is
+ * not cached, because it may contain a key.
  */
-function remember(recognize: RecognizeCall): RecognizeCall {
-  const known = new Map<string, ApiCall | undefined>();
+function cacheResults(recognize: RecognizeCall): RecognizeCall {
+  const cache = new Map<string, ApiCall | undefined>();
   return (address) => {
-    const call = known.get(address);
-    if (call !== undefined || known.has(address)) {
+    const call = cache.get(address);
+    if (call !== undefined || cache.has(address)) {
       return call;
     }
     const found = recognize(address);
-    if (address.length <= maxRememberedChars && !/[?@]/.test(address)) {
-      if (known.size >= maxRemembered) {
-        known.clear();
+    if (address.length <= maxCachedAddressLength && !/[?@]/.test(address)) {
+      if (cache.size >= maxCachedAddresses) {
+        cache.clear();
       }
-      known.set(address, found);
+      cache.set(address, found);
     }
     return found;
   };
 }
 
-/** A JavaScript caller may pass anything. */
+/** The type is checked at run time, because a JavaScript caller may pass anything. */
 const isList = (value: unknown): boolean => Array.isArray(value);
 
 const rule =

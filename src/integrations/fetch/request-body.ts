@@ -1,11 +1,11 @@
 import type { ExchangeBytes, ExchangeRun } from "../../main/index.ts";
 
-/** What is known of the body of a request. */
+/** The body of a request, as far as it can be recorded. */
 export interface RequestBody {
   /** The body, if it can be read without waiting. */
   readonly body?: ExchangeBytes | undefined;
   readonly contentType?: string | undefined;
-  /** Reads the body, if that takes time. Reading does not consume the request. */
+  /** Reads the body, if it is available only asynchronously. Reading does not consume the request. */
   readonly read?: (() => Promise<ExchangeBytes>) | undefined;
   /** Why the body is not recorded. */
   readonly warning?: string | undefined;
@@ -45,7 +45,9 @@ export function addBodyLater(exchange: ExchangeRun, { read, contentType }: Reque
   );
 }
 
-/** Describes a form as an object. Files are described by name, type and size: their content is data, not text. */
+/**
+ * Converts a form to an object. A file is represented by its name, type and size, because its content is binary data.
+ */
 function describeForm(form: FormData): Readonly<Record<string, unknown>> {
   const fields: Record<string, unknown> = {};
   for (const key of new Set(form.keys())) {

@@ -5,9 +5,9 @@ import { createHiddenField } from "./hidden-field.ts";
 import { ObservedStream } from "./observed-stream.ts";
 
 /**
- * Records the body of a response while the program reads it. The response and its stream stay the same objects, and only the
- * members that read the body are replaced, for these objects. Bytes reach the program as they arrive: nothing is read ahead
- * or held back.
+ * Records the body of a response while the program reads it. The response and its stream stay the same objects; only
+ * their members that read the body are replaced. The program receives the bytes as they arrive: nothing is read in
+ * advance or delayed.
  */
 export function recordResponseBody(response: Response, exchange: ExchangeRun): void {
   observe(response, new BodyRecording(exchange).openBranch());
@@ -20,18 +20,18 @@ function observe(response: Response, branch: BodyBranch): void {
   }
   if (!isObservable(response)) {
     branch.recording.addWarning(
-      "The response is not one of the Fetch standard; its body was not recorded",
+      "The response is not a Response of the Fetch standard; its body was not recorded",
     );
     branch.end("complete");
     return;
   }
   const base = Object.getPrototypeOf(response) as typeof Response.prototype;
   bodyField.add(response, new ObservedBody(response, { base, branch }));
-  Object.setPrototypeOf(response, prototypeAbove(base));
+  Object.setPrototypeOf(response, derivePrototype(base));
   abandonedResponses.register(response, branch, branch);
 }
 
-/** Whether a response has a body that can be observed. A program's own `fetch` may return anything. */
+/** Whether the body of a response can be observed. The program's own `fetch` may return any value. */
 const isObservable = (response: Response): boolean =>
   response.body instanceof ReadableStream &&
   !response.body.locked &&
@@ -42,7 +42,7 @@ const isObservable = (response: Response): boolean =>
 
 const bodyField = createHiddenField<ObservedBody>();
 
-const bodyOf = (response: Response): ObservedBody => {
+const findObservedBody = (response: Response): ObservedBody => {
   const body = bodyField.get(response);
   if (body === undefined) {
     throw new TypeError("Illegal invocation");
@@ -50,16 +50,16 @@ const bodyOf = (response: Response): ObservedBody => {
   return body;
 };
 
-/** For each prototype of responses, the one derived from it that observed responses get instead. */
+/** Prototypes of observed responses, by the original prototype of the response. */
 const prototypes = new WeakMap<object, object>();
 
-function prototypeAbove(base: typeof Response.prototype): object {
+function derivePrototype(base: typeof Response.prototype): object {
   let prototype = prototypes.get(base);
   if (prototype === undefined) {
     prototype = Object.create(base, {
       body: {
         get(this: Response) {
-          return bodyOf(this).stream;
+          return findObservedBody(this).stream;
         },
       },
       ...toMethods({
@@ -87,7 +87,7 @@ const toMethods = (
       name,
       {
         value: function method(this: Response) {
-          return call(bodyOf(this));
+          return call(findObservedBody(this));
         },
         configurable: true,
         writable: true,
@@ -95,7 +95,7 @@ const toMethods = (
     ]),
   );
 
-/** As the Fetch standard decodes a body: without a byte order mark, and with replacements for what is not UTF-8. */
+/** Decodes a body as the Fetch standard requires: removes a byte order mark, and replaces invalid UTF-8. */
 const decodeText = (bytes: ArrayBuffer): string => new TextDecoder().decode(bytes);
 
 interface ObservedBodyInit {
@@ -109,7 +109,7 @@ class ObservedBody {
   readonly #response: Response;
   readonly #base: typeof Response.prototype;
   readonly #branch: BodyBranch;
-  /** The stream that the program got, and the response's own when it did. A clone replaces the latter. */
+  /** The stream that the program received. Cloning the response replaces its own stream by another one. */
   #stream: ReadableStream<Uint8Array> | undefined;
   #observed: ObservedStream | undefined;
 
@@ -163,7 +163,10 @@ class ObservedBody {
     this.#branch.end("complete");
   }
 
-  /** Reads the whole body with a method of the response. A body that is in use rejects, which does not end the run. */
+  /**
+   * Reads the whole body with a method of the response. If the body is already in use, the method rejects, and the run
+   * does not end.
+   */
   async #consume<Result>(read: () => Promise<Result>): Promise<Result> {
     if (Reflect.get(this.#base, "bodyUsed", this.#response) || this.#native?.locked === true) {
       return await read();
@@ -171,7 +174,8 @@ class ObservedBody {
     this.#branch.isReading = true;
     this.#branch.recording.startReading();
     if (this.#observed !== undefined) {
-      // The method reads the stream with a reader, in later turns too. It is not the program that reads.
+      // The method reads the stream with a reader, also in later turns. Its reads must not be recorded as reads of the
+      // program.
       this.#observed.isPassive = true;
     }
     try {
@@ -182,7 +186,7 @@ class ObservedBody {
     }
   }
 
-  /** Calls a method of the response that uses the stream at once. */
+  /** Calls a method of the response that uses the stream synchronously. Its use of the stream is not recorded. */
   #passively<Result>(call: () => Result): Result {
     const observed = this.#observed;
     if (observed === undefined) {

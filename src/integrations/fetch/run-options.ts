@@ -15,17 +15,17 @@ const optionNames = ["name", "tags", "metadata"];
 const storage = new AsyncLocalStorage<CallRunOptions>();
 
 /**
- * Calls `fn` with options for the runs of all model calls that it makes, also after it awaited something, and returns its
- * result. Inside another call of this function, tags and metadata are added to those of the outer call.
+ * Calls `fn` and returns its result. The options apply to the runs of all model calls that `fn` makes, also after it
+ * has awaited something. In a nested call of this function, tags and metadata are added to those of the outer call.
  *
- * @throws `OptionError`: an option is unknown.
+ * @throws `OptionError` if an option is unknown or has a value of the wrong type.
  */
 export function withRunOptions<Result>(options: CallRunOptions, fn: () => Result): Result {
   checkRunOptions("withRunOptions", options, optionNames);
   return storage.run(mergeRunOptions(storage.getStore(), options), fn);
 }
 
-/** Throws an OptionError for an unknown option, or an option with another type of value than it must have. */
+/** @throws {@link OptionError} if an option is unknown or has a value of the wrong type. */
 export function checkRunOptions(
   functionName: string,
   options: unknown,
@@ -47,7 +47,7 @@ export function checkRunOptions(
   }
 }
 
-/** What the values of the options must be. */
+/** Names and checks of the types of the options. */
 const types: ReadonlyMap<
   string,
   { readonly name: string; readonly allows: (value: unknown) => boolean }
@@ -69,7 +69,7 @@ const types: ReadonlyMap<
   ],
 ]);
 
-/** The options that apply to a call that is made now, in addition to `defaults`. */
+/** Returns the options for a call that is made now: those of {@link withRunOptions}, merged with `defaults`. */
 export const currentRunOptions = (defaults: CallRunOptions): CallRunOptions =>
   mergeRunOptions(defaults, storage.getStore());
 

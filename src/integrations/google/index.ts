@@ -8,20 +8,22 @@ export { withRunOptions } from "../fetch/index.ts";
 export type { CallRunOptions } from "../fetch/index.ts";
 export type { TraceClientOptions } from "../traced-client.ts";
 
-/** The member `httpOptions` of the options of `GoogleGenAI`, as far as it is used here. */
+/** The part of the option `httpOptions` of `GoogleGenAI` that this module uses. */
 interface GoogleHttpOptions {
   readonly baseUrl?: string | undefined;
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
 /**
- * Returns options for `new GoogleGenAI()` of the package `@google/genai` with which the client records its calls as runs: `generateContent`, streamed or
- * not, chats, and `embedContent`, on Gemini's API and on Vertex AI. All other options stay as they are. The bytes of
- * request and response are copied as they pass; the program gets the same objects, streams and errors as without.
+ * Returns options for `new GoogleGenAI()` of the package `@google/genai`. With them, the client records its calls as
+ * runs: `generateContent`, streamed or not, chats, and `embedContent`, on Gemini's API and on Vertex AI. All other
+ * options are unchanged. The bytes of request and response are copied as they pass. The program gets the same objects,
+ * streams and errors as without this function.
  *
- * Options that were returned by this function stay as they are. Calls over WebSockets (`live`) are not recorded.
+ * Options that this function returned may be passed again, and then record each call once. Calls over WebSockets
+ * (`live`) are not recorded.
  *
- * @throws an `OptionError`: `options` is not an object, or an option of `traceOptions` is unknown.
+ * @throws `OptionError` if `options` is not an object, or an option of `traceOptions` is unknown.
  */
 export function geminiOptions<Options extends object>(
   options: Options,
@@ -49,17 +51,17 @@ export function geminiOptions<Options extends object>(
 /** A JavaScript caller may pass anything. */
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
 
-/** A dispatcher of undici, as far as `@google/genai` and this module use it. */
+/** The part of undici's `Dispatcher` that `@google/genai` and this module use. */
 interface Dispatcher {
   dispatch(options: object, handler: unknown): boolean;
 }
 
-/** The key of the dispatcher that Node's `fetch` uses, which undici keeps in a global variable. */
+/** Key of the global variable in which undici stores the dispatcher that Node's `fetch` uses. */
 const globalDispatcherKey = Symbol.for("undici.globalDispatcher.1");
 
 /**
- * Without an option `fetch`, the library passes a dispatcher to Node's `fetch` that turns undici's timeouts off, because the
- * answer of a model may take longer than they allow. With the option it does not, so this function does the same.
+ * Calls Node's `fetch` without undici's timeouts, because the response of a model may take longer than they allow. The
+ * library disables them too, by passing a dispatcher, but not if the option `fetch` is set.
  */
 const fetchWithoutTimeouts: typeof globalThis.fetch = (input, init) => {
   const known = findGlobalDispatcher();
@@ -77,7 +79,7 @@ const fetchWithoutTimeouts: typeof globalThis.fetch = (input, init) => {
 };
 
 function findGlobalDispatcher(): Dispatcher | undefined {
-  // Node loads undici, which sets the variable, when one of its classes is used first.
+  // The first use of a class of undici makes Node load undici, which sets the global variable.
   void new Headers();
   return Reflect.get(globalThis, globalDispatcherKey) as Dispatcher | undefined;
 }

@@ -18,10 +18,10 @@ export interface RequestTracer extends MiddlewareHandler {
 /**
  * Creates middleware that records one run for each request. All runs that later handlers start are its descendants. The
  * run is a child of the caller's run if the request's headers name one. Inputs are the method and the path, without the
- * query, which may contain secrets; outputs are the status and the route. The run ends when the response's body was read
- * to its end. A response with status 500 or higher, an error that a handler throws, and a client that disconnects before
- * the response is complete, end the run as failed. An error whose own status is below 500, such as an `HTTPException`, is
- * a response and does not. Never throws.
+ * query, which may contain secrets; outputs are the status and the route. The run ends when the response's body was
+ * read to its end. A response with status 500 or higher, an error that a handler throws, and a client that disconnects
+ * before the response is complete, end the run as failed. An error with a status below 500, such as an `HTTPException`,
+ * counts as a response and does not fail the run. Never throws.
  *
  * Add it before all other middleware: `app.use(traceRequests())`.
  */
@@ -35,7 +35,7 @@ export function traceRequests(options: TraceRequestsOptions = {}): RequestTracer
       return;
     }
     const onAbort = (): void => {
-      // Without a response, reading `context.res` would create one.
+      // If there is no response yet, reading `context.res` would create one.
       requestRun.abort(disconnected, context.finalized ? readOutputs(context) : undefined);
     };
     raw.signal.addEventListener("abort", onAbort, { once: true });
@@ -43,23 +43,23 @@ export function traceRequests(options: TraceRequestsOptions = {}): RequestTracer
       await requestRun.enter(next);
     } catch (error) {
       // Hono turns an `Error` into a response, but passes any other thrown value on.
-      requestRun.noteError(error);
+      requestRun.rememberError(error);
       requestRun.abort("A handler threw");
       throw error;
     }
     if (context.error !== undefined) {
-      requestRun.noteError(context.error);
+      requestRun.rememberError(context.error);
     }
     endWithBody(requestRun, context);
   };
   return Object.assign(middleware, { flush: (limit?: TimeLimit) => runs.flush(limit) });
 }
 
-/** Ends the run when the response's body was read to its end, or at once if the response has none. */
+/** Ends the run when the response's body was read to its end, or immediately if the response has no body. */
 function endWithBody(requestRun: RequestRun, context: Context): void {
   const outputs = readOutputs(context);
   const { body } = context.res;
-  // Nobody reads the body of a response to HEAD: Hono replaces it.
+  // Hono replaces the body of a response to a HEAD request, so it is never read.
   if (body === null || body.locked || context.req.method === "HEAD") {
     requestRun.end(outputs);
     return;
@@ -67,7 +67,7 @@ function endWithBody(requestRun: RequestRun, context: Context): void {
   context.res = new Response(observeBody(body, requestRun, outputs), context.res);
 }
 
-/** Returns a stream with the same chunks, which are read from `body` only when they are read from it. */
+/** Returns a stream with the same chunks. A chunk is read from `body` only when it is read from the returned stream. */
 function observeBody(
   body: ReadableStream<Uint8Array>,
   requestRun: RequestRun,
@@ -78,7 +78,7 @@ function observeBody(
     {
       pull: async (controller) => {
         try {
-          // In the context of the run, because reading calls code of the handler if that returned a stream.
+          // Read in the context of the run: if the handler returned a stream, reading calls the handler's code.
           const { done, value } = await requestRun.enter(() => reader.read());
           if (done) {
             requestRun.end(outputs);
@@ -87,7 +87,7 @@ function observeBody(
             controller.enqueue(value);
           }
         } catch (error) {
-          requestRun.noteError(error);
+          requestRun.rememberError(error);
           requestRun.abort("The response's body failed", outputs);
           controller.error(error);
         }
@@ -109,7 +109,8 @@ const readOutputs = (context: Context): RequestOutputs => ({
 
 /** Returns the pattern of the route that responded; `undefined` if only middleware or no route matched. */
 function readRoute({ req }: Context): string | undefined {
-  // Deprecated in favor of a function of `hono/route`, which could only be imported with Hono itself.
+  // `matchedRoutes` is deprecated in favor of a function of `hono/route`, but importing that module would load Hono
+  // itself.
   const routes: readonly RouterRoute[] | undefined = req.matchedRoutes;
   const route = routes?.[req.routeIndex];
   // Middleware is a route for all methods, whose handler takes the parameter `next`.

@@ -19,7 +19,7 @@ export interface TraceHandlerOptions extends Pick<
    * an object, a marker is recorded in place of the event.
    */
   readonly processInputs?: TraceableOptions["processInputs"];
-  /** As `processInputs`, for the response to such an event. */
+  /** Like `processInputs`, but for the response to such an event. */
   readonly processOutputs?: TraceableOptions["processOutputs"];
   /**
    * Longest wait for the delivery of records before the response is returned, in milliseconds. The wait is shorter if
@@ -33,20 +33,22 @@ export interface TraceHandlerOptions extends Pick<
 type InvocationOptions = TraceHandlerOptions & { readonly flushTimeoutMs: number };
 
 const defaultFlushTimeoutMs = 2_000;
-/** How long before the end of an invocation a flush must be over, so that the response can still be returned. */
+/**
+ * Milliseconds before the end of an invocation at which a flush must end, so that the response can still be returned.
+ */
 const responseReserveMs = 100;
 
 /**
  * Wraps the handler of an AWS Lambda function so that each invocation is recorded as a run, and everything that was
- * recorded is delivered before the response is returned, because Lambda freezes the process right after that. The handler
- * may return a promise, take a callback, or write to a response stream. Responses and errors are passed on unchanged. What
- * the handler calls becomes a descendant of the run.
+ * recorded is delivered before the response is returned, because Lambda freezes the process right after that. The
+ * handler may return a promise, take a callback, or write to a response stream. Responses and errors are passed on
+ * unchanged. Runs that are started inside the handler are descendants of the invocation's run.
  *
- * For an HTTP request (API Gateway, load balancer, function URL) the run is a child of the caller's run if the headers name
- * one. Its inputs are the method and the path, without the query, and its outputs are the status and the route; a status
- * of 500 or higher fails it. For any other event, the inputs are the event and the outputs are the response.
+ * For an HTTP request (API Gateway, load balancer, function URL) the run is a child of the caller's run if the headers
+ * name one. Its inputs are the method and the path, without the query, and its outputs are the status and the route; a
+ * status of 500 or higher fails it. For any other event, the inputs are the event and the outputs are the response.
  *
- * @throws `OptionError`: `flushTimeoutMs` is not a number of milliseconds.
+ * @throws `OptionError` if `flushTimeoutMs` is not a number of milliseconds.
  */
 export function traceHandler<Handler extends TraceableFunction>(
   handler: Handler,
@@ -61,7 +63,8 @@ export function traceHandler<Handler extends TraceableFunction>(
   if (tracedHandlers.has(handler)) {
     return handler;
   }
-  // A proxy also has the properties of the handler by which the runtime recognizes that it streams its response.
+  // A proxy, unlike a wrapper function, also has the property by which the runtime recognizes a handler that streams
+  // its response.
   const tracedHandler = new Proxy(handler, {
     apply: (target, self, args: readonly unknown[]): unknown => {
       const callHandler: CallHandler = (handlerArgs) =>
@@ -79,7 +82,7 @@ type CallHandler = (args: readonly unknown[]) => unknown;
 
 /** One invocation of a handler, from the event to the response. */
 class Invocation {
-  /** Event, context and callback; or event, response stream and context. */
+  /** The handler's arguments: event, context and callback, or event, response stream and context. */
   readonly #args: readonly unknown[];
   readonly #options: InvocationOptions;
   readonly #context: LambdaContext | undefined;
@@ -91,8 +94,8 @@ class Invocation {
   }
 
   /**
-   * Calls the handler. Returns what the runtime must get: a promise of the response, or nothing if the handler responds
-   * through its callback.
+   * Calls the handler. Returns the value for the runtime: a promise of the response, or `undefined` if the handler
+   * responds through its callback.
    */
   run(callHandler: CallHandler): unknown {
     const [, , callback] = this.#args;
@@ -118,7 +121,8 @@ class Invocation {
           const returned = callHandler(this.#args.with(2, answer));
           isCallbackUsed = returned === undefined;
           if (isThenable(returned)) {
-            // Not `resolve(returned)`: the handler may also call the callback before, and the first response counts.
+            // `resolve(returned)` would ignore a later call of the callback. The handler may use both, and the first
+            // response counts.
             returned.then(resolve, reject);
           } else if (!isCallbackUsed) {
             resolve(returned);
@@ -134,7 +138,7 @@ class Invocation {
     return undefined;
   }
 
-  /** Calls `respond` within the run of the invocation, and flushes before it returns the response. */
+  /** Calls `respond` within the invocation's run, flushes, and then returns the response. */
   async #flushAfter(respond: () => Promise<unknown>): Promise<unknown> {
     try {
       return await this.#record(respond);
@@ -180,11 +184,13 @@ class Invocation {
     return caller === undefined ? traced() : withRun(caller, traced);
   }
 
-  /** Waits until the response stream has ended, if the handler was given one: until then, the invocation goes on. */
+  /**
+   * If the handler has a response stream, waits until the stream has ended, because the invocation lasts until then.
+   */
   async #waitForStream(): Promise<void> {
     const [, stream] = this.#args;
     if (stream instanceof Writable && !stream.writableFinished && !stream.destroyed) {
-      // Not `finished()`, which would also handle the event "error" in place of the runtime.
+      // `finished()` is not used, because it would add a listener for "error" and so hide the error from the runtime.
       await new Promise<void>((resolve) => {
         stream.once("finish", resolve);
         stream.once("close", resolve);
@@ -198,7 +204,7 @@ class Invocation {
     return Math.max(0, Math.min(flushTimeoutMs, remainingMs - responseReserveMs));
   }
 
-  /** The time until Lambda ends the invocation; `undefined` outside of Lambda. */
+  /** Returns the milliseconds until Lambda ends the invocation; `undefined` outside of Lambda. */
   #readRemainingTime(): number | undefined {
     const remainingMs = this.#context?.getRemainingTimeInMillis();
     return Number.isFinite(remainingMs) ? remainingMs : undefined;
@@ -212,7 +218,7 @@ interface LambdaContext {
   getRemainingTimeInMillis(): number;
 }
 
-/** A request that a service of AWS received and passes on as an event. */
+/** An HTTP request that an AWS service received and passes on as an event. */
 interface HttpRequest {
   readonly method: string;
   readonly path: string;
@@ -252,7 +258,7 @@ function readHttpRequest(event: unknown): HttpRequest | undefined {
 /** Ends the run of an HTTP request, before `traceable` would end it with the whole response. */
 function endRun(run: RunTree | undefined, { route }: HttpRequest, response: unknown): void {
   const { statusCode } = isObject(response) ? response : {};
-  // AWS takes a response without a status for a body with status 200. A stream has its status in its own first bytes.
+  // AWS treats a response without a status as a body with status 200. A stream contains its status in its first bytes.
   const status = statusCode ?? (response === undefined ? undefined : 200);
   if (Number(status) >= 500) {
     run?.fail(`The response has status ${Number(status)}`, { status, route });
@@ -261,7 +267,7 @@ function endRun(run: RunTree | undefined, { route }: HttpRequest, response: unkn
   }
 }
 
-/** Removes the secret that a service passes to a function which checks it (API Gateway's token authorizer). */
+/** Removes the secret from the event of a token authorizer, a function that checks tokens for API Gateway. */
 const removeToken = ({ authorizationToken: _, ...inputs }: KeyValues): KeyValues => inputs;
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>

@@ -7,16 +7,16 @@ export interface RunnableConfig {
   readonly callbacks: object[];
   readonly tags: string[];
   readonly metadata: Record<string, unknown>;
-  /** How many steps a graph or an agent may take. It is the client option `recursionLimit`, 25 by default. */
+  /** Maximum number of steps of a graph or an agent: the client's option `recursionLimit`, 25 by default. */
   readonly recursionLimit: number;
 }
 
 /**
- * Creates the config for a LangChain runnable, or a graph of LangGraph, whose runs should become children of `run`. It is
- * needed only if `run` is not the current run: LangChain finds the current run by itself. For other settings, such as
- * `configurable`, spread the config: `{ ...toRunnableConfig(run), configurable }`.
+ * Creates the config for a LangChain runnable, or a graph of LangGraph, whose runs should become children of `run`. It
+ * is needed only if `run` is not the current run: LangChain finds the current run by itself. For other settings, such
+ * as `configurable`, spread the config: `{ ...toRunnableConfig(run), configurable }`.
  *
- * @throws TypeError if `run` is not a run
+ * @throws TypeError if `run` is not a run.
  */
 export const toRunnableConfig = (run: RunTree): RunnableConfig => ({
   callbacks: [new RunHandler(run)],
@@ -25,5 +25,5 @@ export const toRunnableConfig = (run: RunTree): RunnableConfig => ({
   recursionLimit: run.client.recursionLimit ?? defaultRecursionLimit,
 });
 
-/** For clients of other kinds, which have no such option. */
+/** The limit for clients without the option `recursionLimit`. */
 const defaultRecursionLimit = 25;

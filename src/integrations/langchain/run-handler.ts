@@ -3,8 +3,8 @@ import { toRun, toRunTree } from "./run-trees.ts";
 import type { LangsmithRunTree } from "./run-trees.ts";
 
 /**
- * Number of remembered runs at which the ended ones are removed. Ended runs accumulate until then, because LangChain
- * does not report when a Millrace run ends.
+ * Number of remembered runs at which the runs that have ended are removed. Until then they accumulate, because
+ * LangChain does not report the end of a Millrace run.
  */
 const removalThreshold = 256;
 
@@ -174,7 +174,7 @@ export class RunHandler {
       serialized,
     });
     this.#openTrees.set(runId, run);
-    // The inputs of a streaming run are known only at its end. The whole run is recorded then.
+    // The inputs of a streaming run are known only at its end. Such a run is recorded as a whole at its end.
     if (!defersInputs(run)) {
       await run.postRun();
     }

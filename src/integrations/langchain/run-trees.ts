@@ -6,7 +6,10 @@ const sharedStorageKey = Symbol.for("ls:tracing_async_local_storage");
 /** The key under which a run tree that represents a Millrace run holds that run. */
 const runKey = Symbol.for("millrace.run");
 
-/** A run in the form in which langsmith represents it: what LangChain expects in the shared storage and of a tracer. */
+/**
+ * A run as langsmith represents it. LangChain expects this interface of the object in the shared storage, and of the
+ * runs that a tracer returns.
+ */
 export interface LangsmithRunTree {
   readonly id: string;
   readonly extra: Readonly<Record<PropertyKey, unknown>>;
@@ -15,8 +18,8 @@ export interface LangsmithRunTree {
   addEvent(event: object): void;
   end(outputs?: unknown, error?: unknown): Promise<void>;
   /**
-   * Records the start of a run that langsmith created, or all of it if it has ended. Does nothing for a run that Millrace
-   * created, which is recorded by itself.
+   * Records the start of a run that langsmith created, or the whole run if it has ended. Does nothing for a run that
+   * Millrace created, because Millrace records it anyway.
    */
   postRun(): Promise<void>;
   /** Records the end of a run that langsmith created. Does nothing for a run that Millrace created. */
@@ -26,17 +29,18 @@ export interface LangsmithRunTree {
 /**
  * Returns the run tree that represents `run` in the shared storage.
  *
- * @throws TypeError if `run` is not a run
+ * @throws TypeError if `run` is not a run.
  */
 export function toRunTree(run: RunTree): LangsmithRunTree {
-  // Creates the shared storage, if it does not exist.
+  // This call creates the shared storage if it does not exist.
   currentRun();
   const storage = Reflect.get(globalThis, sharedStorageKey) as AsyncLocalStorage<unknown>;
-  // Outside of any run, because a run tree keeps what LangChain added to the surrounding one.
+  // The tree is created outside of any run, because it would otherwise inherit the values that LangChain added to the
+  // current run tree.
   const tree = storage.run(undefined, () => withRun(run, () => storage.getStore()));
   if (tree === undefined) {
     throw new TypeError(
-      "toRunnableConfig needs a run, such as the one that client.startRun returns; it got something else.",
+      "toRunnableConfig needs a run, such as the one that client.startRun returns; it got another value.",
     );
   }
   return tree as LangsmithRunTree;

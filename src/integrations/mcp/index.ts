@@ -5,7 +5,7 @@ import type { TraceMessagesOptions } from "./message-runs.ts";
 
 export type { TraceMessagesOptions } from "./message-runs.ts";
 
-/** What a client or a server of MCP says of itself when the connection is made. */
+/** The name with which an MCP client or server identifies itself when the connection is made. */
 interface PeerVersion {
   readonly name: string;
 }
@@ -30,13 +30,13 @@ export interface HighLevelServer {
 }
 
 /**
- * Records the requests of an MCP client: a run of type `tool` for each call of a tool, `prompt` for each prompt that it
- * gets, and `retriever` for each resource that it reads. A run fails with an error of the server, a result with `isError`,
- * a cancellation, a timeout, and when the connection closes. Requests of the server to the client, such as sampling, are
- * recorded when the client handles them.
+ * Records the requests of an MCP client: a run of type `tool` for each tool call, `prompt` for each prompt that it
+ * gets, and `retriever` for each resource that it reads. A run fails if the server responds with an error or with
+ * `isError`, if the request is cancelled or times out, or if the connection closes. Requests from the server to the
+ * client, such as sampling, are recorded when the client handles them.
  *
- * Each request names its run in `_meta`, as W3C Trace Context (`traceparent`) and for Millrace and LangSmith
- * (`langsmith-trace`), so that a traced server continues the trace. Nothing else of a request is changed.
+ * Each request identifies its run in `_meta`, as W3C Trace Context (`traceparent`) and for Millrace and LangSmith
+ * (`langsmith-trace`), so that a traced server continues the trace. Requests are not changed otherwise.
  *
  * Changes `client`, and returns it. A second call has no effect. Never throws.
  */
@@ -49,11 +49,11 @@ export function traceClient<Traced extends McpClient>(
 }
 
 /**
- * Records a run for each request that an MCP server handles, as a child of the run or span that the request names in
- * `_meta`, or of the current run, such as that of the HTTP request. The handlers' runs are its descendants. A run fails
- * with an error of the handler, a result with `isError`, a cancellation, and when the connection closes. Requests of the
- * server to its client, such as sampling, are recorded and name their runs in `_meta`. The requests `initialize` and `ping`
- * are not recorded.
+ * Records a run for each request that an MCP server handles. It is a child of the run or span that the request
+ * identifies in `_meta`, or else of the current run, such as that of the HTTP request. Runs that the handler starts are
+ * its descendants. A run fails if the handler throws or returns `isError`, if the request is cancelled, or if the
+ * connection closes. Requests from the server to its client, such as sampling, are recorded, and identify their runs in
+ * `_meta`. The requests `initialize` and `ping` are not recorded.
  *
  * Changes `server`, and returns it. A second call has no effect. Never throws.
  */
@@ -66,10 +66,10 @@ export function traceServer<Traced extends LowLevelServer | HighLevelServer>(
   return server;
 }
 
-/** Clients, servers and transports that are observed. */
+/** The clients, servers and transports that are already observed. */
 const observed = new WeakSet<object>();
 
-/** Observes the transport to which a client or server is connected, and those to which it connects later. */
+/** Observes the current transport of a client or server, and every transport to which it connects later. */
 function observeProtocol(
   protocol: McpClient | LowLevelServer,
   options: TraceMessagesOptions,

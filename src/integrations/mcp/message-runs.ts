@@ -7,7 +7,7 @@ import { readTraceContext, writeTraceContext } from "./trace-context.ts";
 export interface TraceMessagesOptions extends Pick<NewRunOptions, "client" | "tags" | "metadata"> {
   /**
    * Whether the tags and the metadata of runs are sent to the peer in `_meta.baggage`, so that its runs inherit them.
-   * The peer may belong to somebody else.
+   * Leave it off if the peer belongs to somebody else.
    *
    * @defaultValue false
    */
@@ -27,18 +27,21 @@ interface RequestMessage {
 }
 
 /**
- * The runs of the requests on one connection, in both directions. A run ends with the response, when the request is
- * canceled, or when the connection closes.
+ * The runs of the requests on one connection, in both directions. A run ends when the response arrives, when the
+ * request is cancelled, or when the connection closes.
  */
 export class MessageRuns {
   readonly #options: TraceMessagesOptions;
-  /** Returns what is known of the peer, for the metadata of runs. */
+  /** Returns metadata for the runs that describes the peer. */
   readonly #describePeer: () => KeyValues;
   /** Runs of requests that this side sent and whose responses it waits for. */
   readonly #sent = new Map<RequestId, RunTree>();
   /** Runs of requests that this side received and is handling. */
   readonly #received = new Map<RequestId, RunTree>();
-  /** Messages that were received. If a transport is connected again, the SDK passes each message on twice. */
+  /**
+   * Received messages. If a transport is connected again, the SDK passes each message on twice, and the second time is
+   * ignored.
+   */
   readonly #seen = new WeakSet<Message>();
 
   constructor(options: TraceMessagesOptions, describePeer: () => KeyValues) {
@@ -46,7 +49,10 @@ export class MessageRuns {
     this.#describePeer = describePeer;
   }
 
-  /** Sends a message. A request gets the position of its run, or of the current run, in `_meta`. */
+  /**
+   * Sends a message. The position in the trace of its run, or else of the current run, is added to `_meta` of a
+   * request.
+   */
   async send(message: Message, sendMessage: (sent: Message) => Promise<void>): Promise<void> {
     const request = readRequest(message);
     if (request === undefined) {
@@ -70,7 +76,7 @@ export class MessageRuns {
     }
   }
 
-  /** Passes a received message on. A request is handled within its run. */
+  /** Passes a received message on to its handler. A request is handled within its run. */
   receive(message: Message, passOn: () => void): void {
     const request = readRequest(message);
     if (this.#seen.has(message) || (request !== undefined && isUntraced(request.method))) {
@@ -110,7 +116,7 @@ export class MessageRuns {
   }
 
   #addContext(message: Message, { params }: RequestMessage, run: RunTree): Message {
-    // Without a client nothing is recorded, and the peer must not be told of runs that do not exist.
+    // Without a client nothing is recorded, and a request must not refer to a run that does not exist.
     if (!run.sampled && this.#options.client === undefined && !(run.client instanceof Client)) {
       return message;
     }
@@ -155,7 +161,7 @@ function endWithResponse(run: RunTree | undefined, response: object): void {
 /** Requests that set up and check a connection. They are neither recorded nor changed. */
 const isUntraced = (method: string): boolean => ["initialize", "ping"].includes(method);
 
-/** Describes the run of a request that this side sends; `undefined` if it gets none. */
+/** Returns the options for the run of a request that this side sends; `undefined` if the request is not recorded. */
 function describeSent({ method, params }: RequestMessage): RunOptions | undefined {
   const { name, arguments: callArguments, uri, _meta, ...inputs } = params;
   const target = typeof name === "string" ? name : method;
@@ -176,7 +182,7 @@ function describeSent({ method, params }: RequestMessage): RunOptions | undefine
   }
 }
 
-/** The text with which a tool reports its failure. */
+/** Returns the text with which a tool reports its failure. */
 function readErrorText({ content }: Params): string {
   const parts: readonly unknown[] = Array.isArray(content) ? content : [];
   const texts = parts.flatMap((part) =>

@@ -2,12 +2,13 @@ import { RunTree } from "../../main/index.ts";
 import type { TracingClient } from "../../main/index.ts";
 
 /**
- * The members of `_meta` that carry a position in a trace. OpenTelemetry's peers read and write `traceparent` (W3C Trace
- * Context); Millrace's and LangSmith's use the two others, whose values are those of the headers of the same names.
+ * The members of `_meta` that contain a position in a trace. Peers with OpenTelemetry use `traceparent` (W3C Trace
+ * Context). Peers with Millrace or LangSmith use the other two, with the same values as the HTTP headers of these
+ * names.
  */
 const [traceparentKey, runKey, baggageKey] = ["traceparent", "langsmith-trace", "baggage"] as const;
 
-/** Any value of `_meta` in a message. */
+/** The object `_meta` of a message. */
 type Meta = Readonly<Record<string, unknown>>;
 
 /** Whether the tags and the metadata of runs are sent to the peer. */
@@ -32,7 +33,7 @@ export function writeTraceContext(run: RunTree, meta: Meta, { sendsMetadata }: S
   };
 }
 
-/** Reads the run, or the span, that the sender of a request names in `_meta`; `undefined` if it names none. */
+/** Reads the run or span that the sender of a request identifies in `_meta`; `undefined` if there is none. */
 export function readTraceContext(
   meta: Meta,
   client: TracingClient | undefined,
@@ -53,7 +54,9 @@ export function readTraceContext(
   return order === undefined ? undefined : RunTree.fromHeaders({ [runKey]: order }, options);
 }
 
-/** Removes the tags and the metadata of runs from a `baggage` header. The project stays, which a trace needs. */
+/**
+ * Removes the tags and the metadata of runs from a `baggage` header. The project is kept, because the trace needs it.
+ */
 function withoutMetadata(baggage: string | undefined): string | undefined {
   const entries = baggage
     ?.split(",")
@@ -61,19 +64,19 @@ function withoutMetadata(baggage: string | undefined): string | undefined {
   return entries === undefined || entries.length === 0 ? undefined : entries.join(",");
 }
 
-/** The trace id is that of the run's trace, and the span id the last 8 bytes of the run's id. */
+/** Formats a `traceparent` with the id of the run's trace, and the last 8 bytes of the run's id as the span id. */
 function formatTraceparent({ traceId, id, sampled }: RunTree): string {
   const [traceHex, idHex] = [traceId, id].map((uuid) => uuid.replaceAll("-", "").toLowerCase());
   return `00-${traceHex}-${idHex?.slice(16)}-${sampled ? "01" : "00"}`;
 }
 
 /**
- * Converts a `traceparent` to the dotted order of the run that Millrace's server makes of the span (docs/otlp.md, "Ids and
- * tree structure"). The start times of the span and of the trace are unknown, so they are the time of the call. Returns
- * `undefined` if the text is malformed.
+ * Converts a `traceparent` to the dotted order of the run that Millrace's server creates for the span (docs/otlp.md,
+ * "Ids and tree structure"). The start times of the span and of the trace are unknown, so the current time is used for
+ * both. Returns `undefined` if the text is malformed.
  */
 function toDottedOrder(traceparent: string): string | undefined {
-  // Later versions may have further fields. Version ff is invalid.
+  // Later versions than 00 may have more fields. Version ff is invalid.
   const pattern =
     /^(?:00|(?!00|ff)[\da-f]{2}(?=.{53}(?:-|$)))-([\da-f]{32})-([\da-f]{16})-[\da-f]{2}/;
   const [text = "", traceId = "", spanId = ""] = pattern.exec(traceparent) ?? [];

@@ -13,9 +13,9 @@ export interface TracingProcessorOptions {
    * @defaultValue the current run's client, else the default client
    */
   readonly client?: TracingClient | undefined;
-  /** Added to the run of each trace. */
+  /** Tags that are added to the root run of each trace. */
   readonly tags?: readonly string[] | undefined;
-  /** Added to the run of each trace. */
+  /** Metadata that is added to the root run of each trace. */
   readonly metadata?: KeyValues | undefined;
 }
 
@@ -24,8 +24,8 @@ const contextKey = Symbol.for("openai.agents.core.asyncLocalStorage");
 
 /**
  * A tracing processor for `@openai/agents` that records a run for each trace and span: agents, model calls, tools,
- * handoffs, guardrails, lists of MCP tools and custom spans. A trace becomes a child of the current run. Inside the work of
- * a span, its run is the current run, and a wrapped client of `millrace/openai` does not record a model call again.
+ * handoffs, guardrails, lists of MCP tools and custom spans. A trace becomes a child of the current run. While a span
+ * is current, its run is the current run. A wrapped client of `millrace/openai` does not record its model call again.
  *
  * No method throws or rejects.
  */
@@ -40,7 +40,8 @@ export class MillraceTracingProcessor {
   }
 
   async onTraceStart(trace: AgentsTrace): Promise<void> {
-    // Here and not in the constructor: only a processor that the Agents SDK uses knows which run is current.
+    // Register these here and not in the constructor, because only a processor that the Agents SDK uses can determine
+    // the current run.
     if (this.#removers.length === 0) {
       this.#removers.push(
         addRunSource(() => this.#runs.findCurrent(readContext())),
@@ -62,14 +63,15 @@ export class MillraceTracingProcessor {
     this.#runs.endSpan(span);
   }
 
-  /** Sends what was recorded, as `flush` does. */
+  /** Sends everything that was recorded, like `flush`. */
   async forceFlush(): Promise<void> {
     await (isClient(this.#client) ? this.#client.flush() : flush());
   }
 
   /**
-   * Called when the process ends or other processors take the place of this one. Sends what was recorded. It waits as long
-   * as `flush`: the five seconds that the Agents SDK allows would delay a process that can't reach its server.
+   * Called when the process ends, or when other processors replace this one. Sends everything that was recorded. The
+   * time limit is that of `flush`: the five seconds that the Agents SDK allows would delay the end of a process that
+   * can't reach its server.
    */
   async shutdown(): Promise<void> {
     try {
@@ -85,13 +87,13 @@ export class MillraceTracingProcessor {
 const isClient = (client: unknown): client is Pick<Client, "flush"> =>
   typeof client === "object" && client !== null && "flush" in client;
 
-/** Returns what the Agents SDK has as its context here: the trace and, within one, the span. */
+/** Returns the current context of the Agents SDK, which contains the trace and, within a span, the span. */
 function readContext(): unknown {
   const storage: unknown = Reflect.get(globalThis, contextKey);
   return isStorage(storage) ? storage.getStore() : undefined;
 }
 
-/** A program may set a storage of its own. */
+/** The type is checked, because a program may set its own storage. */
 const isStorage = (value: unknown): value is { getStore(): unknown } =>
   typeof value === "object" &&
   value !== null &&

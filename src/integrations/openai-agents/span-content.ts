@@ -2,25 +2,28 @@ import type { KeyValues, RunType } from "../../main/index.ts";
 import { isFields } from "./spans.ts";
 import type { AgentsSpan, Fields } from "./spans.ts";
 
-/** What is known of a span's run when it starts. */
+/** The data of a span's run at its start. */
 export interface SpanStart {
   readonly name: string;
   readonly runType: RunType;
-  /** Whether the span is a call of a model, which a wrapped client underneath must not record again. */
+  /** Whether the span is a model call. A wrapped client that makes the request must not record it again. */
   readonly isModelCall: boolean;
   readonly metadata: KeyValues;
 }
 
-/** What is known of a span's run when it ends. */
+/** The data of a span's run at its end. */
 export interface SpanEnd {
   readonly inputs?: KeyValues;
   readonly outputs?: KeyValues;
   readonly metadata?: KeyValues;
-  /** Of a model call: what the agents around it have as input and output, unless another call came before or follows. */
+  /**
+   * For a model call: its input and output text. They become the input of the agents around it if this is their first
+   * model call, and the output if it is the last.
+   */
   readonly modelCall?: { readonly input: unknown; readonly text: string | undefined };
 }
 
-/** Recorded if the data of a span throws when it is read. */
+/** Metadata of a span whose data throws when it is read. */
 const unreadable: KeyValues = { millrace_error: "the data of the span can't be read" };
 
 /** The run type of each kind of span. All others are chains. */
@@ -46,7 +49,7 @@ function readStart({ spanData }: AgentsSpan): SpanStart {
   const { type, ...data }: Fields & { readonly type: string } = { ...spanData };
   const isModelCall = runTypes[type] === "llm";
   return {
-    name: nameOf(type, data),
+    name: createName(type, data),
     runType: runTypes[type] ?? "chain",
     isModelCall,
     metadata: {
@@ -58,7 +61,7 @@ function readStart({ spanData }: AgentsSpan): SpanStart {
   };
 }
 
-function nameOf(type: string, { name, turn, server }: Fields): string {
+function createName(type: string, { name, turn, server }: Fields): string {
   if (typeof name === "string" && name !== "") {
     return name;
   }
@@ -104,22 +107,22 @@ function readEnd({ spanData }: AgentsSpan): SpanEnd {
     case "function":
       return {
         inputs: parseArguments(data["input"]),
-        outputs: known({ output: parseJson(data["output"]) }),
-        metadata: known({ mcp: parseJson(data["mcp_data"]) }),
+        outputs: omitUndefined({ output: parseJson(data["output"]) }),
+        metadata: omitUndefined({ mcp: parseJson(data["mcp_data"]) }),
       };
     case "handoff":
       return { inputs: pick(data, ["from_agent"]), outputs: pick(data, ["to_agent"]) };
     case "guardrail":
       return { outputs: pick(data, ["triggered"]) };
     case "mcp_tools":
-      return { inputs: pick(data, ["server"]), outputs: known({ tools: data["result"] }) };
+      return { inputs: pick(data, ["server"]), outputs: omitUndefined({ tools: data["result"] }) };
     case "custom":
       return { outputs: isFields(data["data"]) ? data["data"] : {} };
     case "transcription":
     case "speech":
       return {
-        inputs: known({ input: withoutAudio(data["input"]) }),
-        outputs: known({ output: withoutAudio(data["output"]) }),
+        inputs: omitUndefined({ input: withoutAudio(data["input"]) }),
+        outputs: omitUndefined({ output: withoutAudio(data["output"]) }),
         metadata: describeModel(data["model"], data["model_config"]),
       };
     case "speech_group":
@@ -127,15 +130,16 @@ function readEnd({ spanData }: AgentsSpan): SpanEnd {
     case "agent":
     case "task":
     case "turn":
-      // Not `usage_metadata`: the tokens are those of the model calls below, and would count twice.
+      // The key is not `usage_metadata`, because the tokens are those of the model calls below and would be counted
+      // twice.
       return {
         metadata: {
           ...pick(data, ["tools", "handoffs"]),
-          ...known({ agent_usage: data["usage"] }),
+          ...omitUndefined({ agent_usage: data["usage"] }),
         },
       };
     default:
-      // A kind of span that is newer than this code.
+      // An unknown kind of span, such as one of a later version of the Agents SDK.
       return { outputs: data };
   }
 }
@@ -146,20 +150,22 @@ function describeResponse({
   _response: response,
   response_id: id,
 }: Fields): SpanEnd {
-  const metadata = known({ response_id: id });
+  const metadata = omitUndefined({ response_id: id });
   if (!isFields(response)) {
-    return { inputs: known({ input }), metadata };
+    return { inputs: omitUndefined({ input }), metadata };
   }
   return {
-    inputs: known({ input, instructions: response["instructions"] ?? undefined }),
-    outputs: known({ ...response, usage_metadata: toUsage(response["usage"]) }),
+    inputs: omitUndefined({ input, instructions: response["instructions"] ?? undefined }),
+    outputs: omitUndefined({ ...response, usage_metadata: toUsage(response["usage"]) }),
     metadata: {
       ...metadata,
       ...describeModel(response["model"], response),
     },
     modelCall: {
       input,
-      text: textOf(listOf(response["output"]).flatMap((item) => listOf(read(item, "content")))),
+      text: joinTexts(
+        toList(response["output"]).flatMap((item) => toList(readMember(item, "content"))),
+      ),
     },
   };
 }
@@ -172,18 +178,21 @@ function describeGeneration({
   model_config: config,
   usage,
 }: Fields): SpanEnd {
-  const [first, ...others] = listOf(output);
+  const [first, ...others] = toList(output);
   const outputs = isFields(first) && others.length === 0 ? first : { output };
-  const message = read(listOf(read(first, "choices"))[0], "message");
+  const message = readMember(toList(readMember(first, "choices"))[0], "message");
   return {
-    inputs: known({ messages: input }),
-    outputs: known({ ...outputs, usage_metadata: toUsage(usage ?? read(first, "usage")) }),
+    inputs: omitUndefined({ messages: input }),
+    outputs: omitUndefined({
+      ...outputs,
+      usage_metadata: toUsage(usage ?? readMember(first, "usage")),
+    }),
     metadata: describeModel(model, config),
-    modelCall: { input, text: textOf([{ text: read(message, "content") }]) },
+    modelCall: { input, text: joinTexts([{ text: readMember(message, "content") }]) },
   };
 }
 
-/** Tokens in the form of all runs. The APIs count cached tokens within the input. */
+/** Converts token counts to the usage metadata of runs. In these APIs, the input tokens include cached tokens. */
 function toUsage(usage: unknown): KeyValues | undefined {
   if (!isFields(usage)) {
     return undefined;
@@ -199,38 +208,42 @@ function toUsage(usage: unknown): KeyValues | undefined {
     input_tokens: input ?? 0,
     output_tokens: output ?? 0,
     total_tokens: toCount(usage["total_tokens"]) ?? (input ?? 0) + (output ?? 0),
-    ...detail("input_token_details", "cache_read", read(inputDetails, "cached_tokens")),
-    ...detail("output_token_details", "reasoning", read(outputDetails, "reasoning_tokens")),
+    ...createDetail("input_token_details", "cache_read", readMember(inputDetails, "cached_tokens")),
+    ...createDetail(
+      "output_token_details",
+      "reasoning",
+      readMember(outputDetails, "reasoning_tokens"),
+    ),
   };
 }
 
-const detail = (group: string, name: string, count: unknown): KeyValues =>
+const createDetail = (group: string, name: string, count: unknown): KeyValues =>
   toCount(count) === undefined ? {} : { [group]: { [name]: count } };
 
 const toCount = (value: unknown): number | undefined =>
   typeof value === "number" && value >= 0 ? value : undefined;
 
 function describeModel(model: unknown, config: unknown): KeyValues {
-  const temperature = read(config, "temperature");
+  const temperature = readMember(config, "temperature");
   return {
     ...(typeof model === "string" ? { ls_model_name: model } : {}),
     ...(typeof temperature === "number" ? { ls_temperature: temperature } : {}),
   };
 }
 
-/** The texts of the parts of a message, joined. */
-function textOf(parts: readonly unknown[]): string | undefined {
+/** Joins the texts of the parts of a message; `undefined` if there is no text. */
+function joinTexts(parts: readonly unknown[]): string | undefined {
   const text = parts
-    .map((part) => read(part, "text"))
+    .map((part) => readMember(part, "text"))
     .filter((each) => typeof each === "string")
     .join("");
   return text === "" ? undefined : text;
 }
 
-/** The arguments of a tool, which the model writes as JSON. */
+/** Parses the arguments of a tool, which the model writes as JSON. */
 function parseArguments(text: unknown): KeyValues {
   const value = parseJson(text);
-  return isFields(value) ? value : known({ input: value });
+  return isFields(value) ? value : omitUndefined({ input: value });
 }
 
 function parseJson(text: unknown): unknown {
@@ -238,7 +251,7 @@ function parseJson(text: unknown): unknown {
     return text;
   }
   if (text === "") {
-    // The Agents SDK's default, also if the program excludes sensitive data.
+    // The Agents SDK uses an empty text as the default, also if the program excludes sensitive data.
     return undefined;
   }
   try {
@@ -249,19 +262,20 @@ function parseJson(text: unknown): unknown {
   }
 }
 
-/** Audio stands in spans as base64 text. It is replaced by its length. */
+/** Replaces audio, which spans contain as base64, by its format and length. */
 const withoutAudio = (value: unknown): unknown =>
   isFields(value) && typeof value["data"] === "string"
     ? { format: value["format"], base64Length: value["data"].length }
     : value;
 
-const read = (value: unknown, key: string): unknown => (isFields(value) ? value[key] : undefined);
+const readMember = (value: unknown, key: string): unknown =>
+  isFields(value) ? value[key] : undefined;
 
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** The members that are known. */
-const known = (fields: Fields): KeyValues =>
+/** Copies an object without the members that are `undefined`. */
+const omitUndefined = (fields: Fields): KeyValues =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
 const pick = (fields: Fields, keys: readonly string[]): KeyValues =>
-  known(Object.fromEntries(keys.map((key) => [key, fields[key]])));
+  omitUndefined(Object.fromEntries(keys.map((key) => [key, fields[key]])));

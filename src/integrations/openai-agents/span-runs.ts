@@ -5,12 +5,12 @@ import type { SpanEnd } from "./span-content.ts";
 import { findParentSpan, isFields, isOpenSpan } from "./spans.ts";
 import type { AgentsSpan, AgentsTrace } from "./spans.ts";
 
-/** Number of open traces, and of open spans of all traces, at which the oldest one is ended. */
+/** Maximum number of open traces, and of open spans. Above it, the oldest trace or span is ended. */
 const maxOpen = 10_000;
 /** Number of ended spans that are remembered, because spans may still start below them. */
 const maxEnded = 1_000;
 
-/** Metadata key of a run that was ended although its span was not. */
+/** Metadata key of a run that was ended although its span had not ended. */
 const unfinishedKey = "millrace_unfinished";
 
 interface SpanPosition {
@@ -23,9 +23,9 @@ class SpanRun {
   readonly run: RunTree;
   readonly traceId: string;
   readonly parent: SpanRun | undefined;
-  /** The input of the first model call below. */
+  /** The input of the first model call below this run. */
   #input: unknown;
-  /** The text of the last model call below. */
+  /** The text of the last model call below this run. */
   #text: string | undefined;
 
   constructor(run: RunTree, { traceId, parent }: SpanPosition) {
@@ -35,8 +35,8 @@ class SpanRun {
   }
 
   /**
-   * Gives the input and the output of a model call to the agents around it. A tool has its own, and so have the agents
-   * around it.
+   * Stores the input and the output of a model call for the runs of the agents around it. This stops at a tool, because
+   * a tool and the agents around it have their own input and output.
    */
   addModelCall(input: unknown, text: string | undefined): void {
     if (this.run.runType === "tool") {
@@ -60,7 +60,7 @@ class SpanRun {
     } else {
       run.fail(error, endOutputs, { endTime });
     }
-    // Ended spans are remembered, but not the conversations in them.
+    // Ended spans are remembered. Release the conversations that they contain.
     this.#input = undefined;
     this.#text = undefined;
   }
@@ -73,9 +73,9 @@ interface RunFailure {
 
 /** The root run that records a trace of the Agents SDK. The runs of its spans are below it. */
 class TraceRun extends SpanRun {
-  /** The Agents SDK's context inside the trace, of which it sets `active` to false in the end. */
+  /** The Agents SDK's context inside the trace. The Agents SDK sets its member `active` to false at the end. */
   readonly #context: unknown;
-  /** How the last span directly below the trace ended. */
+  /** The error and the end time of the last span directly below the trace. */
   #lastEnd: RunFailure = {};
 
   constructor(run: RunTree, traceId: string, context: unknown) {
@@ -110,7 +110,7 @@ function recordInputs(run: RunTree, inputs: KeyValues): void {
   });
 }
 
-/** What the runs of all traces have in common. */
+/** Options for the root runs of all traces. */
 interface RunSettings {
   readonly client?: TracingClient | undefined;
   readonly tags?: readonly string[] | undefined;
@@ -118,9 +118,9 @@ interface RunSettings {
 }
 
 /**
- * The runs of the open traces and spans of the Agents SDK. A span is open from its start to its end, or to the end of its
- * trace. A span whose start was not reported yet, because another processor delayed it, is recorded when something asks
- * for its run, or when it ends.
+ * The runs of the open traces and spans of the Agents SDK. A span is open from its start to its end, or to the end of
+ * its trace. If another processor delays the report of a span's start, the span is recorded when its run is needed, or
+ * when it ends.
  */
 export class SpanRuns {
   readonly #settings: RunSettings;
@@ -132,7 +132,7 @@ export class SpanRuns {
     this.#settings = settings;
   }
 
-  /** `context` is that of the Agents SDK inside the trace. */
+  /** Starts the run of a trace. `context` is the Agents SDK's context inside the trace. */
   startTrace(trace: AgentsTrace, context: unknown): void {
     this.endAbandonedTraces();
     const { client, tags, metadata } = this.#settings;
@@ -160,7 +160,7 @@ export class SpanRuns {
   }
 
   /**
-   * Ends traces whose end is not reported: the Agents SDK reports none if the work inside of the trace throws. It only
+   * Ends traces whose end is not reported. If the work inside a trace throws, the Agents SDK reports no end, and only
    * marks its context as no longer active.
    */
   endAbandonedTraces(): void {
@@ -172,7 +172,7 @@ export class SpanRuns {
   }
 
   startSpan(span: AgentsSpan): void {
-    // A span that has already ended is recorded by `endSpan`, which follows.
+    // If the span has already ended, the call of `endSpan` that follows records it.
     if (span.endedAt === null) {
       this.#findOrStart(span);
     }
@@ -259,7 +259,10 @@ function evictOldest(
   }
 }
 
-/** Milliseconds of an ISO time, but not before the parent's start: the times of spans have no microseconds. */
+/**
+ * Converts an ISO time to milliseconds. The result is not before the parent's start, which could otherwise be later by
+ * a fraction of a millisecond, because the times of spans have no microseconds.
+ */
 function toTime(time: string | null, parent: SpanRun | undefined): number | undefined {
   const milliseconds = Date.parse(time ?? "");
   return Number.isNaN(milliseconds)

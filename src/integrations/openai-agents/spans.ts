@@ -11,7 +11,7 @@ export interface AgentsTrace {
 export interface AgentsSpan {
   readonly traceId: string;
   readonly spanId: string;
-  /** The id of the span around it; null if it is directly below the trace. */
+  /** Id of the parent span; null if the span is directly below the trace. */
   readonly parentId: string | null;
   /** The span that was current before this one; set when this one becomes current. */
   readonly previousSpan?: AgentsSpan | undefined;
@@ -23,16 +23,16 @@ export interface AgentsSpan {
   readonly error: { readonly message: string; readonly data?: Record<string, unknown> } | null;
 }
 
-/** An object whose members are not known. */
+/** An object with unknown members. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 export const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** How many spans around a span are searched for its parent, which is usually the first. */
+/** Maximum number of previous spans that are searched for the parent of a span, which is usually the first. */
 const maxPreviousSpans = 64;
 
-/** Returns the parent of a span, if it was current before it. */
+/** Returns the parent of a span if it is among the spans that were current before it. */
 export function findParentSpan(span: AgentsSpan): AgentsSpan | undefined {
   let previous = span.previousSpan;
   for (let count = 0; count < maxPreviousSpans && previous !== undefined; count += 1) {
@@ -44,7 +44,7 @@ export function findParentSpan(span: AgentsSpan): AgentsSpan | undefined {
   return undefined;
 }
 
-/** Whether an object of the Agents SDK's context is a span that has started and not ended. */
+/** Whether a value from the Agents SDK's context is a span that has started and not ended. */
 export const isOpenSpan = (value: unknown): value is AgentsSpan =>
   isFields(value) &&
   typeof value["spanId"] === "string" &&

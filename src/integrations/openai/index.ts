@@ -12,13 +12,14 @@ export interface OpenAiClient extends ModelClient {
 
 /**
  * Records the calls of an OpenAI client as runs: chat completions, responses, completions, embeddings, images and
- * transcriptions, streamed or not, also those that helpers such as `parse`, `stream` and `runTools` make. The bytes of
- * request and response are copied as they pass; the program gets the same objects, streams and errors as without.
+ * transcriptions, streamed or not, including the calls of helpers such as `parse`, `stream` and `runTools`. The bytes
+ * of request and response are copied as they pass. The program gets the same objects, streams and errors as without
+ * this function.
  *
  * Changes `client`, and returns it. The clients that its `withOptions` creates are recorded too. A second call has no
  * effect. Calls over WebSockets are not recorded.
  *
- * @throws an `OptionError`: `client` is no client of the package, or an option is unknown.
+ * @throws `OptionError` if `client` is not a client of the package, or an option is unknown.
  */
 export function wrapOpenAI<Client extends OpenAiClient>(
   client: Client,

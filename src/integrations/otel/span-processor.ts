@@ -5,7 +5,7 @@ import type { EndedSpan, SpanRunOptions, SpanTime, StartedSpan } from "./span-ru
 
 type Attributes = Readonly<Record<string, unknown>>;
 
-/** The ids of a span, and its position in a trace of several processes. */
+/** OpenTelemetry's span context: the ids and the flags of a span, which are passed between processes. */
 interface SpanPosition {
   readonly traceId: string;
   readonly spanId: string;
@@ -18,7 +18,7 @@ interface Scope {
   readonly version?: string | undefined;
 }
 
-/** A span of OpenTelemetry's SDK: what the versions 1 and 2 have in common, and the members of either. */
+/** A span of OpenTelemetry's SDK, version 1 or 2. Members that only one version has are optional. */
 export interface SdkSpan {
   readonly name: string;
   readonly kind: number;
@@ -47,8 +47,8 @@ export interface SdkSpan {
 /** Options of `MillraceSpanProcessor`. */
 export interface SpanProcessorOptions extends SpanRunOptions {
   /**
-   * Whether a span is recorded, by what is known of it when it starts: its name, attributes and scope. The children of one
-   * that is not become children of its parent's run.
+   * Returns whether a span is recorded. It is called when the span starts, with its name, attributes and scope. The
+   * children of a span that is not recorded become children of its parent's run.
    *
    * @defaultValue all spans are recorded
    */
@@ -56,12 +56,13 @@ export interface SpanProcessorOptions extends SpanRunOptions {
 }
 
 /**
- * Records the spans of OpenTelemetry's SDK, version 1 or 2, as runs. Pass it to a provider in `spanProcessors`. A span is the child of its parent span's run; a span without a parent in this process is
- * the child of the current run. The runs are those that the local server makes of the same spans if it receives them by
- * OTLP, and a worker makes them.
+ * Records the spans of OpenTelemetry's SDK, version 1 or 2, as runs. Pass it to a provider in `spanProcessors`. A span
+ * is the child of its parent span's run; a span without a parent in this process is the child of the current run. A
+ * worker converts the spans, by the same rules as the local server, which results in the same runs as sending the spans
+ * to the server by OTLP.
  *
- * A span is recorded when it has ended. One that is not sampled, and one whose call `wrapAnthropic` records, is left out. No
- * method throws.
+ * A span is recorded when it has ended. Spans that are not sampled are left out, and so are the spans of calls that
+ * `wrapAnthropic` records. No method throws.
  */
 export class MillraceSpanProcessor {
   readonly #runs: SpanRuns;
@@ -99,13 +100,13 @@ export class MillraceSpanProcessor {
     }
   }
 
-  /** Waits until all spans that have ended are sent, at most as long as the client's `flush`. */
+  /** Sends all spans that have ended. The time limit is that of the client's `flush`. */
   async forceFlush(): Promise<void> {
     const { client } = this.#options;
     await (client instanceof Client ? client.flush() : flush());
   }
 
-  /** Does what `forceFlush` does. The client stays open. */
+  /** Same as `forceFlush`. The client stays open. */
   shutdown(): Promise<void> {
     return this.forceFlush();
   }
@@ -120,16 +121,16 @@ export class MillraceSpanProcessor {
   }
 }
 
-/** Reads a span. One that can't be read, which no version of the SDK creates, is not recorded. */
+/** Reads a span. An object that can't be read is not recorded; no version of the SDK creates such a span. */
 function readSpan<Result>(read: (span: SdkSpan) => Result, span: SdkSpan): Result | undefined {
   try {
     return read(span);
   } catch {
-    return undefined; // It is no span, so no run is lost.
+    return undefined; // The object is not a span, so no run is lost.
   }
 }
 
-/** The flag of a span that is sampled. Others are only recorded for the program itself. */
+/** The trace flag of sampled spans. Other spans must not be exported. */
 const sampledFlag = 1;
 
 const isSampled = (span: SdkSpan): boolean => (span.spanContext().traceFlags & sampledFlag) !== 0;

@@ -1,13 +1,13 @@
 import { currentRun, recordExchange, toSpanUuid, toTraceUuid } from "../../main/index.ts";
 import type { ExchangeRun, NewExchangeOptions, RunTree } from "../../main/index.ts";
 
-/** Options of the runs that spans become. */
+/** Options for the runs that record spans. */
 export type SpanRunOptions = Pick<NewExchangeOptions, "client" | "tags" | "metadata">;
 
-/** Seconds since the Unix epoch, and nanoseconds, as OpenTelemetry's SDK has times. */
+/** A time in the format of OpenTelemetry's SDK: seconds since the Unix epoch, and nanoseconds. */
 export type SpanTime = readonly [seconds: number, nanos: number];
 
-/** What is known of a span when it starts. Ids are hexadecimal digits. */
+/** The data of a span at its start. Ids are hexadecimal digits. */
 export interface StartedSpan {
   readonly traceId: string;
   readonly spanId: string;
@@ -17,7 +17,7 @@ export interface StartedSpan {
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-/** A span that has ended, as plain data that a worker reads. */
+/** A span that has ended, as plain data for a worker. */
 export interface EndedSpan extends StartedSpan {
   readonly name: string;
   /** `SpanKind` of OpenTelemetry's API. */
@@ -39,18 +39,21 @@ export interface EndedSpan extends StartedSpan {
   readonly scope: { readonly name: string; readonly version?: string | undefined };
 }
 
-/** Maximum number of spans whose runs are remembered. Of more open ones, the oldest are not recorded. */
+/**
+ * Maximum number of open spans, and of ended spans, that are remembered. If more are open, the oldest are not recorded.
+ */
 const spanLimit = 10_000;
 
 /**
- * Records spans as runs. A span is the child of its parent span's run, or of the run that is current when it starts. It is
- * recorded when it has ended; what its attributes mean is found out by a worker, by the rules of the local server.
+ * Records spans as runs. A span is the child of its parent span's run, or of the run that is current when it starts. It
+ * is recorded when it has ended. A worker converts its attributes to the fields of the run, by the same rules as the
+ * local server.
  */
 export class SpanRuns {
   readonly #options: SpanRunOptions;
   /** The runs of spans that are open, in the order of their starts. */
   readonly #open = new Map<string, ExchangeRun>();
-  /** The runs of spans that have ended, because a child may start later. */
+  /** The runs of spans that have ended. They are remembered because a child may start later. */
   readonly #ended = new Map<string, RunTree>();
 
   constructor(options: SpanRunOptions) {
@@ -103,7 +106,10 @@ export class SpanRuns {
     }
   }
 
-  /** Returns the run of the parent span, or the current run if that is below it or there is no parent span. */
+  /**
+   * Returns the run of the parent span. Returns the current run instead if it is a descendant of that run, or if there
+   * is no parent span.
+   */
   #findParent({ traceId, parentSpanId }: StartedSpan): RunTree | undefined {
     const parent = parentSpanId === undefined ? undefined : this.#find(traceId + parentSpanId);
     const current = currentRun();

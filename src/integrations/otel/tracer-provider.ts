@@ -23,12 +23,12 @@ import type { EndedSpan, SpanRunOptions, SpanTime } from "./span-runs.ts";
 export type TracerProviderOptions = SpanRunOptions;
 
 /**
- * Returns a provider of tracers whose spans are recorded as runs, without OpenTelemetry's SDK. For libraries that take a
- * tracer or a provider, or use the one that `trace.setGlobalTracerProvider` set.
+ * Returns a provider of tracers whose spans are recorded as runs, without OpenTelemetry's SDK. Use it with libraries
+ * that accept a tracer or a provider, or pass it to `trace.setGlobalTracerProvider`.
  *
- * A span is the child of the span in the context that it is started with, else of the current run. While `startActiveSpan`
- * calls its function, the span's run is the current run, so that spans and runs nest in each other; with a context manager
- * the span is also the active span. Never throws.
+ * A span is the child of the span in the context with which it is started, or else of the current run. While
+ * `startActiveSpan` calls its function, the span's run is the current run, so spans and runs can contain each other. If
+ * the program has set a context manager, the span is also the active span. Never throws.
  */
 export const millraceTracerProvider = (options: TracerProviderOptions = {}): TracerProvider => {
   const runs = new SpanRuns(options);
@@ -58,12 +58,12 @@ class RunTracer implements Tracer {
     const options = rest.length > 1 ? (rest[0] as SpanOptions) : {};
     const span = this.startSpan(name, options, rest.length > 2 ? (rest[1] as Context) : undefined);
     const call = (): unknown => fn(span);
-    // OpenTelemetry's type says that the result has the type of what `fn` returns.
+    // OpenTelemetry's type requires the return type of `fn`.
     return withRun(span.run, () => callInContext(span, call)) as ReturnType<Fn>;
   }
 }
 
-/** What a span is created with. */
+/** Constructor arguments of {@link RunSpan}, other than those of the program. */
 interface SpanInit {
   readonly runs: SpanRuns;
   readonly scope: EndedSpan["scope"];
@@ -76,7 +76,10 @@ type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 /** A span. After its end, calls have no effect. */
 class RunSpan implements Span {
   readonly run: RunTree;
-  /** Spans of the SDK have it too. By it, `wrapAnthropic` finds the spans of calls that it records. */
+  /**
+   * Spans of OpenTelemetry's SDK have this member too. `wrapAnthropic` uses it to recognize the spans of the calls that
+   * it records.
+   */
   readonly instrumentationScope: EndedSpan["scope"];
   readonly #runs: SpanRuns;
   readonly #context: SpanContext;
@@ -205,7 +208,7 @@ class RunSpan implements Span {
   }
 }
 
-/** Copies attributes. Those of an object that throws when it is read are replaced by the reason. */
+/** Copies attributes. If reading them throws, returns one attribute with the reason instead. */
 function copyAttributes(attributes: Attributes | undefined): Attributes {
   try {
     return { ...attributes };
@@ -223,7 +226,10 @@ const randomHex = (bytes: number): string => randomBytes(bytes).toString("hex");
 const isTimeInput = (value: unknown): value is TimeInput =>
   typeof value === "number" || Array.isArray(value) || value instanceof Date;
 
-/** Converts a time to that of the SDK. A number is milliseconds: since the Unix epoch, or since the process started. */
+/**
+ * Converts a time to the format of OpenTelemetry's SDK. A number is milliseconds, either since the Unix epoch or since
+ * the process started.
+ */
 function toTime(time: TimeInput | undefined): SpanTime {
   if (Array.isArray(time)) {
     return time;
@@ -238,10 +244,12 @@ function toTime(time: TimeInput | undefined): SpanTime {
   return [seconds, Math.round((epochMillis - seconds * 1_000) * 1_000_000)];
 }
 
-/** How far in the future a time since the start of the process may be, to be recognized as such. */
+/**
+ * A number counts as milliseconds since the process started if it is at most this far in the future, in milliseconds.
+ */
 const clockToleranceMs = 60_000;
 
-/** The part of OpenTelemetry's API that is used, which its packages share in a global variable. */
+/** The used part of OpenTelemetry's API object, which its packages share in a global variable. */
 interface OpenTelemetryApi {
   readonly context?: ContextManager;
 }
@@ -258,14 +266,14 @@ const spanKey = Symbol.for("OpenTelemetry Context Key SPAN");
 const findManager = (): ContextManager | undefined =>
   (Reflect.get(globalThis, apiKey) as OpenTelemetryApi | undefined)?.context;
 
-/** Returns the span of a context, or of the active one. */
+/** Returns the span of the given context, or of the active context. */
 function findParent(context: Context | undefined): SpanContext | undefined {
   const active = context ?? findManager()?.active();
   const span = active?.getValue(spanKey) as Span | undefined;
   return span?.spanContext();
 }
 
-/** Calls `fn` with the span as the active one, if the program has set a context manager. */
+/** Calls `fn`. The span is the active span meanwhile, if the program has set a context manager. */
 function callInContext(span: Span, fn: () => unknown): unknown {
   const manager = findManager();
   return manager === undefined ? fn() : manager.with(manager.active().setValue(spanKey, span), fn);

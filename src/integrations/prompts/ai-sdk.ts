@@ -31,7 +31,7 @@ export interface AiSdkText {
 /** An image for the AI SDK. */
 export interface AiSdkImage {
   type: "image";
-  /** An address, or the image in base64. */
+  /** A URL, or the image in base64. */
   image: string | URL;
   mediaType?: string;
 }
@@ -65,18 +65,19 @@ export interface AiSdkSystemMessage {
   providerOptions?: AiSdkProviderOptions;
 }
 
-/** The part of a call of `generateText` and `streamText` that a prompt determines. */
+/** The arguments of `generateText` and `streamText` that a prompt determines. */
 export interface AiSdkPrompt {
-  /** The system messages, wherever they are in the prompt; a text if there is one. */
+  /** All system messages of the prompt, regardless of their position; a text if there is only one. */
   system?: string | AiSdkSystemMessage[];
   messages: AiSdkMessage[];
 }
 
 /**
- * Converts a compiled prompt for the AI SDK: `generateText({ model, ...toAiSdk(compiled) })`. A schema is not converted,
- * because that takes functions of the AI SDK: `output: Output.object({ schema: jsonSchema(compiled.schema.schema) })`.
+ * Converts a compiled prompt for the AI SDK: `generateText({ model, ...toAiSdk(compiled) })`. A schema is not
+ * converted, because that requires functions of the AI SDK. Pass it as the option
+ * `output: Output.object({ schema: jsonSchema(compiled.schema.schema) })`.
  *
- * @throws `ValidationError` if a message can't be sent by the AI SDK.
+ * @throws `ValidationError` if a message can't be represented in the AI SDK.
  */
 export function toAiSdk(compiled: CompiledPrompt): AiSdkPrompt {
   const all = readMessages("toAiSdk", compiled);
@@ -146,12 +147,12 @@ function toPart(part: PromptPart): AiSdkText | AiSdkImage {
         : { type: "image", image: inline.data, mediaType: inline.mediaType };
     }
     case "other":
-      // The prompt's author wrote this part in the form of the AI SDK.
+      // The prompt's author wrote this part in the format of the AI SDK.
       return { ...part.value } as unknown as AiSdkText;
   }
 }
 
-/** The AI SDK takes a text for an image in base64 unless it is an address. */
+/** Converts the address of an image. The AI SDK treats a text as base64, so a URL is passed as a `URL` object. */
 const toAddress = (url: string): string | URL => (URL.canParse(url) ? new URL(url) : url);
 
 /** Converts `cache_control`, the only member of texts with a counterpart in the AI SDK. */

@@ -44,9 +44,9 @@ export interface AnthropicMessage {
   content: string | AnthropicBlock[];
 }
 
-/** The part of a request of `anthropic.messages` that a prompt determines. */
+/** The arguments of `anthropic.messages.create` that a prompt determines. */
 export interface AnthropicPrompt {
-  /** The system messages, wherever they are in the prompt; a text if there is one. */
+  /** All system messages of the prompt, regardless of their position; a text if there is only one. */
   system?: string | AnthropicText[];
   messages: AnthropicMessage[];
   /** Present if the prompt has a schema. */
@@ -116,7 +116,10 @@ function toMessage(message: PromptMessage): AnthropicMessage {
   return { role: side, content: [...toBlocks(content), ...calls] };
 }
 
-/** Anthropic refuses empty texts, which a message with tool calls often has. */
+/**
+ * Converts content to blocks. An empty text, which messages with tool calls often have, is left out, because Anthropic
+ * refuses it.
+ */
 const toBlocks = (content: PromptMessage["content"]): AnthropicBlock[] =>
   typeof content === "string"
     ? [content].filter((text) => text !== "").map((text) => ({ type: "text", text }))
@@ -129,7 +132,7 @@ function toBlock(part: PromptPart): AnthropicBlock {
     case "image":
       return toImage(part.url);
     case "other":
-      // The prompt's author wrote this part in Anthropic's form.
+      // The prompt's author wrote this part in Anthropic's format.
       return { ...part.value } as unknown as AnthropicBlock;
   }
 }
@@ -151,7 +154,7 @@ function toImage(url: string): AnthropicImage {
   };
 }
 
-/** Returns the blocks of a message that has nothing but results of tools. */
+/** Returns the blocks of a message that contains only tool results; `undefined` for any other message. */
 const readToolResults = ({ content }: AnthropicMessage): AnthropicBlock[] | undefined =>
   Array.isArray(content) && content.every(({ type }) => type === "tool_result")
     ? content

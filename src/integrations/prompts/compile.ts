@@ -13,7 +13,7 @@ export type PromptSourceValue = RuntimePrompt | PulledPrompt | object;
 
 /** Options of {@link compile}. */
 export interface CompileOptions {
-  /** What to do about a variable that the prompt does not use. @defaultValue "error" */
+  /** How to treat a variable that the prompt does not use: throw an error, or ignore it. @defaultValue "error" */
   readonly unused?: "error" | "ignore" | undefined;
 }
 
@@ -21,8 +21,8 @@ export interface CompileOptions {
  * Replaces the variables of a prompt with values. If there is a current run, the prompt's name and commit are added to
  * its metadata.
  *
- * @throws `ValidationError` if variables are missing or unused, which the message names; if a value can't be a
- * text or a list of messages; or if the manifest is not a prompt.
+ * @throws `ValidationError` if variables are missing or unused (the message contains their names), if a value can't be
+ * converted to a text or a list of messages, or if the manifest is not a prompt.
  */
 export function compile(
   prompt: PromptSourceValue,
@@ -49,7 +49,7 @@ export function compile(
 }
 
 /**
- * The names of a prompt's variables, in the order of their first use.
+ * Returns the names of a prompt's variables, in the order of their first use.
  *
  * @throws `ValidationError` if the manifest is not a prompt.
  */
@@ -76,13 +76,19 @@ function assertArguments(variables: unknown, unused: unknown, others: object): v
   }
 }
 
-/** Whether a value is an object of no class. `Object` may be that of another realm. */
+/**
+ * Whether a value is a plain object, not an instance of a class. It may come from another realm, which has its own
+ * `Object`.
+ */
 function isPlainObject(value: unknown): boolean {
   const prototype: unknown = isObject(value) ? Object.getPrototypeOf(value) : undefined;
   return prototype === null || (isObject(prototype) && Object.getPrototypeOf(prototype) === null);
 }
 
-/** The parsed manifests of prompts that `prompts.get` returned. They are frozen, so they can't change. */
+/**
+ * Cache of the parsed manifests of prompts that `prompts.get` returned. These manifests are frozen, so they can't
+ * change.
+ */
 const parsedManifests = new WeakMap<object, PromptTemplate>();
 
 function readTemplate(prompt: unknown): PromptTemplate {
@@ -110,11 +116,11 @@ export function readManifest(prompt: unknown): unknown {
   if (typeof prompt["toJSON"] !== "function") {
     return prompt;
   }
-  // Its members have `toJSON` methods too.
+  // `JSON.stringify` also calls the `toJSON` methods of the members.
   return JSON.parse(JSON.stringify(prompt)) as unknown;
 }
 
-/** Returns which prompt this is; `undefined` for a manifest. */
+/** Returns the name, commit and source of a prompt; `undefined` for a manifest without a prompt. */
 export function readIdentity(prompt: unknown): PromptIdentity | undefined {
   const { owner, repo, commitHash, source, manifest } = (
     isObject(prompt) ? prompt : {}

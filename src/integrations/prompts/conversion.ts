@@ -8,7 +8,7 @@ import type {
 import { describe } from "../../templates/message-values.ts";
 
 /**
- * Checks the argument of a conversion.
+ * Checks the argument of a conversion, and returns its messages.
  *
  * @throws `ValidationError` if it is not a compiled prompt.
  */
@@ -16,7 +16,7 @@ export function readMessages(
   conversion: string,
   compiled: CompiledPrompt,
 ): readonly PromptMessage[] {
-  // A caller without types may pass a prompt that was not compiled.
+  // A JavaScript caller may pass a prompt that was not compiled.
   const messages: unknown = (compiled as CompiledPrompt | undefined)?.messages;
   if (!Array.isArray(messages)) {
     throw new ValidationError(
@@ -30,7 +30,7 @@ export const isSystem = ({ role }: PromptMessage): boolean =>
   role === "system" || role === "developer";
 
 /**
- * Returns the text of a message that can have no other parts.
+ * Returns the text of a message that may contain only text.
  *
  * @throws `ValidationError` if it has a part that is not a text.
  */
@@ -38,13 +38,13 @@ export function requireText(message: PromptMessage): string {
   const text = readText(message);
   if (text === undefined) {
     throw new ValidationError(
-      `A message with the role ${message.role} can contain only text for this provider. Move its other parts to a message of the user`,
+      `A message with the role ${message.role} can contain only text for this provider. Move its other parts to a message with the role user`,
     );
   }
   return text;
 }
 
-/** @throws `ValidationError` if the message of a tool does not name the call that it responds to. */
+/** @throws `ValidationError` if the message of a tool does not contain the id of the call that it responds to. */
 export function requireCallId({ toolCallId }: PromptMessage): string {
   if (toolCallId === undefined) {
     throw new ValidationError(
@@ -55,7 +55,8 @@ export function requireCallId({ toolCallId }: PromptMessage): string {
 }
 
 /**
- * Returns the name of the tool that a message is from: its own, or that of the call that it responds to.
+ * Returns the name of the tool that a message comes from: the name in the message, or that in the call to which it
+ * responds.
  *
  * @throws `ValidationError` if neither is known.
  */
@@ -69,16 +70,18 @@ export function requireToolName(
   const name = message.name ?? call?.name;
   if (name === undefined) {
     throw new ValidationError(
-      "A message with the role tool has no name, and no message before it has the call that it responds to",
+      "A message with the role tool has no name, and no earlier message contains the call that it responds to",
     );
   }
   return name;
 }
 
 /**
- * Joins consecutive messages of tools. Providers require the results of one message's calls in one message.
+ * Joins consecutive messages of tools, because providers require the results of all tool calls of a message in one
+ * message.
  *
- * @param readResults - returns the list of results in a converted message, or `undefined` if it is another message
+ * @param readResults - returns the list of tool results in a converted message; `undefined` for a message that is not
+ * from a tool.
  */
 export function joinResults<Message>(
   messages: readonly Message[],
@@ -98,14 +101,14 @@ export function joinResults<Message>(
   return joined;
 }
 
-/** Parts of a `data:` address. */
+/** The content of a `data:` URL. */
 export interface InlineData {
   readonly mediaType: string;
   /** The content in base64. */
   readonly data: string;
 }
 
-/** Returns the content of a `data:` address in base64; `undefined` for any other address. */
+/** Returns the content of a `data:` URL in base64; `undefined` for any other URL. */
 export function readInlineData(url: string): InlineData | undefined {
   const header = /^data:([^,;]+)(?:;[^,;]*)*;base64,/i.exec(url);
   return header === null

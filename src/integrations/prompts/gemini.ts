@@ -23,11 +23,11 @@ export interface GeminiContent {
   parts: GeminiPart[];
 }
 
-/** The part of a request of `ai.models.generateContent` that a prompt determines. */
+/** The arguments of `ai.models.generateContent` that a prompt determines. */
 export interface GeminiPrompt {
   contents: GeminiContent[];
   config: {
-    /** The system messages, wherever they are in the prompt. */
+    /** All system messages of the prompt, regardless of their position. */
     systemInstruction?: { parts: { text: string }[] };
     /** Present if the prompt has a schema. */
     responseMimeType?: "application/json";
@@ -35,7 +35,7 @@ export interface GeminiPrompt {
   };
 }
 
-/** Media types by the end of an address, because Gemini wants to know them. */
+/** Media types by file extension. Gemini expects the media type of a file at a URL. */
 const mediaTypes: Readonly<Record<string, string>> = {
   png: "image/png",
   jpg: "image/jpeg",
@@ -47,8 +47,8 @@ const mediaTypes: Readonly<Record<string, string>> = {
 };
 
 /**
- * Converts a compiled prompt for `@google/genai`. If you pass a `config` of your own, add that of the result to it:
- * `const { contents, config } = toGemini(compiled); ai.models.generateContent({ model, contents, config: { ...config, temperature: 0 } })`.
+ * Converts a compiled prompt for `@google/genai`: `ai.models.generateContent({ model, ...toGemini(compiled) })`. To set
+ * further options, pass a `config` with the members of the result's `config` and the options.
  *
  * @throws `ValidationError` if a message can't be sent to Gemini.
  */
@@ -90,15 +90,15 @@ function toContent(message: PromptMessage, messages: readonly PromptMessage[]): 
   return { role: role === "assistant" ? "model" : "user", parts: [...parts, ...calls] };
 }
 
-/** Returns the parts of a message that has nothing but results of tools. */
+/** Returns the parts of a message that contains only tool results; `undefined` for any other message. */
 const readFunctionResponses = ({ parts }: GeminiContent): GeminiPart[] | undefined =>
   parts.every((part) => "functionResponse" in part) ? parts : undefined;
 
-/** Gemini has no ids for calls in all of its APIs. */
+/** Converts the id of a call to a member of Gemini's format. Some of Gemini's APIs have no ids for calls. */
 const toGeminiId = (id: string | undefined): { readonly id?: string } =>
   id === undefined || id === "" ? {} : { id };
 
-/** Gemini wants an object as the result of a tool. */
+/** Converts the result of a tool to an object, as Gemini requires. */
 function toResponse(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
@@ -127,7 +127,7 @@ function toPart(part: PromptPart): GeminiPart {
       };
     }
     case "other":
-      // The prompt's author wrote this part in Gemini's form.
+      // The prompt's author wrote this part in Gemini's format.
       return { ...part.value } as unknown as GeminiPart;
   }
 }

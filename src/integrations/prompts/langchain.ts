@@ -27,7 +27,7 @@ export interface ChatPromptOptions {
 }
 
 /**
- * Writes a manifest in LangChain's format, for `prompts.push` and for a fallback. Clients of LangSmith can read it.
+ * Creates a manifest in LangChain's format, for `prompts.push` or as a fallback. LangSmith's clients can read it.
  *
  * @throws `ValidationError` if a role does not exist, or a template is malformed.
  */
@@ -91,10 +91,10 @@ function addMetadata(manifest: KeyValues, metadata: KeyValues): KeyValues {
       };
 }
 
-/** What the templates of one prompt share. */
+/** State that is shared by the templates of one prompt. */
 interface WritingContext {
   readonly format: TemplateFormat;
-  /** The names of the variables so far. */
+  /** The names of all variables that were found so far. */
   readonly names: Set<string>;
 }
 
@@ -120,7 +120,7 @@ function toMessageNode(message: ChatPromptMessage, context: WritingContext): Key
   const role = parseRole(givenRole);
   if (role === "tool") {
     throw new ValidationError(
-      "A prompt can't contain messages of tools. Use a placeholder, and pass them to compile",
+      "A prompt can't contain messages with the role tool. Use a placeholder, and pass these messages to compile",
     );
   }
   const prompt =

@@ -32,7 +32,7 @@ export type OpenAIMessage =
     }
   | { role: "tool"; content: string | OpenAIText[]; tool_call_id: string };
 
-/** The part of a request of `openai.chat.completions` that a prompt determines. */
+/** The arguments of `openai.chat.completions.create` that a prompt determines. */
 export interface OpenAIPrompt {
   messages: OpenAIMessage[];
   /** Present if the prompt has a schema. */
@@ -98,7 +98,10 @@ function toMessage(message: PromptMessage): OpenAIMessage {
   }
 }
 
-/** Converts the content of a message that can contain only text. Parts stay parts, because they may have more members. */
+/**
+ * Converts the content of a message that may contain only text. Parts are not joined, because they may have additional
+ * members.
+ */
 function toTexts(message: PromptMessage): string | OpenAIText[] {
   const text = requireText(message);
   return typeof message.content === "string" ? text : (message.content.map(toPart) as OpenAIText[]);
@@ -114,7 +117,7 @@ function toPart(part: PromptPart): OpenAIPart {
       return { type: "image_url", image_url: image } as OpenAIPart;
     }
     case "other":
-      // The prompt's author wrote this part in OpenAI's form.
+      // The prompt's author wrote this part in OpenAI's format.
       return { ...part.value } as unknown as OpenAIPart;
   }
 }

@@ -3,9 +3,9 @@ import { omitUndefined } from "../../templates/compiled-prompt.ts";
 import type { PromptIdentity } from "../../templates/compiled-prompt.ts";
 
 /**
- * Returns the metadata that records on a run which prompt it used: `prompt_name`, `prompt_commit` and `prompt_source`,
- * and `lc_hub_owner`, `lc_hub_repo` and `lc_hub_commit_hash`, by which LangSmith links a run to its prompt. A fallback
- * has no commit, and is not linked.
+ * Returns the metadata that identifies the prompt of a run: `prompt_name`, `prompt_commit` and `prompt_source`. The
+ * keys `lc_hub_owner`, `lc_hub_repo` and `lc_hub_commit_hash` are added so that LangSmith links the run to its prompt,
+ * unless the prompt is a fallback, which has no commit.
  */
 export function toPromptMetadata({ owner, repo, commitHash, source }: PromptIdentity): KeyValues {
   const link =

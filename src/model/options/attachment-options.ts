@@ -17,7 +17,7 @@ export const attachmentOptionRows: { readonly [Name in keyof AttachmentOptions]:
     min: 1_024,
     max: 1_024 * mebibyte,
     env: toMillraceVariables("MAX_ATTACHMENT_BYTES"),
-    doc: "Largest attachment of a run, in bytes. In memory, one attachment and all attachments of a record together may take at most half of `maxQueueBytes`. A larger one is replaced by a marker.",
+    doc: "Largest attachment of a run, in bytes; a larger one is replaced by a marker. In memory, all attachments of a record together may take at most half of `maxQueueBytes`.",
   },
   attachBytesFrom: {
     kind: "number",

@@ -9,7 +9,7 @@
  */
 import { hash } from "node:crypto";
 
-/** How content that a trace contains more than once is sent: each time, or once. */
+/** How content that a trace contains several times is sent: each time (`inline`), or only once (`once`). */
 export const contentDeduplications = ["inline", "once"] as const;
 
 /** One of {@link contentDeduplications}. */
@@ -56,8 +56,8 @@ export const textDigest = (text: Uint8Array): string =>
 const listDigestInput = Buffer.alloc(1 + 2 * digestBytes, "L");
 
 /**
- * Computes the digest of a list after another item was added. The hashed bytes can't be mistaken
- * for JSON text, because they begin differently.
+ * Computes the digest of a list after another item was added. The hashed bytes begin with the letter `L`, so they can't
+ * be mistaken for JSON text.
  */
 export function listDigest(previousListDigest: string, itemDigest: string): string {
   listDigestInput.write(previousListDigest, 1, "latin1");

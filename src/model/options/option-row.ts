@@ -47,11 +47,11 @@ export type OptionRow =
  */
 export type TextFormat = "address" | "token" | "certificates" | "privateKey";
 
-/** Returns the environment variables of an option that LangSmith does not have. */
+/** Returns the environment variables of an option that exists only in Millrace. */
 export const toMillraceVariables = (name: string): readonly string[] => [`MILLRACE_${name}`];
 /**
- * Returns the environment variables of an option that LangSmith has too. If `MILLRACE_X` is unset,
- * the LangSmith variables of existing programs are used.
+ * Returns the environment variables of an option that LangSmith's SDK has too. If `MILLRACE_X` is unset, LangSmith's
+ * variables are used, which existing programs set.
  */
 export const toLangsmithVariables = (name: string): readonly string[] => [
   `MILLRACE_${name}`,

@@ -57,7 +57,10 @@ export const otlpMembers: { readonly [Name in keyof OtlpOptions]-?: OtlpMember }
 
 const otlpKeys: KeyTable<OtlpOptions> = otlpMembers;
 
-/** The options of a client that have no effect together with `otlp`, and the values to which this applies. */
+/**
+ * The options of a client that have no effect together with `otlp`, each with a function that returns whether a value
+ * needs an error.
+ */
 const replacedOptions: readonly (readonly [string, (value: unknown) => boolean])[] = [
   ["endpoint", () => true],
   ["apiKey", () => true],

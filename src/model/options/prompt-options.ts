@@ -1,7 +1,7 @@
 import { toMillraceVariables } from "./option-row.ts";
 import type { OptionRow } from "./option-row.ts";
 
-/** Options for the prompts that `prompts.get` keeps. */
+/** Options for the prompts that `prompts.get` caches. */
 export interface RuntimePromptOptions {
   readonly promptTtlMs: number;
   readonly promptWaitMs: number;

@@ -1,6 +1,6 @@
 /**
- * The formats of calls of a remote API that can be recorded as an exchange: request and response as raw bytes, whose
- * meaning a worker finds out. `otel.span` has a plain value (a span) in place of bytes.
+ * The formats of exchanges. An exchange is a call of a remote API, recorded as the raw bytes of its request and
+ * response; a worker parses them later. An `otel.span` is recorded as a plain value (a span) instead of bytes.
  */
 export const exchangeFormats = [
   "openai.chat",
@@ -18,7 +18,10 @@ export const exchangeFormats = [
 /** One of {@link exchangeFormats}. */
 export type ExchangeFormat = (typeof exchangeFormats)[number];
 
-/** The run types of calls that are not of type `llm`, where their request does not say more. */
+/**
+ * Run types of exchanges by format, unless the request determines another type. Formats that are not listed have the
+ * type `llm`.
+ */
 export const exchangeRunTypes: Readonly<Record<string, string | undefined>> = {
   "openai.embeddings": "embedding",
   "google.embed": "embedding",
@@ -38,38 +41,41 @@ export type ExchangeEnding =
 export interface RawExchange {
   /** One of {@link exchangeFormats}, or an unknown format if a newer version recorded it. */
   readonly format: string;
-  /** `call`: both in one, as a plain value, of a call that is recorded when it has ended. */
+  /** `call` is a call that is recorded only after it ended: request and response together, as a plain value. */
   readonly part: "request" | "response" | "call";
   /** Host and path of the request, without its query and credentials. */
   readonly url?: string;
   /** Status of the response; absent if there was no response. */
   readonly status?: number;
-  /** Content type of the body, as the header has it. */
+  /** Content type of the body, as in the header `content-type`. */
   readonly contentType?: string;
   /** Present for responses. */
   readonly ending?: ExchangeEnding;
   /** Number of bytes that are missing in `body`, because it was too large. */
   readonly omittedBytes: number;
-  /** Offset in `body` at which the omitted bytes were; present if there are any. */
+  /** Offset in `body` at which bytes were omitted; present if any were. */
   readonly omittedAt?: number;
   readonly body: Uint8Array;
   /** A plain value in place of a body. */
   readonly value?: unknown;
 }
 
-/** A {@link RawExchange}, with what the recording thread noticed and decided. */
+/** A {@link RawExchange}, with notes of the thread that recorded it. */
 export interface RecordedExchange extends RawExchange {
-  /** The request is recorded again at the run's end, because its settings belong to the metadata of the end too. */
+  /**
+   * The request is recorded again at the run's end, because the metadata of the end also contains the request's
+   * settings.
+   */
   readonly isRepeated?: boolean;
-  /** The body is not recorded: an option hides it, or a request is not known yet. */
+  /** The body is not recorded, because an option hides it or the request is not known yet. */
   readonly isWithheld?: boolean;
-  /** What the exchange says must not become metadata, because an option hides metadata. */
+  /** Nothing from the exchange may become metadata, because an option hides metadata. */
   readonly hidesMetadata?: boolean;
-  /** What could not be recorded. */
+  /** Descriptions of what could not be recorded. */
   readonly warnings?: readonly string[];
 }
 
-/** The fields of a run that an exchange means: plain JSON values. */
+/** The fields of a run that were parsed from an exchange: plain JSON values. */
 export interface ExchangeFields {
   readonly name?: string;
   readonly runType?: string;
@@ -77,19 +83,19 @@ export interface ExchangeFields {
   readonly outputs?: Readonly<Record<string, unknown>>;
   readonly error?: string;
   readonly metadata?: Readonly<Record<string, unknown>>;
-  /** Members of the run's `extra` beside its metadata. */
+  /** Members of the run's `extra` other than its metadata. */
   readonly extra?: Readonly<Record<string, unknown>>;
   readonly events?: readonly Readonly<Record<string, unknown>>[];
   readonly tags?: readonly string[];
   /**
-   * Whether the body of a response contains the sign of its API that nothing follows, such as `[DONE]`. Then a program that
-   * stops reading has not left the stream early.
+   * Whether the body of a response contains the API's mark for the end of a stream, such as `[DONE]`. A program that
+   * stops reading after this mark has received everything.
    */
   readonly isComplete?: boolean;
 }
 
-/** Returns what the exchanges of one record, the start or the end of a run, mean. Never throws. */
+/** Parses the exchanges of one record (the start or end of a run) into fields of the run. Never throws. */
 export type ReadExchanges = (exchanges: readonly RecordedExchange[]) => ExchangeFields;
 
-/** The metadata key of the list of texts that say what was not understood of an exchange. */
+/** Metadata key for a list of texts that describe which parts of an exchange could not be parsed. */
 export const exchangeWarningsKey = "millrace_exchange_warnings";

@@ -121,7 +121,7 @@ export interface ShipReport {
   readonly isServerUnavailable: boolean;
   /** Message of the last failure, if there was one. */
   readonly reason?: string;
-  /** What an OpenTelemetry backend remarked about spans that it accepted, such as that it shortened them. */
+  /** A warning of an OpenTelemetry backend about spans that it accepted, such as that it shortened them. */
   readonly warning?: string;
   readonly requests: number;
   readonly retries: number;

@@ -86,8 +86,8 @@ export const field = {
    */
   attachment: 22,
   /**
-   * The request or the response of a call of a remote API as raw bytes (`RecordedExchange` of exchange.ts), as an object. Before
-   * a worker writes the record's JSON, it replaces this field by the fields that it means.
+   * A `RecordedExchange` (exchange.ts), as an object: the request or response of a call of a remote API, as raw bytes.
+   * Before a worker writes the record's JSON, it replaces this field by the run's fields that it parses from the bytes.
    */
   exchange: 23,
 } as const;
@@ -119,4 +119,5 @@ export const tag = {
   shortText: 0x80,
 } as const;
 
+/** Maximum length of a `shortText`, in bytes. */
 export const longestShortText = 0x7f;

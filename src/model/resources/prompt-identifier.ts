@@ -67,9 +67,9 @@ export function parsePromptReference(identifier: unknown): PromptReference {
 }
 
 /**
- * Like {@link parsePromptReference}, for calls that concern the prompt as a whole.
+ * Parses the identifier of a prompt without a commit: `repo`, `owner/repo` or `-/repo`.
  *
- * @throws {@link ValidationError} if the identifier also names a commit.
+ * @throws {@link ValidationError} if the identifier is invalid or names a commit.
  */
 export function parsePromptPath(identifier: unknown): PromptPath {
   const { owner, repo } = parsePromptReference(identifier);

@@ -59,7 +59,7 @@ export interface PulledPrompt extends PromptPath {
   readonly modelConfig?: KeyValues | undefined;
 }
 
-/** A name for a commit, which can be moved to another commit. */
+/** A name for a commit. The name can be moved to another commit. */
 export interface PromptTag {
   readonly id: string;
   readonly name: string;

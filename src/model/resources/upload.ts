@@ -1,6 +1,6 @@
 /** A row that was not uploaded, with the reason. */
 export interface RejectedRow {
-  /** Row number in the source, starting at 1. */
+  /** Number of the row in the source, starting at 1. */
   readonly row: number;
   /** The id that the row would have got; absent if none was determined. */
   readonly id?: string;

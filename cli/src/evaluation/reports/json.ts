@@ -1,7 +1,7 @@
 import { describeFailure } from "../checks.ts";
 import type { ReadRows, ReportContent } from "./rows.ts";
 
-/** A report as JSON: why the command failed, and each evaluation with its result and its rows. */
+/** Renders a report as JSON: the reasons why the command failed, and each evaluation with its result and its rows. */
 export async function* renderJson(
   { views, failures }: ReportContent,
   readRows: ReadRows,

@@ -7,9 +7,10 @@ import { describeRow } from "./rows.ts";
 import type { ReadRows, ReportContent, UntypedRow } from "./rows.ts";
 
 /**
- * A report that CI systems show. An evaluation is a suite, and a row is a test: it has an error if the target or an
- * evaluator failed, and a failure if one of its scores is worse than that of the baseline. Checks of the command that
- * failed are tests too, in suites of their own: the totals of an evaluation are those of its rows.
+ * Renders a report in the JUnit format, which CI systems show. An evaluation is a suite, and a row is a test. A test
+ * has an error if the target or an evaluator failed, and a failure if one of its scores is worse than the baseline's.
+ * Failed checks of the command are tests too. They are in separate suites, so that the totals of an evaluation count
+ * only its rows.
  */
 export async function* renderJunit(
   { views, failures }: ReportContent,
@@ -31,8 +32,9 @@ export async function* renderJunit(
 }
 
 /**
- * Names a suite by its file, with a number from the second evaluation of the file on. CI systems find the history of a test
- * by this name, so it must be the same in each run. The name of the experiment changes from run to run.
+ * Returns the name of a suite: the path of the file, with a number from the second evaluation of the file on. CI
+ * systems identify a test across runs by this name, so it can't contain the name of the experiment, which changes from
+ * run to run.
  */
 function nameSuite({ file, id }: EvaluationView): string {
   const path = toReportPath(file);
@@ -58,7 +60,7 @@ async function* renderSuite(
   for (const change of view.result?.comparison?.regressions ?? []) {
     regressions.set(change.exampleId, [...(regressions.get(change.exampleId) ?? []), change]);
   }
-  // The counts precede the tests, so the rows are read twice.
+  // The counts must precede the tests in the file, so the rows are read twice.
   const counts = { tests: 0, failures: 0, errors: 0, ms: 0 };
   for await (const row of readRows(view)) {
     const hasError = findError(row) !== undefined;

@@ -6,10 +6,10 @@ import { describeRegression } from "../summary-lines.ts";
 import { describeRow } from "./rows.ts";
 import type { ReadRows, ReportContent } from "./rows.ts";
 
-/** Number of regressions and of failed rows that are listed for each evaluation. */
+/** Maximum number of regressions, and of failed rows, that are listed for each evaluation. */
 const maxItems = 20;
 
-/** A report for people, such as a comment on a pull request. */
+/** Renders a report for people as Markdown, such as for a comment on a pull request. */
 export async function* renderMarkdown(
   { views, failures }: ReportContent,
   readRows: ReadRows,
@@ -49,7 +49,7 @@ function toCells(
   ];
 }
 
-/** The difference from the baseline, such as ` (-0.02)`. */
+/** Formats the difference from the baseline, such as ` (-0.02)`. */
 function formatDifference(
   { comparison }: NonNullable<EvaluationView["result"]>,
   key: string,

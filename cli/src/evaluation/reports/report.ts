@@ -10,7 +10,7 @@ import { renderMarkdown } from "./markdown.ts";
 import { readRows } from "./rows.ts";
 import type { ReadRows, ReportContent } from "./rows.ts";
 
-/** Renders a report piece by piece, so that memory does not grow with the number of rows. */
+/** Yields a report in pieces, so that memory use does not grow with the number of rows. */
 type Render = (content: ReportContent, readRows: ReadRows) => AsyncGenerator<string, void>;
 
 const formats: Readonly<Record<string, Render>> = {
@@ -28,7 +28,7 @@ export interface Report {
 /**
  * Parses the option `--reporter`, such as `junit=report.xml`.
  *
- * @throws {@link UsageError} if it has another form.
+ * @throws {@link UsageError} if the text is not a known format and a path.
  */
 export function parseReporter(text: string): Report {
   const [, format = "", path = ""] = /^(\w+)=(.+)$/.exec(text) ?? [];

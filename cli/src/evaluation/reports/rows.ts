@@ -17,7 +17,7 @@ export type UntypedRow = EvaluatedRow<unknown, unknown, unknown>;
 /** Reads the rows of an evaluation. */
 export type ReadRows = (view: EvaluationView) => AsyncIterable<UntypedRow>;
 
-/** Names a row by the beginning of its inputs and the number of its repetition. */
+/** Returns a name for a row: the beginning of its inputs, and the number of its repetition if it is not the first. */
 export function describeRow({ inputs, repetition }: UntypedRow): string {
   const shown = describeInputs(inputs);
   return repetition === 1 ? shown : `${shown} (repetition ${repetition})`;

@@ -1,4 +1,4 @@
-/** Loads items in their order, `count` of them at the same time. */
+/** Loads items, up to `count` of them at the same time, and yields the results in the order of the items. */
 export async function* loadAhead<Item, Loaded>(
   items: readonly Item[],
   count: number,
@@ -8,7 +8,7 @@ export async function* loadAhead<Item, Loaded>(
   for (let next = 0; next < items.length || loading.length > 0;) {
     while (next < items.length && loading.length < count) {
       const promise = load(items[next++] as Item);
-      // A failure is thrown when the item's turn comes; until then it must not count as unhandled.
+      // Prevent an unhandled rejection: a failure is thrown below, when the item's result is yielded.
       promise.catch(() => undefined);
       loading.push(promise);
     }

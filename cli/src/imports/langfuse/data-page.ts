@@ -3,7 +3,7 @@ import { toObject, toObjects } from "../model/json-values.ts";
 import type { PageRange } from "../source/pages.ts";
 import type { Query, SourceClient } from "../source/source-client.ts";
 
-/** Reads a page of a list of Langfuse, which numbers its pages from 1 and returns their rows as `data`. */
+/** Reads a page of a list from Langfuse's API, which numbers pages from 1 and returns the rows as `data`. */
 export async function readDataPage(
   client: SourceClient,
   path: string,

@@ -74,7 +74,10 @@ function toNewDataset({ json, id, name, project }: SourceDataset) {
   });
 }
 
-/** Examples hold objects, so a schema for another type applies to the member that contains the value. */
+/**
+ * Converts a JSON schema. The values of examples are objects, so a schema for another type applies to the member that
+ * contains the value.
+ */
 function toSchema(schema: unknown, name: string): KeyValues | undefined {
   if (!isObject(schema)) {
     return undefined;

@@ -1,8 +1,8 @@
 import { createStableId, keepOrCreateId } from "../target/stable-id.ts";
 
 /**
- * Creates the ids of imported rows. A row keeps its own id if that is a UUID. Otherwise the new id is computed from the own
- * id and the project, so that each import creates the same one.
+ * Creates the ids of imported rows. A row keeps its id if the id is a UUID. Otherwise the new id is derived from the
+ * old id and the project, so every import creates the same id.
  */
 export class LangfuseIds {
   readonly #namespace: string;
@@ -18,7 +18,11 @@ export class LangfuseIds {
     return this.#create("trace", id);
   }
 
-  /** Ids of observations are unique only within a trace, and some clients gave a trace and an observation the same id. */
+  /**
+   * Returns the id of an observation. It is derived from the trace's id, too, because ids of observations are unique
+   * only within a trace. Some clients use the same id for a trace and one of its observations; then a new id is
+   * created.
+   */
   observation(traceId: string, id: string): string {
     const name = `observation:${traceId}:${id}`;
     return id === traceId

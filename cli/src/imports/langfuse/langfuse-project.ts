@@ -3,7 +3,7 @@ import { SourceError } from "../source/source-client.ts";
 import type { ImportSettings } from "../target/import-settings.ts";
 import { LangfuseIds } from "./langfuse-ids.ts";
 
-/** The project of the key. */
+/** The Langfuse project that the key belongs to. */
 export interface LangfuseProject {
   readonly id: string;
   readonly name: string;
@@ -11,7 +11,7 @@ export interface LangfuseProject {
 }
 
 /**
- * Reads the project of the key.
+ * Reads the project that the key belongs to.
  *
  * @throws {@link SourceError} if the server is not Langfuse, or the key belongs to another project.
  */
@@ -19,7 +19,7 @@ export async function readProject({
   client,
   projectNames,
 }: ImportSettings): Promise<LangfuseProject> {
-  // This call needs no key, so it shows whether the address or the key is wrong.
+  // This request needs no key, so its failure shows that the address is wrong, not the key.
   const health = toObject((await client.find("/api/public/health")) ?? {});
   if (toText(health["version"]) === undefined) {
     throw new SourceError(

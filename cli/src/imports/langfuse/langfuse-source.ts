@@ -7,7 +7,7 @@ import { createPromptPhase } from "./prompt-phase.ts";
 import { createScorePhase } from "./score-phase.ts";
 import { createProjectPhase } from "./trace-phase.ts";
 
-/** Imports the project of a key from Langfuse. */
+/** Creates the source that imports from Langfuse, from the project that the key belongs to. */
 export function createLangfuseSource(settings: ImportSettings): ImportSource {
   const { kinds } = settings;
   let project: Promise<LangfuseProject> | undefined;

@@ -7,8 +7,8 @@ import type { ImportTarget } from "../target/import-target.ts";
 import { findMediaIds } from "./observation-row.ts";
 
 /**
- * Downloads the media files to which a row refers, as attachments that are named by their ids. The references in the
- * texts of the row contain the same ids, and stay.
+ * Downloads the media files to which a row refers, as attachments whose names are the ids of the files. The references
+ * in the texts of the row contain the same ids, and are not changed.
  */
 export async function downloadMedia(
   row: KeyValues,

@@ -5,7 +5,10 @@ import { isObject, toObject, toText, toTexts, toTime } from "../model/json-value
 import { toInputs, toMetadata, toOutputs } from "./payloads.ts";
 import { toUsageMetadata } from "./usage-metadata.ts";
 
-/** Run types by the type of an observation. All others become `chain`; the metadata contain the original type. */
+/**
+ * Run types by the type of an observation. Other observations become runs of type `chain`. The metadata contains the
+ * original type.
+ */
 const runTypesByType: Readonly<Record<string, RunType>> = {
   GENERATION: "llm",
   EMBEDDING: "embedding",
@@ -22,7 +25,7 @@ export interface RunPosition {
   readonly projectName: string;
 }
 
-/** What all runs of a trace have in common. */
+/** Values that all runs of a trace share. */
 export interface TraceContext {
   readonly traceId: string;
   readonly sessionId: string | undefined;
@@ -64,7 +67,7 @@ export function toObservationRow(
 ): WirePost {
   const type = (toText(observation["type"]) ?? "SPAN").toUpperCase();
   const start = toTime(observation["startTime"]);
-  // Version 4 of Langfuse has another name for this member.
+  // In version 4 of Langfuse, this member is named `providedModelName`.
   const model = toText(observation["model"]) ?? toText(observation["providedModelName"]);
   const parameters = toObject(observation["modelParameters"]);
   const level = toText(observation["level"]);

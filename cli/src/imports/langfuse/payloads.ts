@@ -2,12 +2,12 @@ import type { KeyValues } from "millrace/model";
 import { isObject } from "../model/json-values.ts";
 
 /**
- * Converts inputs of Langfuse, which can be any value, to an object. Messages become `messages`, and other values become
- * `input`.
+ * Converts Langfuse's inputs, which can be any value, to an object. A list of messages becomes the member `messages`,
+ * and any other value that is not an object becomes the member `input`.
  */
 export const toInputs = (value: unknown): KeyValues => toPayload(value, "input") ?? {};
 
-/** Converts outputs in the same way; `undefined` if there are none. */
+/** Converts outputs in the same way, with the member `output`; `undefined` if there are none. */
 export const toOutputs = (value: unknown): KeyValues | undefined => toPayload(value, "output");
 
 function toPayload(value: unknown, name: string): KeyValues | undefined {
@@ -34,7 +34,7 @@ export function toMetadata(value: unknown): KeyValues {
   return isObject(content) ? content : { metadata: content };
 }
 
-/** Parses a value that is JSON text, as version 4 of Langfuse returns it. Another text stays as it is. */
+/** Parses a JSON text, as version 4 of Langfuse returns it. Any other value is returned unchanged. */
 function parseText(value: unknown): unknown {
   if (typeof value !== "string" || !/^\s*[[{]/.test(value)) {
     return value;

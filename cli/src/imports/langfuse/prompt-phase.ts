@@ -20,7 +20,7 @@ import type { ImportSettings } from "../target/import-settings.ts";
 import { toPromptPhase } from "../target/prompt-phase.ts";
 import { readDataPage } from "./data-page.ts";
 
-/** Imports prompts: each version is a commit, each label a tag. */
+/** Creates the phase that imports prompts. Each version becomes a commit, and each label a tag. */
 export const createPromptPhase = (settings: ImportSettings): Phase =>
   toPromptPhase(settings.target, "langfuse", async () =>
     (await listPrompts(settings)).map(({ name, versions, tags }) => ({
@@ -65,7 +65,8 @@ async function readVersion(
   name: string,
   version: number,
 ): Promise<VersionContent | LeftOutVersion> {
-  // Texts of other prompts that this one includes are part of the response, because a prompt here includes no others.
+  // In this response, references to other prompts are already replaced by their texts. A Millrace prompt can't refer to
+  // other prompts.
   const found = await client.find(`/api/public/v2/prompts/${encodeURIComponent(name)}`, {
     version,
   });
@@ -89,7 +90,8 @@ async function readVersion(
 }
 
 /**
- * Converts a version to a manifest. Its variables stay as they are: `{{name}}` is Mustache, too.
+ * Converts a version to a manifest. Its variables, such as `{{name}}`, are not changed, because they are valid
+ * Mustache.
  *
  * @throws ValidationError if a message has a role or a template that manifests can't have.
  */
@@ -103,7 +105,8 @@ function toManifest(prompt: KeyValues): KeyValues {
     ...manifest,
     kwargs: {
       ...toObject(manifest["kwargs"]),
-      // The version makes manifests different that have the same messages and another configuration.
+      // Include the version and the configuration, so that manifests with the same messages but different
+      // configurations differ.
       metadata: omitUndefined({
         langfuse_prompt: prompt["name"],
         langfuse_version: prompt["version"],
@@ -113,7 +116,7 @@ function toManifest(prompt: KeyValues): KeyValues {
   };
 }
 
-/** A prompt without messages. Langfuse calls it a text prompt, LangChain a prompt template. */
+/** Creates the manifest of a prompt without messages: a text prompt in Langfuse, a prompt template in LangChain. */
 function createTextManifest(template: string): KeyValues {
   const create = (variables: readonly string[]): KeyValues => ({
     lc: 1,

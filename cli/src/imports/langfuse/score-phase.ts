@@ -10,7 +10,7 @@ import { readDataPage } from "./data-page.ts";
 import type { LangfuseProject } from "./langfuse-project.ts";
 import { toMetadata } from "./payloads.ts";
 
-/** Imports the scores of traces and observations as feedback. */
+/** Creates the phase that imports the scores of traces and observations as feedback. */
 export function createScorePhase(
   settings: ImportSettings,
   readProject: () => Promise<LangfuseProject>,
@@ -38,7 +38,10 @@ export function createScorePhase(
 
 type ReadScores = (cursor: string | undefined) => Promise<Page<KeyValues>>;
 
-/** Tries the newest version of the API first: Langfuse 4 may have the older ones, too, but they return nothing there. */
+/**
+ * Chooses the version of the API. The newest is tried first, because Langfuse 4 may have the older versions, too, but
+ * they return nothing there.
+ */
 async function chooseReader({ client, since, until }: ImportSettings): Promise<ReadScores> {
   const span = { fromTimestamp: since, toTimestamp: until };
   const newPath = "/api/public/v3/scores";
@@ -137,7 +140,10 @@ function toFeedback(
   };
 }
 
-/** Converts the value by its type. Newer versions of the API return the text of a category in `value`, not `stringValue`. */
+/**
+ * Converts the value of a score by its type. Newer versions of the API return the text of a category in `value` instead
+ * of `stringValue`.
+ */
 function toJudgement(row: KeyValues): Pick<CreateFeedback, "score" | "value" | "correction"> {
   const { value } = row;
   const text = toText(row["stringValue"]) ?? toText(value);
@@ -167,7 +173,7 @@ const toBoolean = (value: number | undefined): boolean | undefined =>
 const toNumericScore = (value: unknown): number | undefined =>
   typeof value === "number" ? value : undefined;
 
-/** A correction is the output that would have been right. It is often JSON. */
+/** Parses a correction, the output that would have been right. It is often JSON. */
 function toCorrection(text: string | undefined): KeyValues | string | undefined {
   try {
     const json: unknown = JSON.parse(text ?? "");

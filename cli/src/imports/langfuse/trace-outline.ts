@@ -1,11 +1,11 @@
 import type { KeyValues } from "millrace/model";
 import { toText, toTime } from "../model/json-values.ts";
 
-/** Largest number of observations of one trace. Their ids and times are in memory while the trace is imported. */
+/** Maximum number of observations of one trace. Their ids and times are kept in memory while the trace is imported. */
 export const maxObservations = 500_000;
-/** Largest depth of a run below its trace. */
+/** Maximum depth of a run below the root of its trace. */
 const maxDepth = 1_000;
-/** Maximum number of parents that are followed upward. Only wrong data is nested as deeply as this. */
+/** Maximum number of ancestors that are followed from an observation. Only damaged data is nested so deeply. */
 const maxWalk = 10_000;
 
 /** The members of an observation that determine its position in the tree. */
@@ -14,11 +14,14 @@ interface Outline {
   readonly startMicros: number;
 }
 
-/** The positions of the observations of a trace in its tree, and the time when the last one ended. */
+/**
+ * The tree of a trace's observations, reduced to ids, parents and start times, with the time when the last observation
+ * ended.
+ */
 export class TraceOutline {
   readonly #outlines = new Map<string, Outline>();
   endTime: string | undefined;
-  /** The observation that began first, of those without a parent in the trace. */
+  /** The earliest observation that names no parent. */
   root: KeyValues | undefined;
   isTooLarge = false;
 
@@ -43,7 +46,9 @@ export class TraceOutline {
     }
   }
 
-  /** The start of the first observation. */
+  /**
+   * Start of the earliest observation, in microseconds since the Unix epoch; `undefined` if there are no observations.
+   */
   get firstMicros(): number | undefined {
     let first: number | undefined;
     for (const { startMicros } of this.#outlines.values()) {
@@ -53,9 +58,9 @@ export class TraceOutline {
   }
 
   /**
-   * Returns the observations from the top of the trace down to this one; an empty list if the observation is unknown. An
-   * observation is at the top if its parent is missing or if it is part of a cycle. One that is nested too deeply becomes
-   * a child of the deepest observation that is allowed.
+   * Returns the observations from the top of the trace down to the given one; an empty list if it is unknown. An
+   * observation is at the top if its parent is missing or it is part of a cycle. An observation that is nested too
+   * deeply becomes a child of the deepest allowed ancestor.
    */
   readAncestry(id: string): readonly { readonly id: string; readonly startMicros: number }[] {
     const upward = new Map<string, Outline>();

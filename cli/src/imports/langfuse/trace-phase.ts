@@ -16,12 +16,21 @@ import { maxObservations, toMicros, TraceOutline } from "./trace-outline.ts";
 import { createCursorReader, createPagedReader } from "./trace-reader.ts";
 import type { TraceReader } from "./trace-reader.ts";
 
-/** Observations that are kept while those of a trace are read for the first time. A longer trace is read twice. */
+/**
+ * Maximum number of observations of a trace that are kept after they were first read. If a trace has more, they are
+ * read a second time.
+ */
 const maxBuffered = 64;
-/** Number of traces whose observations are read at the same time: most of the time is spent waiting for the server. */
+/**
+ * Number of traces whose observations are read at the same time, because most of the time is spent waiting for the
+ * server.
+ */
 const tracesAtOnce = 4;
 
-/** Creates the project, and imports traces: each is a root run above the runs that its observations become. */
+/**
+ * Creates the phase that creates the project and imports traces. A trace becomes a root run, and its observations
+ * become the runs below it.
+ */
 export function createProjectPhase(
   settings: ImportSettings,
   readProject: () => Promise<LangfuseProject>,
@@ -62,7 +71,7 @@ const addProject = ({ target }: ImportSettings, { id, name, ids }: LangfuseProje
     metadata: { imported_from: "langfuse", langfuse_project_id: id },
   });
 
-/** Version 4 of Langfuse may lack `/traces`. */
+/** Chooses how traces are read, because version 4 of Langfuse may lack `/traces`. */
 async function chooseReader({ client, since, until }: ImportSettings): Promise<TraceReader> {
   const hasTraces = (await client.find("/api/public/traces", { limit: 1 })) !== undefined;
   const span = { since, until };
@@ -74,7 +83,7 @@ class TraceImport {
   readonly #settings: ImportSettings;
   readonly #project: LangfuseProject;
   readonly #reader: TraceReader;
-  /** Runs that are open on the target and have ended at the source since. */
+  /** Ends of runs that are still open on the target, but have ended at the source meanwhile. */
   readonly ends: WirePost[] = [];
 
   constructor(settings: ImportSettings, project: LangfuseProject, reader: TraceReader) {
@@ -90,7 +99,7 @@ class TraceImport {
     }
   }
 
-  /** Reads the observations of a trace for the first time, to find where each is in the tree. */
+  /** Reads the observations of a trace for the first time, to find the position of each in the tree. */
   async #load(listed: KeyValues): Promise<LoadedTrace> {
     const outline = new TraceOutline();
     let buffered: KeyValues[] | undefined = [];
@@ -135,7 +144,8 @@ class TraceImport {
           context,
           endTime: findEnd(trace, outline),
         }),
-        // A trace that has only an id has the values of an observation, which gets the attachments.
+        // If a trace has only an id, its values come from an observation, and the attachments belong to that
+        // observation.
         hasOnlyIds ? undefined : await downloadMedia(trace, this.#settings),
       );
     const candidates = async function* list(): AsyncGenerator<KeyValues | undefined> {
@@ -232,7 +242,7 @@ const attach = (row: WirePost, attachments: DownloadedAttachments | undefined): 
 interface LoadedTrace {
   readonly listed: KeyValues;
   readonly outline: TraceOutline;
-  /** The observations; `undefined` if there are too many to keep. */
+  /** The observations of the trace; `undefined` if there are too many to keep. */
   readonly buffered: readonly KeyValues[] | undefined;
 }
 
@@ -242,8 +252,8 @@ interface TraceRoot {
 }
 
 /**
- * Creates a trace from its observations, as Langfuse's own UI does: its inputs and outputs are those of the first
- * observation that has no parent.
+ * Creates a trace from its observations. As in Langfuse's own UI, its inputs and outputs are those of the first
+ * observation without a parent.
  */
 function toTrace(id: string, outline: TraceOutline): KeyValues {
   const { firstMicros, root } = outline;
@@ -256,7 +266,9 @@ function toTrace(id: string, outline: TraceOutline): KeyValues {
   });
 }
 
-/** The end of a trace: that of its last observation, or computed from its latency if it has no observations. */
+/**
+ * Returns the end of a trace: the end of its last observation, or, without observations, its start plus its latency.
+ */
 function findEnd(trace: KeyValues, outline: TraceOutline): string | undefined {
   const [start, latencySeconds] = [toTime(trace["timestamp"]), toNumber(trace["latency"])];
   return (

@@ -5,25 +5,25 @@ import type { Page } from "../source/pages.ts";
 import type { SourceClient } from "../source/source-client.ts";
 import { readDataPage } from "./data-page.ts";
 
-/** Reads traces and their observations. How depends on the version of Langfuse. */
+/** Reads traces and their observations. There is one reader for each version of Langfuse's API. */
 export interface TraceReader {
   /** Reads a page of traces. */
   readonly readPage: (cursor: string | undefined) => Promise<Page<KeyValues>>;
   /** Reads the observations of a trace. May be called several times. */
   readonly readObservations: (traceId: string) => AsyncIterable<KeyValues>;
-  /** Whether a trace has only an id, and all else is in its observations. */
+  /** Whether the listed traces contain only an id, so that all other values must be taken from the observations. */
   readonly hasOnlyIds: boolean;
 }
 
-/** The traces that are read begin at `since` or later, and before `until`. */
+/** The period of the traces to read: they begin at `since` or later, and before `until`. */
 export interface TraceSpan {
   readonly since: string | undefined;
   readonly until: string;
 }
 
 /**
- * Reads with `/traces` and `/observations`, which are part of Langfuse up to version 3. Traces are ordered by time, so that
- * new ones don't shift the pages.
+ * Creates a reader that uses `/traces` and `/observations`, for Langfuse up to version 3. Traces are ordered by time,
+ * so that new traces don't shift the pages.
  */
 export const createPagedReader = (
   client: SourceClient,
@@ -37,7 +37,7 @@ export const createPagedReader = (
         fromTimestamp: since,
         toTimestamp: until,
         orderBy: "timestamp.asc",
-        // Without the group `observations`: they are read trace by trace.
+        // The group `observations` is not requested, because observations are read separately for each trace.
         fields: "core,io,metrics",
       }),
     ),
@@ -47,16 +47,17 @@ export const createPagedReader = (
     ),
 });
 
-/** Number of observations in a response that contains only their ids and times. */
+/** Maximum number of observations per page, if a page contains only their ids and times. */
 const corePageRows = 1_000;
 /** Maximum number of traces that are remembered as already imported. */
 const maxSeenTraces = 100_000;
 const observationFields = "core,basic,time,io,metadata,model,usage,prompt,trace_context";
 
 /**
- * Reads with `/v2/observations`. Version 4 of Langfuse has no other call for this, because it does not store traces as
- * rows. The ids and times of all observations are listed, and each trace is read when its first observation is listed. A
- * trace is read again after an interruption, or if more traces overlap than are remembered; that changes nothing.
+ * Creates a reader that uses `/v2/observations`, for version 4 of Langfuse, which does not store traces as rows. The
+ * ids and times of all observations are listed, and a trace is read when its first observation is listed. After an
+ * interruption, or if more traces overlap than are remembered, a trace is read again, which has no effect on the
+ * imported data.
  */
 export function createCursorReader(client: SourceClient, { since, until }: TraceSpan): TraceReader {
   const seen = new Set<string>();

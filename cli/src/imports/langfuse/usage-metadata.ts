@@ -2,7 +2,10 @@ import type { KeyValues } from "millrace/model";
 import { omitUndefined } from "../../omit-undefined.ts";
 import { toNumber, toObject } from "../model/json-values.ts";
 
-/** Maps names that clients of Langfuse use for parts of the input or the output to names of usage metadata. */
+/**
+ * Maps the names with which clients of Langfuse report parts of the input or output tokens to the names in usage
+ * metadata.
+ */
 const details: readonly {
   readonly pattern: RegExp;
   readonly side: "input" | "output";
@@ -24,8 +27,8 @@ interface Sums {
 }
 
 /**
- * Converts the usage and the costs of an observation to usage metadata. In Langfuse, `input` does not include cached tokens;
- * in usage metadata, the input includes them, and the details list them again.
+ * Converts the usage and the costs of an observation to usage metadata. Langfuse's `input` does not include cached
+ * tokens. In usage metadata, the input tokens include them, and the details list them separately.
  */
 export function toUsageMetadata(observation: KeyValues): KeyValues | undefined {
   const usage = sum(toObject(observation["usageDetails"]));

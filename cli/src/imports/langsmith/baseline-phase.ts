@@ -3,7 +3,10 @@ import type { Item, Phase } from "../model/import-source.ts";
 import type { ImportSettings } from "../target/import-settings.ts";
 import { listDatasets } from "./dataset-phase.ts";
 
-/** Pins the baseline experiments of datasets. This phase follows the projects, because experiments are projects. */
+/**
+ * Creates the phase that pins the baseline experiments of datasets. It follows the phase of the projects, because
+ * experiments are projects.
+ */
 export const createBaselinePhase = (settings: ImportSettings): Phase => ({
   name: "baselines",
   listItems: async () => {

@@ -9,7 +9,7 @@ import { readIdAndName } from "../source/source-client.ts";
 import type { ImportSettings } from "../target/import-settings.ts";
 import { readLinks } from "./run-phase.ts";
 
-/** Imports datasets with the examples of their latest version. */
+/** Creates the phase that imports datasets with the examples of their latest version. */
 export const createDatasetPhase = (settings: ImportSettings): Phase => ({
   name: "datasets",
   listItems: async () => {
@@ -43,7 +43,10 @@ interface SourceDataset {
   readonly json: KeyValues;
 }
 
-/** The version that is imported, and the offset of the next example. The examples of a version don't change. */
+/**
+ * The imported version, and the offset of the next example. Offsets stay valid, because the examples of a version don't
+ * change.
+ */
 interface Cursor {
   readonly asOf?: string | undefined;
   readonly offset?: string | undefined;
@@ -129,7 +132,10 @@ async function readLatestVersion(
   return toText(latest?.["as_of"]);
 }
 
-/** Copies the tags of the imported version. Tags of older versions are reported, because those are not imported. */
+/**
+ * Copies the tags of the imported version. Tags of older versions are reported as left out, because these versions are
+ * not imported.
+ */
 async function copyTags(
   settings: ImportSettings,
   dataset: SourceDataset,

@@ -7,7 +7,7 @@ import { readOffsetPage } from "../source/pages.ts";
 import type { ImportSettings } from "../target/import-settings.ts";
 import type { SourceProject } from "./list-projects.ts";
 
-/** Imports the feedback on projects and their runs. */
+/** Creates the phase that imports the feedback on projects and their runs. */
 export const createFeedbackPhase = (
   settings: ImportSettings,
   listProjects: () => Promise<readonly SourceProject[]>,

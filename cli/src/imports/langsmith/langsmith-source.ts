@@ -11,7 +11,10 @@ import { listProjects } from "./list-projects.ts";
 import { createPromptPhase } from "./prompt-phase.ts";
 import { createRunPhase } from "./run-phase.ts";
 
-/** Imports from LangSmith, or from a server with its API, such as another Millrace server. */
+/**
+ * Creates the source that imports from LangSmith, or from a server with LangSmith's API, such as another Millrace
+ * server.
+ */
 export function createLangsmithSource(settings: ImportSettings): ImportSource {
   const { client, kinds, projectNames } = settings;
   const listOnce = createOnce(() => listProjects(client, projectNames));
@@ -34,7 +37,10 @@ export function createLangsmithSource(settings: ImportSettings): ImportSource {
   };
 }
 
-/** Reads the workspace of the key. `/info` needs no key, so it shows whether the address or the key is wrong. */
+/**
+ * Reads the workspace that the key belongs to. The request of `/info` needs no key, so its failure shows that the
+ * address is wrong, not the key.
+ */
 async function readWorkspace(client: SourceClient): Promise<KeyValues> {
   const info = toObject((await client.find("/info")) ?? {});
   if (toText(info["version"]) === undefined) {
@@ -45,7 +51,7 @@ async function readWorkspace(client: SourceClient): Promise<KeyValues> {
   return toObject(await client.get("/settings"));
 }
 
-/** Returns a function that calls `read` at its first call, and always returns that result. */
+/** Returns a function that calls `read` only once, and always returns that result. */
 function createOnce<Value>(read: () => Promise<Value>): () => Promise<Value> {
   let result: Promise<Value> | undefined;
   return () => (result ??= read());

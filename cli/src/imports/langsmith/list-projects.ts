@@ -12,7 +12,7 @@ export interface SourceProject {
 }
 
 /**
- * Lists projects, experiments included.
+ * Lists projects, including experiments.
  *
  * @throws {@link SourceError} if one of the given names does not exist.
  */
@@ -55,7 +55,7 @@ const listMatching = (
 ): AsyncGenerator<SourceProject> =>
   readAllByOffset(async (page) =>
     toObjects(
-      // Sorted by name: by time, projects that begin during the import would shift the pages.
+      // Sort by name: if sorted by time, projects that begin during the import would shift the pages.
       await client.get("/sessions", { ...query, ...page, sort_by: "name", sort_by_desc: "false" }),
     ).map(parseProject),
   );

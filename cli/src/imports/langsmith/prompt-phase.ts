@@ -7,7 +7,7 @@ import type { SourceVersion } from "../target/add-prompt.ts";
 import type { ImportSettings } from "../target/import-settings.ts";
 import { toPromptPhase } from "../target/prompt-phase.ts";
 
-/** Imports the prompts of the workspace with all of their commits. */
+/** Creates the phase that imports the prompts of the workspace with all of their commits. */
 export const createPromptPhase = (settings: ImportSettings): Phase =>
   toPromptPhase(settings.target, "langsmith", async () =>
     (await listRepos(settings)).map(({ handle: name, json }) => ({
@@ -27,7 +27,10 @@ interface SourceRepo {
   readonly json: KeyValues;
 }
 
-/** Lists the prompts of the key's workspace. Servers also list public prompts of others. */
+/**
+ * Lists the prompts of the key's workspace. Public prompts of other workspaces, which servers list as well, are left
+ * out.
+ */
 async function listRepos({ client }: ImportSettings): Promise<readonly SourceRepo[]> {
   const tenantId = toText(toObject(await client.get("/settings"))["id"]);
   const repos: SourceRepo[] = [];

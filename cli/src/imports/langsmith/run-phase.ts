@@ -14,12 +14,12 @@ import type { SourceProject } from "./list-projects.ts";
 import { selectedFields, toRunRow } from "./run-row.ts";
 import type { DetachedPayloads } from "./run-row.ts";
 
-/** Maximum number of runs in a response; the platform allows 100. */
+/** Maximum number of runs in a response. LangSmith allows at most 100. */
 const pageRuns = 100;
-/** Largest inputs or outputs that are downloaded from an address of their own, in bytes. */
+/** Maximum size of inputs or outputs that are stored separately from their run, in bytes. */
 const maxPayloadBytes = 67_108_864;
 
-/** Creates projects, and imports the runs of each in the order of their start times. */
+/** Creates the phase that creates projects and imports their runs, in the order of their start times. */
 export const createRunPhase = (
   settings: ImportSettings,
   listProjects: () => Promise<readonly SourceProject[]>,
@@ -50,7 +50,7 @@ class ProjectImport {
     this.#project = project;
   }
 
-  /** Creates the project. Returns whether its runs are imported, too. */
+  /** Creates the project. Returns whether its runs are also imported. */
   async create(): Promise<boolean> {
     this.#targetName = await this.#addProject();
     return this.#settings.kinds.has("runs");
@@ -91,7 +91,7 @@ class ProjectImport {
     );
   }
 
-  /** After an interruption, finds the project that the first page created. */
+  /** Finds the project that was created before an interruption. Creates it again if it no longer exists. */
   async #findTargetName(): Promise<string> {
     const { target } = this.#settings;
     const { name } = this.#project;
@@ -173,7 +173,7 @@ class ProjectImport {
     };
   }
 
-  /** Reads inputs or outputs that the server stores apart from the run, because they are large. */
+  /** Reads inputs or outputs that the server stores separately from the run because of their size. */
   async #readDetached(run: KeyValues, field: "inputs" | "outputs"): Promise<unknown> {
     const { client, target } = this.#settings;
     const address = toText(toObject(toObject(run[`${field}_s3_urls`])["ROOT"])["presigned_url"]);
@@ -196,7 +196,7 @@ class ProjectImport {
   }
 }
 
-/** Reads the addresses of attachments, which are listed under `attachment.<name>`. */
+/** Reads the URLs of attachments, whose keys are `attachment.<name>`. */
 export function readLinks(urls: unknown): readonly AttachmentLink[] {
   const prefix = "attachment.";
   return Object.entries(toObject(urls)).flatMap(([key, value]) => {

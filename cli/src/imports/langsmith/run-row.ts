@@ -11,7 +11,7 @@ import {
   toTime,
 } from "../model/json-values.ts";
 
-/** The fields that are requested of each run. */
+/** The fields that are requested for each run. */
 export const selectedFields = [
   "id",
   "name",
@@ -44,13 +44,16 @@ export const selectedFields = [
   "tags",
 ] as const;
 
-/** Payloads that the server stores apart from the run, because they are large. */
+/** Payloads that the server stores separately from the run because of their size. */
 export interface DetachedPayloads {
   readonly inputs?: unknown;
   readonly outputs?: unknown;
 }
 
-/** Converts a run of `POST /runs/query` to one that can be created, with the same id, times and position in the trace. */
+/**
+ * Converts a run from the response of `POST /runs/query` to a run to create, with the same id, times and position in
+ * the trace.
+ */
 export function toRunRow(
   run: KeyValues,
   projectName: string,
@@ -79,7 +82,10 @@ export function toRunRow(
 
 const toPayload = (value: unknown): KeyValues | undefined => (isObject(value) ? value : undefined);
 
-/** The types of runs that have their own tokens and costs. Those of other runs are sums over their children. */
+/**
+ * The types of runs that have their own token counts and costs. The token counts and costs of other runs are sums over
+ * their children.
+ */
 const modelCallTypes: ReadonlySet<unknown> = new Set(["llm", "embedding"]);
 
 /**
@@ -109,13 +115,13 @@ function addUsage(run: KeyValues): RunExtra {
   return { ...extra, metadata: { ...metadata, usage_metadata: usage } };
 }
 
-/** Servers return zero for runs that report no tokens. */
+/** Returns a positive number, otherwise `undefined`: servers return zero for runs that report no tokens. */
 function toPositive(value: unknown): number | undefined {
   const number = toNumber(value);
   return number === undefined || number <= 0 ? undefined : number;
 }
 
-/** Adds an event for the first token, because the target reads its time from an event. */
+/** Adds an event for the first token, because the target server takes the time of the first token from an event. */
 function addFirstToken(run: KeyValues): readonly unknown[] {
   const events = toList(run["events"]);
   const time = toTime(run["first_token_time"]);

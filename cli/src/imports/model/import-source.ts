@@ -6,10 +6,10 @@ export type ImportKind = (typeof importKinds)[number];
 /** A server that data is imported from, phase by phase. */
 export interface ImportSource {
   /**
-   * Checks the address and the key. Returns the account that the key belongs to, such as a workspace's id: a checkpoint
-   * of another account is refused.
+   * Checks the address and the key. Returns the id of the account that the key belongs to, such as a workspace. A
+   * checkpoint of another account is refused.
    *
-   * @throws SourceError if the server is of another kind, or refuses the key.
+   * @throws `SourceError` if the server is not one of this product, or refuses the key.
    */
   readonly connect: () => Promise<string>;
   readonly phases: readonly Phase[];
@@ -18,11 +18,11 @@ export interface ImportSource {
 /** A part of an import, such as all datasets. */
 export interface Phase {
   readonly name: string;
-  /** Lists the items, such as datasets. Each has a different key. */
+  /** Lists the items, such as datasets, which have different keys. */
   readonly listItems: () => Promise<readonly Item[]>;
 }
 
-/** Something that is imported page by page, such as the examples of a dataset. */
+/** A unit of an import that is imported page by page, such as a dataset with its examples. */
 export interface Item {
   readonly key: string;
   /** What is being imported, for the progress display. */
@@ -31,22 +31,23 @@ export interface Item {
    * Imports one page. Resolves when the server has acknowledged its rows, with the cursor of the next page; `undefined`
    * after the last one. Repeating a page has no further effect.
    *
-   * @param cursor what the previous page returned; `undefined` for the first page.
+   * @param cursor - the result of the call for the previous page; `undefined` for the first page.
    */
   readonly importPage: (cursor: string | undefined) => Promise<string | undefined>;
 }
 
 /**
- * The cursor between the creation of an item and its first page of rows. Servers' own cursors never have this form, so
- * that the two can't be confused.
+ * The cursor after an item was created, before its first page of rows. It differs from every cursor that a server
+ * returns.
  */
 const firstPage = "first page";
 
 /**
- * Returns the `importPage` of an item that must exist on the target before its rows are imported, such as a project.
+ * Creates the function `importPage` of an item that must exist on the target before its rows are imported, such as a
+ * project.
  *
- * @param create creates the item; returns whether its rows are imported.
- * @param importRows imports a page of rows; its cursor is `undefined` for the first one.
+ * @param create - creates the item, and returns whether its rows are imported.
+ * @param importRows - imports a page of rows; its cursor is `undefined` for the first page.
  */
 export const createThenImport =
   (create: () => Promise<boolean>, importRows: Item["importPage"]): Item["importPage"] =>

@@ -1,6 +1,6 @@
 import type { KeyValues } from "millrace/model";
 
-// Functions that read the JSON of other servers. A member of an unexpected type counts as absent.
+// Functions that read JSON from other servers. They treat a value of an unexpected type as absent.
 
 export const isObject = (value: unknown): value is KeyValues =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -9,13 +9,13 @@ export const toObject = (value: unknown): KeyValues => (isObject(value) ? value 
 
 export const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** The objects of a list. */
+/** Returns the objects of a list; an empty list for any other value. */
 export const toObjects = (value: unknown): readonly KeyValues[] => toList(value).filter(isObject);
 
 export const toText = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;
 
-/** A number, or a text that contains one: costs are sent as decimal texts. */
+/** Reads a number, or a text that contains a number, because costs are sent as decimal texts. */
 export function toNumber(value: unknown): number | undefined {
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
   return typeof number === "number" && Number.isFinite(number) ? number : undefined;
@@ -24,7 +24,7 @@ export function toNumber(value: unknown): number | undefined {
 export const toTexts = (value: unknown): readonly string[] =>
   toList(value).filter((item) => typeof item === "string");
 
-/** A time in ISO 8601 format. Some servers leave out the zone and mean UTC. */
+/** Reads a time in ISO 8601 format. Adds the zone if it is missing, because some servers leave it out for UTC. */
 export function toTime(value: unknown): string | undefined {
   const text = toText(value);
   if (text === undefined || Number.isNaN(Date.parse(text))) {

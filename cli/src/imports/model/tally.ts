@@ -31,11 +31,11 @@ export interface LeftOut {
 
 /** Maximum number of different reasons that are kept for one kind. */
 const maxReasons = 20;
-/** Longer reasons are cut, in characters. */
+/** Maximum length of a reason in characters. Longer reasons are truncated. */
 export const maxReasonLength = 300;
 const otherReasons = "other reasons";
 
-/** Counts rows by kind and outcome, with the reasons for which rows were left out. */
+/** Counts rows by kind and outcome, with the reasons why rows were left out. */
 export class Tally {
   readonly #counts = new Map<RowKind, { imported: number; existing: number; leftOut: number }>();
   readonly #reasons = new Map<RowKind, Map<string, { count: number; example?: string }>>();
@@ -46,7 +46,7 @@ export class Tally {
     }
   }
 
-  /** @param row the id or the name of the row, so that it can be found. */
+  /** @param row - the id or the name of the row, with which the user can find it. */
   leaveOut(kind: RowKind, reason: string, row?: string): void {
     this.#leaveOut(kind, reason, { count: 1, ...(row === undefined ? {} : { example: row }) });
   }
@@ -65,7 +65,7 @@ export class Tally {
     });
   }
 
-  /** The number of rows of all kinds that were left out. */
+  /** Number of rows of all kinds that were left out. */
   get leftOut(): number {
     return [...this.#counts.values()].reduce((sum, { leftOut }) => sum + leftOut, 0);
   }
@@ -87,7 +87,7 @@ export class Tally {
     );
   }
 
-  /** Restores what {@link Tally.toJSON} returned. */
+  /** Recreates a tally from the result of {@link Tally.toJSON}. */
   static parse(json: unknown): Tally {
     const tally = new Tally();
     for (const kind of rowKinds) {

@@ -2,23 +2,24 @@ import type { Tally } from "../model/tally.ts";
 import { SourceError } from "./source-client.ts";
 import type { SourceClient } from "./source-client.ts";
 
-/** A file that belongs to a run or an example, at a signed address. */
+/** A file that belongs to a run or an example, with a signed URL. */
 export interface AttachmentLink {
   readonly name: string;
   readonly url: string;
   readonly mimeType: string | undefined;
 }
 
-/** The attachments of a row by name, as runs and examples contain them. */
+/** The attachments of a row by name, in the format of runs and examples. */
 export type DownloadedAttachments = Readonly<
   Record<string, { readonly mimeType: string; readonly data: Buffer }>
 >;
 
-/** Maximum size of all attachments of one row in bytes. An upload refuses a run with larger ones. */
+/** Maximum total size of the attachments of one row, in bytes. An upload refuses a run with more. */
 const maxRowBytes = 33_554_432;
 
 /**
- * Downloads the attachments of a row. Those that can't be read are reported, and the row is imported without them.
+ * Downloads the attachments of a row. Attachments that can't be read are reported, and the row is imported without
+ * them.
  *
  * @returns `undefined` if the row has no attachments.
  */

@@ -1,12 +1,12 @@
 import { ResponseTooLarge } from "./source-client.ts";
 
-/** Rows of a list, and the cursor of the page after them; `undefined` after the last page. */
+/** Rows of a list, and the cursor with which the next page is read. It is `undefined` after the last page. */
 export interface Page<Row> {
   readonly rows: readonly Row[];
   readonly next: string | undefined;
 }
 
-/** The part of a list that a request asks for. */
+/** The part of a list that one request reads. */
 export type PageRange = Readonly<Record<"offset" | "limit", number>>;
 
 /** Number of rows that are requested at once. A page can become one upload request, and must not take much memory. */
@@ -15,7 +15,7 @@ export const pageRows = 64;
 /**
  * Reads a page with fewer and fewer rows, down to one, until the response is not too large.
  *
- * @param divisor by how much the number of rows is divided each time.
+ * @param divisor - the number of rows is divided by this after each response that is too large.
  * @throws {@link ResponseTooLarge} if a single row is too large.
  */
 export async function readUntilItFits<Result>(
@@ -34,10 +34,10 @@ export async function readUntilItFits<Result>(
 }
 
 /**
- * Reads a page of a list that is addressed by offset; the cursor is the offset as text. Sizes are powers of two that
- * divide the offset, because some servers number their pages instead, and the number of a page is then a whole number.
+ * Reads a page of a list whose requests contain an offset. The cursor is the offset as text. The size of a page is
+ * always a power of two that divides the offset: some servers take a page number instead, which is then a whole number.
  *
- * @param maxRows the size of a page, a power of two.
+ * @param maxRows - the largest size of a page, a power of two.
  */
 export async function readOffsetPage<Row>(
   cursor: string | undefined,

@@ -9,7 +9,7 @@ import type { ServerResponse } from "../../local-server/send-request.ts";
 import type { Settings } from "../../local-server/settings.ts";
 import { toText } from "../model/json-values.ts";
 
-/** Thrown if the source can't be read any further. The message contains the request, its failure and what to do. */
+/** Thrown if data can't be read from the source. The message contains the request, its failure and what to do. */
 export class SourceError extends Error {
   /** The status of the response; absent if there was none. */
   readonly status: number | undefined;
@@ -26,7 +26,7 @@ export class ResponseTooLarge extends SourceError {}
 /**
  * Reads the id and the name of a row.
  *
- * @param kind the kind of the row, such as `dataset`, for the message.
+ * @param kind - the kind of the row, such as `dataset`, for the message.
  * @throws {@link SourceError} if one of them is missing.
  */
 export function readIdAndName(
@@ -46,18 +46,18 @@ export interface SourceLimits {
   readonly timeoutMs: number;
   /** Largest response, in bytes. */
   readonly maxBytes: number;
-  /** How long requests may fail in a row before the import ends, in milliseconds. */
+  /** The import ends if all requests fail for this time, in milliseconds. */
   readonly patienceMs: number;
   /**
-   * Replaces `patienceMs` and limits `timeoutMs` until the server has responded once, in milliseconds. It is shorter, because
-   * the address may be wrong.
+   * Until the server has responded once, this limit replaces `patienceMs` and also limits `timeoutMs`, in milliseconds.
+   * It is shorter, because the address may be wrong.
    */
   readonly firstPatienceMs: number;
   /** Wait before the first repetition, in milliseconds. It doubles each time. */
   readonly firstWaitMs: number;
-  /** Longest wait before a repetition, unless the server asks for a longer one, in milliseconds. */
+  /** Longest wait before a repetition, in milliseconds, unless the server requests a longer wait. */
   readonly maxWaitMs: number;
-  /** Longest wait that a server may ask for with `Retry-After`, in milliseconds. */
+  /** Longest wait that a server may request with `Retry-After`, in milliseconds. */
   readonly maxRetryAfterMs: number;
 }
 
@@ -78,13 +78,13 @@ export interface SourceClientInit {
   readonly url: URL;
   /** The headers that contain the key. They are sent to this server only. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Texts that no message may contain. */
+  /** Secret texts, which are removed from all messages. */
   readonly secrets: readonly string[];
   /** The environment variables with the key, for messages. */
   readonly keyVariables: string;
   readonly proxies: Pick<Settings, "httpProxy" | "httpsProxy" | "noProxy">;
   readonly signal: AbortSignal;
-  /** Called before each wait with its reason. */
+  /** Called with the reason before each wait. */
   readonly onWait: (reason: string) => void;
   /** @defaultValue two minutes for a response of at most 64 MiB, five minutes of failures, 15 minutes of `Retry-After` */
   readonly limits?: Partial<SourceLimits>;
@@ -107,19 +107,20 @@ const maxRedirects = 3;
 const temporaryStatuses: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
 
 /**
- * Reads from the API of the source. After a temporary failure, the request is repeated; if the server sends `Retry-After`,
- * after that time. The key is sent to this server only: a redirect to another server is refused.
+ * Reads from the API of the source. A request is repeated after a temporary failure, and after the time in
+ * `Retry-After` if the server sends it. The key is sent only to this server: a redirect to another server is refused.
  */
 export class SourceClient {
   readonly #init: SourceClientInit;
   readonly #limits: SourceLimits;
   readonly #agent: http.Agent;
-  /** Whether there was a response, of any status. */
+  /** Whether the server has sent a response, of any status. */
   #hasResponded = false;
 
   constructor(init: SourceClientInit) {
     this.#init = init;
-    // An import sends many requests one after the other. Idle connections don't keep the process alive.
+    // Keep connections open, because an import sends many requests one after another. Idle connections don't keep the
+    // process alive.
     this.#agent = new (init.url.protocol === "https:" ? https : http).Agent({ keepAlive: true });
     this.#limits = { ...defaultSourceLimits, ...init.limits };
   }
@@ -153,9 +154,9 @@ export class SourceClient {
   }
 
   /**
-   * Downloads a file from a signed address, which may be on another server. It gets no key.
+   * Downloads a file from a signed URL, which may be on another server. The key is not sent.
    *
-   * @throws {@link SourceError} if it can't be downloaded; the message does not contain the address's signature.
+   * @throws {@link SourceError} if the file can't be downloaded. The message does not contain the signature of the URL.
    */
   async download(address: string, maxBytes: number): Promise<Buffer> {
     const what = "download a file";
@@ -237,7 +238,7 @@ export class SourceClient {
     }
   }
 
-  /** Follows redirects within the server, such as one that adds a slash to the path. */
+  /** Sends a request, and follows redirects within the server, such as one that adds a slash to the path. */
   async #followRedirects({ method, path, query = {}, body }: Call): Promise<ServerResponse> {
     const { url: base, headers } = this.#init;
     let url = createUrl(base, path, query);
@@ -267,7 +268,7 @@ export class SourceClient {
     }
   }
 
-  /** Longest wait for a response at the moment. */
+  /** Longest wait for the next response, in milliseconds. */
   get #timeoutMs(): number {
     const { timeoutMs, firstPatienceMs } = this.#limits;
     return this.#hasResponded ? timeoutMs : Math.min(timeoutMs, firstPatienceMs);
@@ -298,7 +299,7 @@ export class SourceClient {
   async #repeat(what: string, send: () => Promise<ServerResponse>): Promise<ServerResponse> {
     const { signal, onWait } = this.#init;
     const { patienceMs, firstPatienceMs, firstWaitMs, maxWaitMs, maxRetryAfterMs } = this.#limits;
-    // The waits that the server asks for don't count, because the server can be reached.
+    // Waits that the server requested are not counted, because the server is reachable.
     let failingMs = 0;
     for (let attempt = 0; ; attempt += 1) {
       const startedAt = performance.now();
@@ -389,7 +390,10 @@ function createUrl(base: URL, path: string, query: Query): URL {
   return url;
 }
 
-/** Reads a number of seconds or a date. Returns milliseconds, or `undefined` if there is neither. */
+/**
+ * Parses a `Retry-After` header: a number of seconds, or a date. Returns milliseconds; `undefined` if the header is
+ * neither.
+ */
 function readRetryAfter(header: string | undefined): number | undefined {
   if (header === undefined || header.trim() === "") {
     return undefined;

@@ -5,9 +5,9 @@ import { omitUndefined } from "../../omit-undefined.ts";
 import { createStableId } from "./stable-id.ts";
 import type { ImportTarget } from "./import-target.ts";
 
-/** A prompt of another server. */
+/** A prompt to import from another server. */
 export interface SourcePrompt {
-  /** The product that it comes from, which becomes part of the description of its commits. */
+  /** The product that the prompt comes from. It becomes part of the descriptions of the commits. */
   readonly product: string;
   readonly handle: string;
   readonly description?: string | undefined;
@@ -20,7 +20,7 @@ export interface SourcePrompt {
 
 /** A version of a prompt, which becomes a commit. */
 export interface SourceVersion {
-  /** A commit's hash or a version's number. */
+  /** Hash of the commit, or number of the version. */
   readonly id: string;
   /** When the version was created; absent if the server does not report it. */
   readonly createdAt?: string | undefined;
@@ -42,9 +42,9 @@ export interface LeftOutVersion {
 }
 
 /**
- * Creates a prompt with its versions as commits, in their order. The description of each commit ends with a mark: the id and
- * the time of the version, because the time and the hash of a commit can't be set. The marks of existing commits show
- * which versions an earlier import has created.
+ * Creates a prompt with its versions as commits, in their order. The description of each commit ends with a mark that
+ * contains the id and the time of the version, because the hash and the time of a commit can't be set. By these marks,
+ * a later import recognizes the versions that were already imported.
  */
 export async function addPrompt(target: ImportTarget, prompt: SourcePrompt): Promise<void> {
   const { client, signal, tally, isDryRun } = target;
@@ -67,7 +67,7 @@ export async function addPrompt(target: ImportTarget, prompt: SourcePrompt): Pro
   }
   tally.add("prompts", isNew ? "imported" : "existing");
   tally.add("commits", "existing", versions.length - missing.length);
-  // An existing tag is not changed: someone may have moved it since the first import.
+  // Existing tags are not changed, because a user may have moved them since the first import.
   const existingTags = (await client.prompts.listTags(handle, { signal })).map(({ name }) => name);
   for (const version of versions) {
     signal.throwIfAborted();
@@ -102,7 +102,10 @@ async function createIfMissing(
   }
 }
 
-/** The commits that imports of the same product created: the hash of each by the version that it was made from. */
+/**
+ * Reads the commits that imports from the same product created: their hashes by the id of the version. `hasOthers` says
+ * whether there are other commits, too.
+ */
 async function readImportedCommits(
   { client, signal }: ImportTarget,
   { handle, product }: SourcePrompt,
@@ -154,7 +157,7 @@ async function commit(
     }
     tally.leaveOut(
       "commits",
-      "it is the same as the commit before it",
+      "its manifest is the same as that of the previous commit",
       `${handle}, version ${version.id}`,
     );
     return undefined;
@@ -175,7 +178,7 @@ async function addTags(
 ): Promise<void> {
   for (const tag of tags) {
     if (tag === "latest") {
-      // Every server has this tag for the newest commit.
+      // On every server, this tag always refers to the newest commit.
       continue;
     }
     if (!isPromptTag(tag) || looksLikeHash(tag)) {
@@ -195,15 +198,15 @@ const createMark = (
   { id, createdAt }: Pick<SourceVersion, "id" | "createdAt">,
 ): string => `[${product} ${id}${createdAt === undefined ? "" : `, ${createdAt}`}]`;
 
-/** Returns the version in the mark at the end of a commit's description. */
+/** Returns the id of the version in the mark at the end of a commit's description. */
 function readMark(description: string | undefined, product: string): string | undefined {
   const mark = /\[(?<product>\S+) (?<id>[^\s,\]]+)(?:, [^\]]*)?\]$/.exec(description ?? "")?.groups;
   return mark?.["product"] === product ? mark["id"] : undefined;
 }
 
 /**
- * Chooses a handle for each name. A name that is not a valid handle, such as `Folder/My prompt`, is converted to one, such as
- * `folder-my-prompt`, with a suffix if another prompt has that handle.
+ * Chooses a handle for each name. A name that is not a valid handle, such as `Folder/My prompt`, is converted to one,
+ * such as `folder-my-prompt`. If another name has the same handle, a suffix is added.
  */
 export function chooseHandles(names: readonly string[]): ReadonlyMap<string, string> {
   const counts = new Map<string, number>();

@@ -32,8 +32,8 @@ type NewProject = Omit<CreateProject, "signal" | "upsert"> & { readonly id: stri
 type NewDataset = Omit<CreateDataset, "signal"> & { readonly id: string };
 
 /**
- * Writes what is imported to the server, through the SDK's calls and uploads. Every row has an id of its own, so that
- * writing it again changes nothing.
+ * Writes imported data to the server, with the calls and uploads of the SDK. Every row has a fixed id, so writing it
+ * again changes nothing.
  */
 export class ImportTarget {
   readonly #init: ImportTargetInit;
@@ -59,8 +59,8 @@ export class ImportTarget {
   }
 
   /**
-   * Creates a project. If the server has one of this name or id, that one is used, because runs belong to projects by
-   * name. Returns the name of the project on the server.
+   * Creates a project. If the server already has a project of this name or id, that project is used. Returns the
+   * project's name on the server, because runs refer to their project by name.
    */
   async addProject(project: NewProject): Promise<string> {
     const { client, signal, tally, isDryRun, onRow } = this.#init;
@@ -107,8 +107,8 @@ export class ImportTarget {
   }
 
   /**
-   * Creates a dataset, unless the server has it. Returns its id; `undefined` if the server has another dataset of this
-   * name, into which nothing is imported.
+   * Creates a dataset, unless the server already has it. Returns its id. If the server has a different dataset of this
+   * name, nothing is imported into that dataset, and the result is `undefined`.
    */
   async addDataset(dataset: NewDataset): Promise<string | undefined> {
     const { client, signal, tally, isDryRun, onRow } = this.#init;
@@ -144,8 +144,8 @@ export class ImportTarget {
   }
 
   /**
-   * Pins the baseline of an imported dataset, unless it has one or was left out. If the experiment is not on the server,
-   * that is reported.
+   * Pins the baseline experiment of an imported dataset, unless the dataset has a baseline already or was left out. A
+   * baseline experiment that is not on the server is reported.
    */
   async addBaseline(
     { id, name }: { readonly id: string; readonly name: string },
@@ -176,8 +176,8 @@ export class ImportTarget {
   }
 
   /**
-   * Returns which of these runs the server has, and whether they have ended there. An upload does not report runs that the
-   * server has already, and their attachments need not be downloaded again.
+   * Returns which of these runs the server already has, and whether they have ended there. Such runs are not uploaded,
+   * so that their attachments are not downloaded again.
    */
   async findRuns(ids: readonly string[]): Promise<ReadonlyMap<string, "open" | "ended">> {
     const { client, signal, isDryRun } = this.#init;
@@ -207,7 +207,7 @@ export class ImportTarget {
     signal.throwIfAborted();
     if (delivered < runs.length) {
       throw new Error(
-        `the server did not take the ends of ${runs.length - delivered} runs that an earlier import left open. Check that no variable turns recording off, such as MILLRACE_TRACING=false`,
+        `the server did not accept the ends of ${runs.length - delivered} runs that an earlier import left open. Check that no environment variable turns recording off, such as MILLRACE_TRACING=false`,
       );
     }
     tally.add("runs", "imported", runs.length);
@@ -222,8 +222,8 @@ export class ImportTarget {
   }
 
   /**
-   * Uploads a page of feedback. Feedback on projects is uploaded apart from feedback on runs: servers take many entries
-   * in one request only if all are about runs, and report only then which of them they had.
+   * Uploads a page of feedback. Feedback on projects and feedback on runs are uploaded separately: only if all entries
+   * of a request concern runs do servers accept many entries, and report which ones they already had.
    */
   async addFeedback(feedback: Iterable<CreateFeedback>): Promise<void> {
     const { client, isDryRun, tally } = this.#init;
@@ -290,7 +290,8 @@ export class ImportTarget {
       tally.add(kind, "imported", created);
       tally.add(kind, "existing", skipped);
     } catch (error) {
-      // The upload only reports that its rows could not be read. The error of the source says what to do.
+      // The upload's own error says only that rows could not be read. Throw the error of the source instead, which says
+      // what to do.
       throw error instanceof UploadError && error.cause instanceof SourceError
         ? error.cause
         : error;

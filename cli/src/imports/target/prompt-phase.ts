@@ -3,14 +3,14 @@ import { addPrompt, chooseHandles } from "./add-prompt.ts";
 import type { SourcePrompt } from "./add-prompt.ts";
 import type { ImportTarget } from "./import-target.ts";
 
-/** A prompt in a list of the source. */
+/** A prompt in the source's list of prompts. */
 export interface ListedPrompt {
   readonly name: string;
-  /** Reads the rest of the prompt, which gets this handle on the target. */
+  /** Reads the other fields of the prompt. The argument is the prompt's handle on the target. */
   readonly read: (handle: string) => Promise<Omit<SourcePrompt, "product" | "handle">>;
 }
 
-/** Returns the phase that imports the prompts of a product, one after the other. */
+/** Creates the phase that imports the prompts of a product, one after another. */
 export const toPromptPhase = (
   target: ImportTarget,
   product: string,

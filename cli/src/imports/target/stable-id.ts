@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import { isUuid } from "millrace/model";
 
-/** The namespace of all ids that imports create: the URL namespace of RFC 9562. */
+/** Default namespace of ids that imports create: the URL namespace of RFC 9562. */
 const urlNamespace = "6ba7b811-9dad-11d1-80b4-00c04fd430c8";
 
 /**
- * Creates a UUID of version 5 (RFC 9562, section 5.5) of a name, so that each import of the same row gets the same id.
+ * Creates a version 5 UUID (RFC 9562, section 5.5) from a name, so that every import of the same row creates the same
+ * id.
  */
 export function createStableId(name: string, namespace = urlNamespace): string {
   const digest = createHash("sha1")
@@ -25,6 +26,6 @@ export function createStableId(name: string, namespace = urlNamespace): string {
   ].join("-");
 }
 
-/** Returns the id itself if it is a UUID, otherwise a UUID that is created from `name`. */
+/** Returns the id itself if it is a UUID, otherwise a UUID that is derived from `name`. */
 export const keepOrCreateId = (id: string, name: string, namespace: string): string =>
   isUuid(id) ? id.toLowerCase() : createStableId(name, namespace);

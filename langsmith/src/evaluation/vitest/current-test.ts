@@ -4,13 +4,13 @@ import type { Any } from "../../any.ts";
 import type { KVMap } from "../../schemas.ts";
 import type { EvaluationResult } from "../../client/evaluation-result.ts";
 
-/** The example of the test that runs. */
+/** The example of the current test. */
 export interface CurrentTest {
   readonly inputs: KVMap;
   readonly referenceOutputs: KVMap;
 }
 
-/** The example of the test that runs, for evaluators. */
+/** Gives evaluators access to the example of the current test. */
 export const currentTest = new AsyncLocalStorage<CurrentTest>();
 
 /** The result of an evaluator of a test. */

@@ -13,18 +13,20 @@ interface LangsmithMatchers {
   toBeSemanticCloseTo(expected: string, options: SemanticCloseToOptions): Promise<void>;
 }
 
-/** Expectations of a score that is computed later. Each returns a promise. */
+/** The expectations of vitest for a score that an evaluator has yet to compute. Each returns a promise. */
 type AsyncExpectations = {
   [Name in keyof Assertion]: Assertion[Name] extends (...args: infer Args) => unknown
     ? (...args: Args) => Promise<void>
     : Assertion[Name];
 } & { not: AsyncExpectations };
 
-/** What `expect` returns. */
+/** The expectations that `expect` returns. */
 type Expectation<Value> = Assertion<Value> &
   LangsmithMatchers & {
     not: Assertion<Value> & LangsmithMatchers;
-    /** Calls an evaluator for the value. Its score becomes feedback, and the expectations that follow check the score. */
+    /**
+     * Calls an evaluator with the value. Its score becomes feedback, and the expectations that follow check the score.
+     */
     evaluatedBy(evaluator: SimpleEvaluator): AsyncExpectations;
   };
 
@@ -47,7 +49,7 @@ export const expect: Expect = new Proxy(vitestExpect, {
   },
 }) as unknown as Expect;
 
-/** Returns expectations of the score of an evaluator. The evaluator is called when an expectation is called. */
+/** Returns expectations for the score of an evaluator. The evaluator is called when an expectation is called. */
 function expectOfScore(evaluator: SimpleEvaluator, outputs: unknown): AsyncExpectations {
   const { inputs, referenceOutputs } = readCurrentTest("evaluatedBy");
   const assertScore = async (path: readonly string[], args: readonly unknown[]): Promise<void> => {

@@ -12,7 +12,7 @@ export interface CloseToOptions {
 
 /** Options of `toBeSemanticCloseTo`. */
 export interface SemanticCloseToOptions {
-  /** Anything that turns a text into a vector, such as embeddings of LangChain. */
+  /** An object that turns a text into a vector, such as embeddings of LangChain. */
   embeddings: { embedQuery: (query: string) => number[] | Promise<number[]> };
   threshold?: number;
   algorithm?: "cosine" | "dot-product";
@@ -43,7 +43,7 @@ const toMatcherResult = (pass: boolean, text: string): MatcherResult => ({
   message: () => `Expected ${text}`.replace("to be", pass ? "not to be" : "to be"),
 });
 
-/** Whether the share of characters that differ is at most `threshold`. */
+/** Whether the fraction of characters that differ is at most `threshold`. */
 export async function toBeRelativeCloseTo(
   received: string,
   expected: string,
@@ -75,7 +75,7 @@ export async function toBeAbsoluteCloseTo(
   );
 }
 
-/** Whether the vectors of two texts are at most `threshold` apart. */
+/** Whether the similarity of the vectors of two texts is at least `1 - threshold`. */
 export async function toBeSemanticCloseTo(
   received: string,
   expected: string,

@@ -47,7 +47,7 @@ export type LangSmithJestlikeDescribeWrapper = (
   config?: LangSmithJestlikeDescribeWrapperConfig,
 ) => void;
 
-/** The example and the experiment of a test, as its function gets them. */
+/** The ids of a test's example and experiment, which the function of the test gets. */
 export interface LangSmithJestlikeTestMetadata {
   exampleId?: string;
   experimentId?: string;
@@ -98,12 +98,15 @@ export type LangSmithDescribe = LangSmithJestlikeDescribeWrapper & {
   concurrent: LangSmithJestlikeDescribeWrapper;
 };
 
-/** Whether results are stored. As with langsmith, LANGSMITH_TRACING must be true, and LANGSMITH_TEST_TRACKING not false. */
+/**
+ * Whether results are stored. As with langsmith, LANGSMITH_TRACING must be true, and LANGSMITH_TEST_TRACKING must not
+ * be false.
+ */
 const isTracked = (enableTestTracking: boolean | undefined): boolean =>
   enableTestTracking ??
   (process.env["LANGSMITH_TEST_TRACKING"] !== "false" && isEnvTracingEnabled());
 
-/** Less than the default time limit of a hook, so that no test fails if the server can't be reached. */
+/** This is less than the default time limit of a hook, so that no test fails if the server can't be reached. */
 const flushTimeoutMs = 5_000;
 
 /** Options of `describe` that have an effect. */
@@ -174,7 +177,7 @@ function wrapTest(millraceTestFunction: MillraceTest): LangSmithTest {
       async (context) => {
         const run = getCurrentRunTree(true);
         if (run !== undefined && config.metadata !== undefined) {
-          // Its children inherit the metadata, as in langsmith.
+          // The children of the run inherit the metadata, as in langsmith.
           run.metadata = config.metadata;
         }
         currentRun()?.addTags(...(config.tags ?? []));
@@ -192,7 +195,8 @@ function wrapTest(millraceTestFunction: MillraceTest): LangSmithTest {
           ...(split === undefined ? {} : { split }),
         };
         const reference = referenceOutputs ?? {};
-        // The context is the prototype and is not copied, because some of its members are created when they are read.
+        // The context becomes the prototype. A copy would read all its members, some of which are only created when
+        // they are read.
         const data = Object.assign(Object.create(context) as Record<string, unknown>, others);
         for (const [key, value] of Object.entries({
           inputs,
