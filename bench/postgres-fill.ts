@@ -11,6 +11,7 @@ import { TextIndexer } from "../server/src/runs/postgres/text-index/text-indexer
 import { migrate } from "../server/src/storage/postgres/migrations.ts";
 import type { PostgresClient } from "../server/src/storage/postgres/postgres-client.ts";
 import { PostgresConnection } from "../server/src/storage/postgres/postgres-connection.ts";
+import { prepareRole } from "../server/src/storage/postgres/server-role.ts";
 import { PostgresDatabase } from "../server/src/storage/postgres/postgres-database.ts";
 import { findOrCreateDefaultTenant } from "../server/src/store/postgres/default-tenant.ts";
 import { postgresFormats } from "../server/src/store/postgres/formats.ts";
@@ -68,6 +69,11 @@ export interface FillOptions {
 export async function fillPostgres(options: FillOptions): Promise<string> {
   const { connection, runCount, days, onProgress } = options;
   const db = new PostgresDatabase(connection);
+  // The tables and partitions must belong to the role that the server uses.
+  const role = await prepareRole(connection);
+  if (role !== "") {
+    await connection.exec(role);
+  }
   await migrate(connection, postgresFormats);
   const tenantId = options.tenantId ?? (await findOrCreateDefaultTenant(connection));
   await connection.exec("SET millrace.tenant = '*'");
