@@ -57,8 +57,8 @@ export function readRows(reader: TapeReader, namespace: string): readonly TapeRo
       .map((offset) => readAttachment(reader, offset));
     const memberJson: [string, Buffer][] = [];
     out.writeLiteral(idPrefixView);
-    const start = out.length;
-    let idEnd = start;
+    const contentStart = out.length;
+    let idEnd = contentStart;
     for (const [name, code] of members) {
       const offset = reader.findFieldStart(record, code);
       if (offset !== 0) {
@@ -78,7 +78,10 @@ export function readRows(reader: TapeReader, namespace: string): readonly TapeRo
       id:
         idOffset === 0
           ? createUuid5(
-              appendAttachments(out.bytes.subarray(start - idPrefix.length, idEnd), attachments),
+              appendAttachments(
+                out.bytes.subarray(contentStart - idPrefix.length, idEnd),
+                attachments,
+              ),
             )
           : bytes.toString(
               "latin1",

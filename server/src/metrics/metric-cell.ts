@@ -8,7 +8,7 @@ export interface CountedRun {
   /** `null` if the run has not ended, or had no first token. */
   readonly latencyMicros: number | null;
   readonly firstTokenMicros: number | null;
-  /** Usage of a model call; 0 for other runs, which repeat the usage of those below them. */
+  /** Usage of a model call; 0 for other runs, whose recorded usage is that of their model calls and would count twice. */
   readonly tokens: number;
   readonly cost: number;
   /** Usage of all model calls of the trace whose root the run is; 0 for other runs. */

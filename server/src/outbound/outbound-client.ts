@@ -177,7 +177,7 @@ export class OutboundClient {
       connect: (options, callback) => {
         connect(options, (...result) => {
           const [error, socket] = result;
-          // The addresses were checked before. This holds even if the runtime connects in a way of its own.
+          // The addresses were checked before. The connected one is checked too, in case the runtime chose another.
           if (error === null && !isOneOf(addresses, socket.remoteAddress)) {
             socket.destroy();
             callback(

@@ -122,7 +122,10 @@ export class ExperimentStore {
     }
   }
 
-  /** Stores a finished row. The test does not wait for it, because the rows of a file fit into memory. */
+  /**
+   * Queues a finished row to be stored. The test does not wait for that: rows that are not stored yet are held in memory,
+   * where all rows of one test file fit.
+   */
   add(row: NamedRow): void {
     void this.#committer.add({ number: this.#rows.add(row), row, isRepeated: false });
   }

@@ -38,9 +38,9 @@ export class ProtobufWriter {
   }
 
   /** Writes a field that is a message, whose fields `writeContent` writes. */
-  writeMessage(number: number, writeContent: () => void): void {
+  writeMessage(fieldNumber: number, writeContent: () => void): void {
     const { out } = this;
-    this.#writeTag(number, wireType.bytes);
+    this.#writeTag(fieldNumber, wireType.bytes);
     // The length is known only afterwards. The content is then moved, because decoders expect the length in its
     // shortest form.
     out.ensureCapacity(maxLengthBytes);
@@ -55,9 +55,9 @@ export class ProtobufWriter {
   }
 
   /** Writes a text. Lone surrogates, which UTF-8 can't represent, become U+FFFD. */
-  writeText(number: number, text: string): void {
+  writeText(fieldNumber: number, text: string): void {
     const { out } = this;
-    this.#writeTag(number, wireType.bytes);
+    this.#writeTag(fieldNumber, wireType.bytes);
     if (text.length * maxBytesPerUnit < 0x80) {
       out.ensureCapacity(1 + text.length * maxBytesPerUnit);
       const written = out.bytes.write(text, out.length + 1);
@@ -71,30 +71,30 @@ export class ProtobufWriter {
     out.length += out.bytes.write(text, out.length, size);
   }
 
-  writeBytes(number: number, bytes: Uint8Array): void {
-    this.#writeTag(number, wireType.bytes);
+  writeBytes(fieldNumber: number, bytes: Uint8Array): void {
+    this.#writeTag(fieldNumber, wireType.bytes);
     this.#writeVarint(bytes.length);
     this.out.writeBytes(bytes);
   }
 
   /** Writes a non-negative integer below 2^32. */
-  writeUint(number: number, value: number): void {
-    this.#writeTag(number, wireType.varint);
+  writeUint(fieldNumber: number, value: number): void {
+    this.#writeTag(fieldNumber, wireType.varint);
     this.#writeVarint(value);
   }
 
   /** Writes an unsigned 64-bit integer in eight bytes. */
-  writeFixed64(number: number, value: bigint): void {
-    this.#writeTag(number, wireType.fixed64);
+  writeFixed64(fieldNumber: number, value: bigint): void {
+    this.#writeTag(fieldNumber, wireType.fixed64);
     this.out.ensureCapacity(8);
     this.out.bytes.writeBigUInt64LE(value, this.out.length);
     this.out.length += 8;
   }
 
   /** Writes each attribute as a field with this number. */
-  writeAttributes(number: number, attributes: ReadonlyMap<string, SpanValue>): void {
+  writeAttributes(fieldNumber: number, attributes: ReadonlyMap<string, SpanValue>): void {
     for (const [name, value] of attributes) {
-      this.writeMessage(number, () => {
+      this.writeMessage(fieldNumber, () => {
         this.writeText(keyValue.key, name);
         this.writeMessage(keyValue.value, () => this.#writeValue(value));
       });
@@ -143,8 +143,8 @@ export class ProtobufWriter {
     out.length = out.bytes.writeDoubleLE(value, out.length);
   }
 
-  #writeTag(number: number, type: number): void {
-    this.#writeVarint(number * 8 + type);
+  #writeTag(fieldNumber: number, type: number): void {
+    this.#writeVarint(fieldNumber * 8 + type);
   }
 
   /** Writes an integer from 0 to below 2^32. */

@@ -196,7 +196,7 @@ describe.skipIf(browser === undefined)("the playground, in Chromium", () => {
     });
     const answer = answerOf("echo-1 (fake)");
     expect(await answer.locator("strong").textContent()).toBe("Echo");
-    const facts = await answer.getByRole("list", { name: "Facts of the answer" }).textContent();
+    const facts = await answer.getByRole("list", { name: "Answer statistics" }).textContent();
     expect(facts).toContain("1,200 → 34 tokens");
     expect(facts).toContain("$0.154");
     expect(facts).toMatch(/First token \d/);

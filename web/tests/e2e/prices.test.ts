@@ -93,7 +93,7 @@ describe.skipIf(browser === undefined)("prices, in Chromium", () => {
     await dialog().getByRole("button", { name: "Add price" }).click();
     await page.getByText("Saved the price of our-model-1.").waitFor();
     await expect.poll(() => new URL(page.url()).search).toBe("");
-    expect((await cells("Own prices", "our-model-1")).slice(0, 6)).toEqual([
+    expect((await cells("Your prices", "our-model-1")).slice(0, 6)).toEqual([
       "our-model-1",
       "Any",
       "Standard",
@@ -112,7 +112,7 @@ describe.skipIf(browser === undefined)("prices, in Chromium", () => {
       .poll(async () => (await cells("Models in use", "our-model-1")).slice(1, 4), {
         timeout: 15_000,
       })
-      .toEqual(["Own price", "2", "$11.00"]);
+      .toEqual(["Your price", "2", "$11.00"]);
     await page.goto(`${projectAddress}?trace=${traceId}`);
     await page.getByRole("tree", { name: "Runs of the trace" }).getByText("answer").click();
     await page.getByRole("heading", { name: "answer", exact: true }).waitFor();
@@ -158,8 +158,8 @@ describe.skipIf(browser === undefined)("prices, in Chromium", () => {
     await showScreen(page, "price-form");
     expect(await findFaults(page)).toEqual([]);
     await dialog().getByRole("button", { name: "Add price" }).click();
-    await row("Own prices", "our-model-*").waitFor();
-    expect((await cells("Own prices", "our-model-*")).slice(3, 7)).toEqual([
+    await row("Your prices", "our-model-*").waitFor();
+    expect((await cells("Your prices", "our-model-*")).slice(3, 7)).toEqual([
       "2020-01-31",
       "1, 4 above 500000",
       "1",
@@ -169,13 +169,13 @@ describe.skipIf(browser === undefined)("prices, in Chromium", () => {
     await page.getByRole("button", { name: "Actions of our-model-1" }).click();
     await page.getByRole("menuitem", { name: "Delete" }).click();
     await dialog().getByRole("button", { name: "Delete price" }).click();
-    await row("Own prices", "our-model-1").waitFor({ state: "detached" });
+    await row("Your prices", "our-model-1").waitFor({ state: "detached" });
     await recompute("2 costs changed.");
     await expect
       .poll(async () => (await cells("Models in use", "our-model-*")).slice(1, 4), {
         timeout: 15_000,
       })
-      .toEqual(["Own price", "2", "$10.00"]);
+      .toEqual(["Your price", "2", "$10.00"]);
     // With another name the row moves: the old one is gone, and its runs have no price again.
     await page.getByRole("button", { name: "Actions of our-model-*" }).click();
     await page.getByRole("menuitem", { name: "Edit" }).click();
@@ -184,8 +184,8 @@ describe.skipIf(browser === undefined)("prices, in Chromium", () => {
     );
     await dialog().getByLabel("Model").fill("their-model");
     await dialog().getByRole("button", { name: "Save" }).click();
-    await row("Own prices", "their-model").waitFor();
-    expect(await row("Own prices", "our-model-*").count()).toBe(0);
+    await row("Your prices", "their-model").waitFor();
+    expect(await row("Your prices", "our-model-*").count()).toBe(0);
     await recompute("No price is known for our-model-1");
     await expect
       .poll(async () => (await cells("Models in use", "our-model-1")).slice(1, 4), {
@@ -205,13 +205,13 @@ describe.skipIf(browser === undefined)("prices, in Chromium", () => {
     expect(await input.inputValue()).toBe("0.15");
     await input.fill("0.1");
     await dialog().getByRole("button", { name: "Add price" }).click();
-    await row("Own prices", "gpt-4o-mini").waitFor();
+    await row("Your prices", "gpt-4o-mini").waitFor();
     await page.getByRole("button", { name: "Override gpt-4o-mini of OpenAI", exact: true }).click();
     await dialog().getByRole("button", { name: "Add price" }).click();
     await dialog().getByText("There is a price for this model, provider, tier and date.").waitFor();
     await page.keyboard.press("Escape");
     await dialog().waitFor({ state: "detached" });
-    expect((await cells("Own prices", "gpt-4o-mini"))[4]).toBe("0.1");
+    expect((await cells("Your prices", "gpt-4o-mini"))[4]).toBe("0.1");
     await page.getByLabel("Search public prices").fill("no-such-model");
     await page.getByText("No matches").waitFor();
     expect(opened.faults).toEqual([]);

@@ -213,7 +213,10 @@ export class PostgresSharedTexts {
     return skipped.length > 0 && locked.length === 0 ? 0 : candidates.length;
   }
 
-  /** Finds the stored texts among the texts of payloads and their beginnings, with their depths. */
+  /**
+   * Finds which texts of the payloads, and which beginnings of these texts, are stored already. Returns the depth of each
+   * by its hash: the number of texts that precede it in the chain of texts of which each continues the one before.
+   */
   async #findStored(
     tenantId: string,
     payloads: readonly SharingPayload[],

@@ -61,7 +61,8 @@ export const ExperimentComparison = () => {
   );
   const rows = useMemo(() => pages.data?.pages.flatMap((page) => page.rows) ?? [], [pages.data]);
   const onOpen = useCallback(
-    (example: string) => void navigate({ search: (current) => ({ ...current, example }) }),
+    (exampleId: string) =>
+      void navigate({ search: (current) => ({ ...current, example: exampleId }) }),
     [navigate],
   );
   const title = search.comparative === undefined ? "Compare experiments" : "Pairwise comparison";

@@ -150,7 +150,7 @@ const AnswerFacts = ({ end }: { readonly end: AnswerEnd }) => {
   ].filter((fact) => typeof fact === "string");
   return (
     <>
-      <ul className="chips" aria-label="Facts of the answer">
+      <ul className="chips" aria-label="Answer statistics">
         {facts.map((fact) => (
           <li key={fact} className="chip">
             {fact}

@@ -24,7 +24,7 @@ export const OwnPrices = ({
   const [priceToDelete, setPriceToDelete] = useState<Price>();
   return (
     <FormSection
-      title="Own prices"
+      title="Your prices"
       description="In US dollars per million tokens. They are used in place of public prices. In a model's name, * stands for any text."
     >
       {prices === undefined && error === null && <Loading resourceName="the prices" />}
@@ -33,8 +33,8 @@ export const OwnPrices = ({
       )}
       {prices?.length === 0 && <p className="form-about">You have not set any prices.</p>}
       {prices !== undefined && prices.length > 0 && (
-        <ScrollX label="Own prices">
-          <table className="projects" aria-label="Own prices">
+        <ScrollX label="Your prices">
+          <table className="projects" aria-label="Your prices">
             <thead>
               <tr>
                 <th scope="col">Model</th>

@@ -81,7 +81,9 @@ export interface UsedModels {
   readonly models: readonly UsedModel[];
   /** The number of calls of models that are not listed. */
   readonly otherCalls: number;
+  /** Whether all calls of the period were counted. */
   readonly isComplete: boolean;
+  /** The calls of this number of days, up to now, were counted. */
   readonly days: number;
 }
 

@@ -77,7 +77,7 @@ const sourceLabels: { readonly [Source in PriceSource]: string } = {
   none: "No price",
   no_tokens: "No tokens reported",
   reported: "Cost reported by the runs",
-  table: "Own price",
+  table: "Your price",
   library: "Public price",
 };
 

@@ -116,13 +116,13 @@ export class SqliteExampleRows {
     return toCurrentExamples(rows, ids);
   }
 
-  /** Yields the examples in the newest version of a dataset, in groups of `limit`. */
-  *listCurrent(datasetId: string, limit: number): Generator<readonly CurrentExample[]> {
+  /** Yields the examples in the newest version of a dataset, in groups of `groupSize`. */
+  *listCurrent(datasetId: string, groupSize: number): Generator<readonly CurrentExample[]> {
     for (let after = 0, hasMore = true; hasMore;) {
-      const rows = this.#queries.listCurrent.all({ datasetId, after, limit });
+      const rows = this.#queries.listCurrent.all({ datasetId, after, limit: groupSize });
       yield rows.map(parseCurrentRow);
       after = rows.at(-1)?.position ?? after;
-      hasMore = rows.length === limit;
+      hasMore = rows.length === groupSize;
     }
   }
 
