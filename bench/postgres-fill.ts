@@ -70,7 +70,11 @@ export async function fillPostgres(options: FillOptions): Promise<string> {
   const { connection, runCount, days, onProgress } = options;
   const db = new PostgresDatabase(connection);
   // The tables and partitions must belong to the role that the server uses.
-  const role = await prepareRole(connection);
+  const { rows: owners } = await connection.run({
+    text: "SELECT format('SET ROLE %I', tableowner) AS sql FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'formats'",
+    values: [],
+  });
+  const role = String(owners[0]?.["sql"] ?? (await prepareRole(connection)));
   if (role !== "") {
     await connection.exec(role);
   }

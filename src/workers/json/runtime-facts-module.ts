@@ -134,7 +134,10 @@ return json + JSON_STR_END_OBJECT
     return main
 };
 
-/** Writes the facts about the SDK and the runtime as JSON. A worker writes them once, and copies the text into each run. */
+/**
+ * Serializes the facts about the SDK and the runtime as JSON. A worker does this once and copies the text into each
+ * run.
+ */
 export const stringifyRuntime: (facts: RuntimeFacts) => string = build(
   null,
   Serializer.restoreFromState({"mode":"standalone"}),

@@ -122,7 +122,7 @@ describe("prompts written by chatPrompt", () => {
 
   test.each<[unknown, object | undefined, RegExp]>([
     [[["critic", "x"]], undefined, /role "critic"/],
-    [[["tool", "x"]], undefined, /can't contain messages of tools/],
+    [[["tool", "x"]], undefined, /can't contain messages with the role tool/],
     [[["user", 7]], undefined, /content of a message is a value of type number/],
     [[{ placeholder: "" }], undefined, /needs the name of a variable/],
     ["text", undefined, /takes a list of messages, not "text"/],

@@ -3,7 +3,7 @@ import { PostgresFilteredFeedback } from "../../feedback/postgres/filtered-feedb
 import { PostgresRunFeedback } from "../../feedback/postgres/run-feedback.ts";
 import { PostgresMetricCounter } from "../../metrics/postgres/metric-counter.ts";
 import { PostgresMetricReader } from "../../metrics/postgres/metric-reader.ts";
-import { metricTables } from "../../metrics/postgres/metric-tables.ts";
+import { createForgetMetricsSql, metricTables } from "../../metrics/postgres/metric-tables.ts";
 import { PostgresRunProjects } from "../../projects/postgres/run-projects.ts";
 import { PostgresEndedRoots } from "../../rules/postgres/ended-roots.ts";
 import { PostgresCostRecomputer } from "../../runs/postgres/cost-recomputer.ts";
@@ -62,7 +62,7 @@ export const postgresRuns: RunEngine = {
       retention: {
         runs: new PostgresExpiredRuns(db),
         sharedTexts: new PostgresSharedTexts(db),
-        weeks: new PostgresExpiredWeeks(db, partitions),
+        weeks: new PostgresExpiredWeeks(db, partitions, createForgetMetricsSql),
         values: new UnusedValues(db),
       },
       projectRuns: new PostgresRunProjects(db),

@@ -3,6 +3,7 @@ import { toPartitionName, toWeek } from "../../postgres/partitions.ts";
 import type { Partitions } from "../../postgres/partitions.ts";
 import type { ExpiredWeeks, FindExpiry } from "../retention.ts";
 import { RemovedWeeks } from "./removed-weeks.ts";
+import type { CreateForgetMetricsSql } from "./removed-weeks.ts";
 
 /**
  * SQL that creates the list of weeks whose partitions were separated from the tables of runs, because all of their runs
@@ -50,10 +51,14 @@ export class PostgresExpiredWeeks implements ExpiredWeeks {
   #retryAtMs = 0;
   #isRefused = false;
 
-  constructor(db: PostgresDatabase, partitions: Partitions) {
+  constructor(
+    db: PostgresDatabase,
+    partitions: Partitions,
+    createForgetMetricsSql: CreateForgetMetricsSql,
+  ) {
     this.#db = db;
     this.#partitions = partitions;
-    this.#removed = new RemovedWeeks(db);
+    this.#removed = new RemovedWeeks(db, createForgetMetricsSql);
   }
 
   deleteRest(): Promise<number | undefined> {

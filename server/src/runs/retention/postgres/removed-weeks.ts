@@ -1,10 +1,18 @@
-import { createForgetMetricsSql } from "../../../metrics/postgres/metric-tables.ts";
 import type { PostgresDatabase } from "../../../storage/postgres/postgres-database.ts";
 import { StepPace } from "../../../storage/step-pace.ts";
 import { toDetachedName } from "../../postgres/partitions.ts";
 import { tablesOfRuns } from "../../postgres/rows-of-runs.ts";
 import { forgetTextsSql, textLockSql } from "../../postgres/text-index/text-tables.ts";
 import { forgetSharedTextsSql } from "../../shared-texts/postgres-shared-texts.ts";
+
+/**
+ * Returns statements that mark what is counted of runs as out of date. `table` is the table of their week, and `range` some
+ * of its rows, as a subquery.
+ */
+export type CreateForgetMetricsSql = (runs: {
+  readonly table: string;
+  readonly range: string;
+}) => readonly string[];
 
 interface RemovedWeek {
   readonly id: number;
@@ -21,11 +29,13 @@ interface RemovedWeek {
  */
 export class RemovedWeeks {
   readonly #db: PostgresDatabase;
+  readonly #createForgetMetricsSql: CreateForgetMetricsSql;
   readonly #runBlocks = new StepPace({ min: 16, max: 1_024, targetMs: 200 });
   readonly #payloadBlocks = new StepPace({ min: 1_024, max: 65_536, targetMs: 200 });
 
-  constructor(db: PostgresDatabase) {
+  constructor(db: PostgresDatabase, createForgetMetricsSql: CreateForgetMetricsSql) {
     this.#db = db;
+    this.#createForgetMetricsSql = createForgetMetricsSql;
   }
 
   /** Performs a step. Returns the number of runs whose rows were deleted, and `undefined` once no week is left. */
@@ -101,7 +111,7 @@ export class RemovedWeeks {
        SELECT DISTINCT c.tenant_id, c.project_id, v.facet FROM ${range} c, unnest(c.facets) v (facet)
        ON CONFLICT DO NOTHING`,
     );
-    for (const statement of createForgetMetricsSql({ table, range })) {
+    for (const statement of this.#createForgetMetricsSql({ table, range })) {
       await this.#db.execute(statement);
     }
     await this.#db.execute(forgetTextsSql(range));

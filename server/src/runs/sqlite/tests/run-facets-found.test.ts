@@ -92,11 +92,18 @@ test("runs of a block are found by their tags while it is half deleted", async (
   const { retention } = fixture.writers;
   const sweep = async () => (await retention.sweep(start + 2 * dayMicros, null)).deleted;
   await retention.set(fixture.tenantId, { projectId: null, days: 1 });
-  expect(await sweep()).toBe(100);
+  // How many runs a step deletes, depends on how long it takes.
+  const deletedFirst = await sweep();
+  expect(deletedFirst).toBeGreaterThan(0);
+  expect(deletedFirst).toBeLessThan(runs.length);
   await retention.clear(fixture.tenantId, null);
-  expect(fixture.find('has(tags, "a")')).toHaveLength(50);
+  expect(fixture.find('has(tags, "a")')).toHaveLength(runs.length - deletedFirst);
   await retention.set(fixture.tenantId, { projectId: null, days: 1 });
-  expect([await sweep(), await sweep()]).toEqual([50, 0]);
+  let deleted = deletedFirst;
+  for (let step = await sweep(); step > 0; step = await sweep()) {
+    deleted += step;
+  }
+  expect(deleted).toBe(runs.length);
   expect(fixture.db.prepare("SELECT * FROM run_facets").raw().all()).toEqual([]);
 });
 
