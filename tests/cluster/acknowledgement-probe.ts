@@ -5,6 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 export interface ProbedGaps {
   /** The longest time between two acknowledgements, in milliseconds. */
   readonly acknowledgementMs: number;
+  /** When that time ended, by `performance.now()`; now, if it goes on. */
+  readonly acknowledgedAtMs: number;
   /** The longest time from an acknowledgement until the run could be read, in milliseconds. */
   readonly readableMs: number;
 }
@@ -29,7 +31,7 @@ export class AcknowledgementProbe {
   readonly #loops: Promise<unknown>;
   readonly #unread: { readonly id: string; readonly atMs: number }[] = [];
   #lastMs = performance.now();
-  #longestMs = 0;
+  #longest = { ms: 0, endedMs: 0 };
   #longestReadMs = 0;
 
   constructor(urls: readonly string[], project: string) {
@@ -47,11 +49,13 @@ export class AcknowledgementProbe {
   takeGaps(): ProbedGaps {
     const now = performance.now();
     const [unread] = this.#unread;
+    this.#noteGap(now);
     const gaps = {
-      acknowledgementMs: Math.max(this.#longestMs, now - this.#lastMs),
+      acknowledgementMs: this.#longest.ms,
+      acknowledgedAtMs: this.#longest.endedMs,
       readableMs: Math.max(this.#longestReadMs, unread === undefined ? 0 : now - unread.atMs),
     };
-    this.#longestMs = 0;
+    this.#longest = { ms: 0, endedMs: now };
     this.#longestReadMs = 0;
     return gaps;
   }
@@ -70,13 +74,20 @@ export class AcknowledgementProbe {
         server += 1;
       }
       const now = performance.now();
-      this.#longestMs = Math.max(this.#longestMs, now - this.#lastMs);
+      this.#noteGap(now);
       this.#lastMs = now;
       this.acknowledgedIds.push(id);
       if (this.acknowledgedIds.length % readEvery === 0) {
         this.#unread.push({ id, atMs: now });
       }
       await sleep(pauseMs);
+    }
+  }
+
+  #noteGap(endedMs: number): void {
+    const ms = endedMs - this.#lastMs;
+    if (ms > this.#longest.ms) {
+      this.#longest = { ms, endedMs };
     }
   }
 

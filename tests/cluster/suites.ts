@@ -14,21 +14,30 @@ export interface SuiteResult {
 
 const configPath = join(import.meta.dirname, "vitest.config.ts");
 
-/**
- * Runs the conformance and interop suites against servers that share a database.
- *
- * @param files - only these files; all if it is empty
- */
-export async function runSuites(
-  urls: readonly string[],
-  { folder, name, files = [] }: SuiteRun,
+/** The servers that the suites use. They share a database. */
+interface SuiteTarget {
+  readonly urls: readonly string[];
+  /** The address of the log that receives the runs; `undefined` without one. */
+  readonly log: string | undefined;
+  /** The folder of the reports. */
+  readonly folder: string;
+}
+
+/** Runs the conformance and interop suites. */
+async function runSuites(
+  { urls, log, folder }: SuiteTarget,
+  { name, files = [] }: SuiteRun,
 ): Promise<SuiteResult> {
   const output = join(folder, `${name}.json`);
   const vitest = join(import.meta.dirname, "../../node_modules/vitest/vitest.mjs");
   const args = ["run", "--config", configPath, "--reporter", "json", "--outputFile", output];
   const child = spawn(process.execPath, [vitest, ...args, ...files], {
     cwd: join(import.meta.dirname, "../.."),
-    env: { ...process.env, MILLRACE_TEST_SERVERS: urls.join(",") },
+    env: {
+      ...process.env,
+      MILLRACE_TEST_SERVERS: urls.join(","),
+      ...(log !== undefined && { MILLRACE_TEST_LOG: log }),
+    },
     stdio: "ignore",
   });
   await new Promise<void>((resolve) => {
@@ -42,9 +51,9 @@ export async function runSuites(
 }
 
 interface SuiteRun {
-  readonly folder: string;
   /** Names the report. */
   readonly name: string;
+  /** Only these files; all if there are none. */
   readonly files?: readonly string[];
 }
 
@@ -75,4 +84,38 @@ function parseReport(text: string): SuiteResult {
       .filter(({ status }) => status === "failed")
       .map(({ name }) => name),
   };
+}
+
+/** The suites, which run again and again while parts are killed. A file in which a test failed then runs once more. */
+export class RepeatedSuites {
+  readonly #target: SuiteTarget;
+  readonly #runs: Promise<readonly SuiteResult[]>;
+  #isEnding = false;
+
+  constructor(target: SuiteTarget) {
+    this.#target = target;
+    this.#runs = this.#runUntilEnd();
+  }
+
+  /** Resolves with the tests that passed, and with those that fail although everything is there. */
+  async end(): Promise<SuiteResult> {
+    this.#isEnding = true;
+    const results = await this.#runs;
+    const files = [...new Set(results.flatMap(({ failedFiles }) => failedFiles))];
+    const passed = results.reduce((sum, result) => sum + result.passed, 0);
+    if (files.length === 0) {
+      return { passed, failed: [], failedFiles: [] };
+    }
+    const again = await runSuites(this.#target, { name: "again", files });
+    return { ...again, passed: passed + again.passed };
+  }
+
+  async #runUntilEnd(): Promise<readonly SuiteResult[]> {
+    const results: SuiteResult[] = [];
+    while (!this.#isEnding) {
+      const name = `suites${results.length}`;
+      results.push(await runSuites(this.#target, { name }));
+    }
+    return results;
+  }
 }

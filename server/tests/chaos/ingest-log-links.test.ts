@@ -11,8 +11,8 @@ import { startNats } from "../support/started-nats.ts";
 /** For a busy machine, on which the log may need several elections. */
 const patient = { timeout: 60_000 };
 
-async function openLog(cluster: NatsCluster): Promise<LogConnection> {
-  const log = await LogConnection.open(parseLogUrl(cluster.url), { maxBytes: 67_108_864 });
+async function openLog({ url }: Pick<NatsCluster, "url">): Promise<LogConnection> {
+  const log = await LogConnection.open(parseLogUrl(url), { maxBytes: 67_108_864 });
   onTestFinished(() => log.close());
   return log;
 }
@@ -93,6 +93,20 @@ describe.skipIf(!canRunNats)("the connections of a server to the log", () => {
     await cluster.healLink(leader, cutOff);
     await log.append(Buffer.from("message 5"));
     await expect.poll(() => countWaiting(log), patient).toBe(6);
+  }, 200_000);
+
+  test("acknowledge nothing that the leader alone has, also if it was sent before", async () => {
+    const cluster = await startNats(3);
+    const followers = await findFollowers(await openLog(cluster), cluster, [logNames.stream]);
+    const leader = cluster.names.find((name) => !followers.includes(name)) ?? "";
+    const log = await openLog({ url: cluster.urlOf(leader) });
+    followers.forEach((name) => cluster.pause(name));
+    try {
+      // The leader knows the id of the message at the second attempt, although no other server has the message.
+      await expect(log.append(Buffer.from("message"))).rejects.toMatchObject({ status: 503 });
+    } finally {
+      followers.forEach((name) => cluster.resume(name));
+    }
   }, 200_000);
 
   test("store a large run while a NATS server that does not lead is cut off", async () => {

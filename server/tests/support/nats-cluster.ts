@@ -100,6 +100,11 @@ export class NatsCluster {
     return `nats://${this.#nodes.map(({ port }) => `127.0.0.1:${port}`).join(",")}`;
   }
 
+  /** The address of the log by one server, which names the others to its clients. */
+  urlOf(name: string): string {
+    return `nats://127.0.0.1:${this.#find(name).port}`;
+  }
+
   /** The process ids of the servers that run. */
   get pids(): readonly number[] {
     return this.#nodes.flatMap(({ child }) => child?.pid ?? []);
