@@ -399,7 +399,7 @@ describe("the response", () => {
     const fetch = tracedFetch(async () => odd as unknown as Response, { client });
     await expect(fetch(`http://localhost${path}`, post())).resolves.toBe(odd);
     expect(client.only).toMatchObject({
-      warnings: ["The response is not one of the Fetch standard; its body was not recorded"],
+      warnings: ["The response is not a Response of the Fetch standard; its body was not recorded"],
       ends: [{ ending: "complete" }],
     });
   });
