@@ -17,7 +17,7 @@ export const addDataFlags = (command: Command, defaultDataDir: string): Command 
     .addOption(
       new Option(
         "--store <url>",
-        `PostgreSQL database of the servers; also ${storeVariable}, which hides the password from the list of processes`,
+        `address of the servers' PostgreSQL database; also ${storeVariable}, which hides the password from the list of processes`,
       ),
     );
 

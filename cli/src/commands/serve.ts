@@ -67,7 +67,7 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
     .option("--data <folder>", "folder of the database; also MILLRACE_DATA_DIR", defaultDataDir)
     .option(
       "--store <url>",
-      "PostgreSQL database that stores the data instead of the folder, such as postgres://host:5432/database; also MILLRACE_STORE_URL, which hides the password from the list of processes",
+      "address of the PostgreSQL database that stores the data instead of the folder, such as postgres://host:5432/database; also MILLRACE_STORE_URL, which hides the password from the list of processes",
     )
     .option(
       "--api-key-file <path>",

@@ -23,7 +23,7 @@ export function addWork(program: Command, env: NodeJS.ProcessEnv): void {
     )
     .option(
       "--store <url>",
-      "PostgreSQL database of the servers; also MILLRACE_STORE_URL, which hides the password from the list of processes",
+      "address of the servers' PostgreSQL database; also MILLRACE_STORE_URL, which hides the password from the list of processes",
     )
     .option(
       "--log <url>",
