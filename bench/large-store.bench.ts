@@ -195,14 +195,15 @@ function createDashboards(
   );
 }
 
+const describePage = ({ runs, is_short: isShort }: Json): string =>
+  `${(runs as readonly unknown[]).length} runs${isShort === true ? ", part of the time" : ""}`;
+
 async function createSearches(
   call: (path: string, body?: Json) => Promise<Json>,
   projectId: string,
 ): Promise<readonly Request[]> {
   const session = [projectId];
   const select = ["name", "run_type", "status", "start_time", "end_time", "error", "tags"];
-  const describePage = ({ runs, is_short: isShort }: Json): string =>
-    `${(runs as readonly unknown[]).length} runs${isShort === true ? ", part of the time" : ""}`;
   /** As the list of the UI, which stops after a while, and as clients, which get a full page. */
   const search = (title: string, body: Json): readonly Request[] => [
     {

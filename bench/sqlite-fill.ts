@@ -266,12 +266,12 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
       ],
       { stdio: "inherit" },
     );
-    const [[code]] = await Promise.all([
+    const [exit] = await Promise.all([
       once(texts, "exit"),
       countMetrics(db, path).then(() => report("metrics were counted")),
     ]);
     db.close();
     lock.release();
-    process.exitCode = Number(code);
+    process.exitCode = Number(exit[0]);
   }
 }

@@ -139,7 +139,7 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
     )
     .option(
       "--otel-endpoint <url>",
-      "OTLP receiver for OpenTelemetry spans of the server's own work, such as http://collector:4318; also MILLRACE_OTEL_ENDPOINT; OTEL_TRACES_SAMPLER and OTEL_EXPORTER_OTLP_HEADERS apply",
+      "address of the OTLP receiver for OpenTelemetry spans of the server's own work, such as http://collector:4318; also MILLRACE_OTEL_ENDPOINT; OTEL_TRACES_SAMPLER and OTEL_EXPORTER_OTLP_HEADERS apply",
     )
     .option(
       "--drain-seconds <number>",

@@ -13,7 +13,10 @@ const isReported = ((): boolean => {
 test.runIf(isReported)("the time of a thread grows while it works", () => {
   const before = readThreadCpuMs();
   // Reading the file is work enough. The kernel may add the time of a thread only at its next tick.
-  for (let reads = 0; readThreadCpuMs() <= before && reads < 1_000_000; reads += 1);
+  let reads = 0;
+  while (readThreadCpuMs() <= before && reads < 1_000_000) {
+    reads += 1;
+  }
   expect(readThreadCpuMs()).toBeGreaterThan(before);
 });
 
