@@ -74,7 +74,8 @@ export async function fillPostgres(options: FillOptions): Promise<string> {
     text: "SELECT format('SET ROLE %I', tableowner) AS sql FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'formats'",
     values: [],
   });
-  const role = String(owners[0]?.["sql"] ?? (await prepareRole(connection)));
+  const ownerSql = owners[0]?.["sql"];
+  const role = typeof ownerSql === "string" ? ownerSql : await prepareRole(connection);
   if (role !== "") {
     await connection.exec(role);
   }
