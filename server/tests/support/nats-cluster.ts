@@ -211,6 +211,25 @@ export class NatsCluster {
     }
   }
 
+  /** What is left in the log, and what its consumers have not confirmed, for the message of a test that fails. */
+  async describeLog(): Promise<string> {
+    const connection = await connect({
+      servers: this.#nodes.map(({ port }) => `127.0.0.1:${port}`),
+    });
+    try {
+      const manager = await connection.jetstreamManager({ timeout: startMs });
+      const { state } = await manager.streams.info(ingestStream);
+      const consumers = await manager.consumers.list(ingestStream).next();
+      const unconfirmed = consumers.map(
+        ({ num_pending: waiting, num_ack_pending: inWork, num_redelivered: redelivered }) =>
+          `${waiting} not delivered, ${inWork} in work, ${redelivered} delivered again`,
+      );
+      return `${state.messages} messages, from ${state.first_seq} to ${state.last_seq}; ${unconfirmed.join("; ")}`;
+    } finally {
+      await connection.close();
+    }
+  }
+
   /** Changes how many bytes may wait in the log. Returns how many could before. */
   async setLogBytes(maxBytes: number): Promise<number> {
     const connection = await connect({
