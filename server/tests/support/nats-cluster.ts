@@ -166,12 +166,15 @@ export class NatsCluster {
   /**
    * The server that leads the log's stream by its own account; `undefined` if none does. Unlike {@link findLeader} this needs
    * no answer of the cluster, so it shows an election when it ends.
+   *
+   * @param except - a server that has just been started, and calls itself leader until it has found the others
    */
-  async observeLeader(): Promise<string | undefined> {
+  async observeLeader(except: string): Promise<string | undefined> {
+    const nodes = this.#nodes.filter(({ name }) => name !== except);
     const claims = await Promise.all(
-      this.#nodes.map(async (node) => (await readLeader(node)) === node.name),
+      nodes.map(async (node) => (await readLeader(node)) === node.name),
     );
-    return this.#nodes[claims.indexOf(true)]?.name;
+    return nodes[claims.indexOf(true)]?.name;
   }
 
   /** Servers that take part in JetStream. */
