@@ -14,6 +14,8 @@ const awayMs = 120_000;
 const downMs = 2_000;
 const stoppedMs = 5_000;
 const cutMs = 8_000;
+/** How long the stream may have no leader, which takes several elections at worst. */
+const electionMs = 60_000;
 
 /** What the test ends, one after the other. */
 export interface Members {
@@ -58,7 +60,9 @@ export function listLogFaults(
         const beganMs = performance.now();
         await stream.kill(leader);
         await Promise.all([
-          waitForLeader(stream).then(() => onElection({ beganMs, endedMs: performance.now() })),
+          waitForElection(stream, leader).then(() =>
+            onElection({ beganMs, endedMs: performance.now() }),
+          ),
           sleep(downMs).then(() => stream.restart(leader)),
         ]);
       },
@@ -90,7 +94,18 @@ export function listLogFaults(
 }
 
 const waitForLeader = (stream: NatsCluster): Promise<string> =>
-  waitFor("a leader of the stream", 60_000, () => stream.observeLeader());
+  waitFor(
+    "a leader of the stream",
+    electionMs,
+    async () => (await stream.findLeader()) || undefined,
+  );
+
+/** Resolves when the stream has a leader, which may be the server that led before and has been started again. */
+const waitForElection = (stream: NatsCluster, before: string): Promise<string> =>
+  Promise.any([
+    waitFor("another leader", electionMs, () => stream.observeLeader(before)),
+    waitForLeader(stream),
+  ]);
 
 const findFollower = ({ names }: NatsCluster, leader: string): string =>
   names.find((name) => name !== leader) ?? leader;

@@ -159,7 +159,9 @@ async function runFaults(
 
   const ends = await Promise.all(producers.map(({ process: producer }) => producer.finish()));
   await probe.end();
-  const deadLetters = await waitForEmptyLog(servers[0]);
+  const deadLetters = await waitForEmptyLog(servers[0]).catch(async (cause: unknown) => {
+    throw new Error(`the log has ${await stream?.describeLog()}`, { cause });
+  });
   log("Comparing what is stored with what was recorded.");
   const oracle = new Oracle();
   for (const { journal } of producers) {

@@ -88,7 +88,9 @@ class LoggedWrites {
 /** Whether a log receives what the request brings. */
 const isLogged = ({ method = "", url = "" }: IncomingMessage): boolean =>
   /^(?:POST|PATCH)$/.test(method) &&
-  /\/(?:runs(?:\/(?:batch|multipart|[\da-f-]{36}))?|otel\/v1\/traces)\/?(?:\?|$)/i.test(url);
+  /^(?:\/api\/v1)?\/(?:runs(?:\/(?:batch|multipart|[\da-f-]{36}))?|otel\/v1\/traces)\/?(?:\?|$)/i.test(
+    url,
+  );
 
 /** Creates a tenant at the first server that answers. */
 async function createTenant(urls: readonly string[]): Promise<string> {

@@ -166,12 +166,15 @@ export class NatsCluster {
   /**
    * The server that leads the log's stream by its own account; `undefined` if none does. Unlike {@link findLeader} this needs
    * no answer of the cluster, so it shows an election when it ends.
+   *
+   * @param except - a server that has just been started, and calls itself leader until it has found the others
    */
-  async observeLeader(): Promise<string | undefined> {
+  async observeLeader(except: string): Promise<string | undefined> {
+    const nodes = this.#nodes.filter(({ name }) => name !== except);
     const claims = await Promise.all(
-      this.#nodes.map(async (node) => (await readLeader(node)) === node.name),
+      nodes.map(async (node) => (await readLeader(node)) === node.name),
     );
-    return this.#nodes[claims.indexOf(true)]?.name;
+    return nodes[claims.indexOf(true)]?.name;
   }
 
   /** Servers that take part in JetStream. */
@@ -206,6 +209,25 @@ export class NatsCluster {
       return cluster?.leader ?? "";
     } catch {
       return "";
+    } finally {
+      await connection.close();
+    }
+  }
+
+  /** What is left in the log, and what its consumers have not confirmed, for the message of a test that fails. */
+  async describeLog(): Promise<string> {
+    const connection = await connect({
+      servers: this.#nodes.map(({ port }) => `127.0.0.1:${port}`),
+    });
+    try {
+      const manager = await connection.jetstreamManager({ timeout: startMs });
+      const { state } = await manager.streams.info(ingestStream);
+      const consumers = await manager.consumers.list(ingestStream).next();
+      const unconfirmed = consumers.map(
+        ({ num_pending: waiting, num_ack_pending: inWork, num_redelivered: redelivered }) =>
+          `${waiting} not delivered, ${inWork} in work, ${redelivered} delivered again`,
+      );
+      return `${state.messages} messages, from ${state.first_seq} to ${state.last_seq}; ${unconfirmed.join("; ")}`;
     } finally {
       await connection.close();
     }
