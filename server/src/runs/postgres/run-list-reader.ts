@@ -1,4 +1,5 @@
 import type { ValueKind } from "millrace/model";
+import { listRunPartitions } from "./partitions.ts";
 import { always, sql } from "../../filter/sql.ts";
 import type { Sql } from "../../filter/sql.ts";
 import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
@@ -19,7 +20,6 @@ import type {
 } from "../run-list.ts";
 import type { RunFilter } from "../run-query.ts";
 import type { RunPart, StoredRun } from "../run-row.ts";
-import { listPartitionNames } from "./partitions.ts";
 import { createTraceModelsSql } from "./run-filter-source.ts";
 import { parameter, toCondition, toNumbered } from "./run-conditions.ts";
 import type { PostgresRunReader } from "./run-reader.ts";
@@ -113,9 +113,7 @@ export class PostgresRunListReader implements PromisedListReads {
     const { tenantId } = context;
     const condition = sql`r.tenant_id = ${parameter(tenantId)} AND r.project_id = ${parameter(search.projectId)}
       AND ${createRangeCondition(search)} AND ${narrow}`;
-    // Each partition is read by its own name. PostgreSQL uses no index for operators of lists or for differences where it has
-    // to hide rows of other tenants, as it has to in `runs`. The rows themselves are then read from `runs`.
-    const partitions = await listPartitionNames(this.#db);
+    const partitions = await listRunPartitions(this.#db);
     const found = joinWith(
       partitions.map(
         (name) =>
