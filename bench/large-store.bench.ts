@@ -31,6 +31,9 @@ const goalMs = 300;
 /** The server counts and indexes in the background. Nothing is measured until it has used little CPU for so long. */
 const idleSeconds = 8;
 const idleShare = 0.05;
+/** How often is checked whether metrics are counted, and after which time a server that makes no progress is given up. */
+const pollMs = 10_000;
+const countingSeconds = 60;
 
 const { values: options } = parseArgs({
   options: {
@@ -87,7 +90,6 @@ try {
 }
 
 async function measure(url: string): Promise<void> {
-  await waitUntilIdle();
   const call = async (path: string, body?: Json): Promise<Json> => {
     const response = await fetch(url + path, {
       method: body === undefined ? "GET" : "POST",
@@ -104,17 +106,8 @@ async function measure(url: string): Promise<void> {
   if (project === undefined) {
     throw new Error(`the store has no project "${fillProjectName}": fill it first`);
   }
-  const nowMs = Date.now();
-  const counted = await call(
-    `/ui/metrics?${new URLSearchParams({
-      session: project.id,
-      scope: "all",
-      from: new Date(nowMs - 100 * (dayMicros / 1_000)).toISOString(),
-      to: new Date(nowMs).toISOString(),
-    }).toString()}`,
-  );
-  const runCount = (counted["all"] as { readonly total: { readonly runs: number } }).total.runs;
-  const missing = (counted["missing"] as readonly unknown[]).length;
+  const { runCount, missing } = await waitUntilCounted(call, project.id);
+  await waitUntilIdle();
   const requests = [
     ...createDashboards(call, project.id, await findLastMs(call, project.id)),
     ...(await createSearches(call, project.id)),
@@ -159,11 +152,42 @@ async function measure(url: string): Promise<void> {
   });
 }
 
-const describeFailure = (cause: unknown): string =>
-  (cause instanceof Error ? cause.message : String(cause)).slice(0, 80).replaceAll(/[|\n]/g, " ");
+// Functions, and no constants: they are called before this module has been evaluated to its end.
+function describeFailure(cause: unknown): string {
+  const text = cause instanceof Error ? cause.message : String(cause);
+  return text.slice(0, 80).replaceAll(/[|\n]/g, " ");
+}
 
-const describePage = ({ runs, is_short: isShort }: Json): string =>
-  `${(runs as readonly unknown[]).length} runs${isShort === true ? ", part of the time" : ""}`;
+function describePage({ runs, is_short: isShort }: Json): string {
+  return `${(runs as readonly unknown[]).length} runs${isShort === true ? ", part of the time" : ""}`;
+}
+
+/** Waits until the server has counted all metrics, or does nothing although some are missing. */
+async function waitUntilCounted(
+  call: (path: string, body?: Json) => Promise<Json>,
+  projectId: string,
+): Promise<{ readonly runCount: number; readonly missing: number }> {
+  const nowMs = Date.now();
+  const query = new URLSearchParams({
+    session: projectId,
+    scope: "all",
+    from: new Date(nowMs - 100 * (dayMicros / 1_000)).toISOString(),
+    to: new Date(nowMs).toISOString(),
+  });
+  const startMs = performance.now();
+  for (let runCount = 0; ;) {
+    const { all, missing } = await call(`/ui/metrics?${query.toString()}`);
+    const { runs } = (all as { readonly total: { readonly runs: number } }).total;
+    const missingRanges = (missing as readonly unknown[]).length;
+    const seconds = Math.round((performance.now() - startMs) / 1_000);
+    if (missingRanges === 0 || (seconds > countingSeconds && runs === runCount)) {
+      return { runCount: runs, missing: missingRanges };
+    }
+    console.error(`${runs.toLocaleString("en")} runs are counted after ${seconds} s`);
+    runCount = runs;
+    await setTimeout(pollMs);
+  }
+}
 
 /** The time of the last run, at which the ranges of dashboards end. */
 async function findLastMs(
