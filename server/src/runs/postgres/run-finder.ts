@@ -4,6 +4,7 @@ import type { Sql } from "../../filter/sql.ts";
 import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
 import type { ListPosition, RunSearch, SearchSlice } from "../run-list.ts";
 import type { RunFilter } from "../run-query.ts";
+import { findRequiredStatus } from "../sqlite/index-lookups/required-ranges.ts";
 import { parameter, toCondition, toNumbered } from "./run-conditions.ts";
 import { createNarrowCondition, listFilterGrams } from "./run-narrowing.ts";
 import { runColumnsSql } from "./run-shape.ts";
@@ -237,8 +238,12 @@ function createIndexCondition({ sort, filter }: RunSearch): Sql {
   if (sort === "latency") {
     return { sql: "r.end_us IS NOT NULL", values: [] };
   }
-  if (filter.hasError === true) {
+  const statuses = (filter.runFilters ?? []).map(findRequiredStatus);
+  if (filter.hasError === true || statuses.includes("error")) {
     return { sql: "r.has_error = 1", values: [] };
+  }
+  if (statuses.includes("pending")) {
+    return { sql: "r.end_us IS NULL AND r.has_error = 0", values: [] };
   }
   return filter.isRoot === true ? { sql: "r.parent_run_id IS NULL", values: [] } : always;
 }
