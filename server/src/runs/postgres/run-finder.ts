@@ -1,4 +1,4 @@
-import { listRunPartitions } from "./partitions.ts";
+import { listPartitionNames } from "./partitions.ts";
 import { always, sql } from "../../filter/sql.ts";
 import type { Sql } from "../../filter/sql.ts";
 import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
@@ -119,7 +119,7 @@ export class RunFinder {
     const { tenantId } = context;
     const condition = sql`r.tenant_id = ${parameter(tenantId)} AND r.project_id = ${parameter(search.projectId)}
       AND ${createRangeCondition(search)} AND ${narrow}`;
-    const partitions = await listRunPartitions(this.#db);
+    const partitions = await listPartitionNames(this.#db);
     const found = joinWith(
       partitions.map(
         (name) =>

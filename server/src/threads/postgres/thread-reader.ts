@@ -2,7 +2,7 @@ import { threadKeys } from "millrace/model";
 import type { PostgresExperimentReader } from "../../experiments/postgres/experiment-reader.ts";
 import { anyFacet, blockMicros, createPairFacet } from "../../runs/facets.ts";
 import { createThreadIdSql } from "../../runs/postgres/run-filter-source.ts";
-import { listRunPartitions } from "../../runs/postgres/partitions.ts";
+import { listPartitionNames } from "../../runs/postgres/partitions.ts";
 import type { PostgresRunReader } from "../../runs/postgres/run-reader.ts";
 import type { RunFeedbackReads } from "../../runs/run-feedback.ts";
 import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
@@ -33,6 +33,12 @@ const candidatesPerQuery = 200;
  * payloads.
  */
 const maxWildcardRuns = 5_000;
+
+/**
+ * Threads that one query for the list reads. Each run with the wildcard facet may show that one of them is later than
+ * the position, so that it does not belong to the page.
+ */
+const maxListedThreads = candidatesPerQuery + maxWildcardRuns + 1;
 
 export interface ThreadReaderDependencies {
   readonly runs: Pick<PostgresRunReader, "query">;
@@ -172,7 +178,9 @@ export class PostgresThreadReader implements ThreadReads {
   ): Promise<readonly ThreadPosition[]> {
     const { rows } = await this.#db.query<{ readonly id: string; readonly last: number }>(
       `SELECT id, max(block) AS last FROM (
-         SELECT id, last_block AS block FROM threads WHERE tenant_id = $1 AND project_id = $2
+         (SELECT id, last_block AS block FROM threads
+           WHERE tenant_id = $1 AND project_id = $2 AND ($3 = '' OR strpos(id, $3) > 0) AND ($4::bigint IS NULL OR last_block <= $4::bigint)
+           ORDER BY last_block DESC, id LIMIT ${maxListedThreads})
          UNION ALL
          SELECT w.id COLLATE "C", floor(w.start_us::numeric / ${blockMicros})::bigint FROM (
            SELECT ${createThreadIdSql("r")} AS id, r.start_us FROM ${createFoundSql(partitions, wildcardCondition)}
@@ -193,7 +201,7 @@ export class PostgresThreadReader implements ThreadReads {
    */
   async #openIndexes(): Promise<readonly string[]> {
     await this.#db.execute("SET LOCAL enable_seqscan = off");
-    return listRunPartitions(this.#db);
+    return listPartitionNames(this.#db);
   }
 
   /** Whether the project has more runs with the wildcard facet than are examined. */
