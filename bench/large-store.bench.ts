@@ -3,6 +3,7 @@
 //   npm --prefix bench run large-store -- --data FOLDER                 a folder that fill-sqlite has filled
 //   npm --prefix bench run large-store -- --store postgres://…          a database that fill-postgres has filled
 //
+// With --store, name with --keys the folder of token.key if a server has used the database before.
 // It starts the server of this checkout, and changes nothing in the store but the metrics that are not counted yet.
 // `--rounds 7`, `--only TEXT` measures the requests whose title contains the text, and `--save` writes RESULTS.md.
 import { spawn } from "node:child_process";
@@ -30,11 +31,15 @@ const goalMs = 300;
 /** The server counts and indexes in the background. Nothing is measured until it has used little CPU for so long. */
 const idleSeconds = 8;
 const idleShare = 0.05;
+/** How often is checked whether metrics are counted, and after which time a server that makes no progress is given up. */
+const pollMs = 10_000;
+const countingSeconds = 60;
 
 const { values: options } = parseArgs({
   options: {
     data: { type: "string" },
     store: { type: "string" },
+    keys: { type: "string" },
     rounds: { type: "string", default: "7" },
     only: { type: "string", default: "" },
     save: { type: "boolean", default: false },
@@ -46,11 +51,13 @@ if ((options.data === undefined) === (options.store === undefined)) {
 const rounds = Number(options.rounds);
 const engine = options.store === undefined ? "SQLite" : "PostgreSQL";
 const ownFolder =
-  options.data === undefined ? mkdtempSync(join(tmpdir(), "millrace-large-")) : undefined;
+  options.data === undefined && options.keys === undefined
+    ? mkdtempSync(join(tmpdir(), "millrace-large-"))
+    : undefined;
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What a request found, for the table. */
+/** Sends a request. Resolves to what was found, for the table. */
 type Send = () => Promise<string>;
 
 interface Request {
@@ -61,7 +68,7 @@ interface Request {
 const command = join(import.meta.dirname, "../cli/dist/millrace.js");
 const server = spawn(
   process.execPath,
-  [command, "serve", "--port", "0", "--data", options.data ?? String(ownFolder)],
+  [command, "serve", "--port", "0", "--data", options.data ?? options.keys ?? String(ownFolder)],
   {
     stdio: ["ignore", "pipe", "inherit"],
     env: {
@@ -83,14 +90,13 @@ try {
 }
 
 async function measure(url: string): Promise<void> {
-  await waitUntilIdle();
   const call = async (path: string, body?: Json): Promise<Json> => {
     const response = await fetch(url + path, {
       method: body === undefined ? "GET" : "POST",
       body: body === undefined ? null : JSON.stringify(body),
     });
     if (!response.ok) {
-      throw new Error(`${path}: ${response.status} ${await response.text()}`);
+      throw new Error(`${response.status} ${(await response.text()).slice(0, 60)}`);
     }
     return (await response.json()) as Json;
   };
@@ -100,24 +106,18 @@ async function measure(url: string): Promise<void> {
   if (project === undefined) {
     throw new Error(`the store has no project "${fillProjectName}": fill it first`);
   }
-  const nowMs = Date.now();
-  const counted = await call(
-    `/ui/metrics?${new URLSearchParams({
-      session: project.id,
-      scope: "all",
-      from: new Date(nowMs - 100 * (dayMicros / 1_000)).toISOString(),
-      to: new Date(nowMs).toISOString(),
-    }).toString()}`,
-  );
-  const runCount = (counted["all"] as { readonly total: { readonly runs: number } }).total.runs;
-  const missing = (counted["missing"] as readonly unknown[]).length;
+  const { runCount, missing } = await waitUntilCounted(call, project.id);
+  await waitUntilIdle();
   const requests = [
     ...createDashboards(call, project.id, await findLastMs(call, project.id)),
     ...(await createSearches(call, project.id)),
   ].filter(({ title }) => title.includes(options.only));
   const rows: (string | number)[][] = [];
-  const worst: number[] = [];
-  for (const { title, send } of requests) {
+  let missed = 0;
+  for (const { title, send: sendOnce } of requests) {
+    // A request that fails, such as one that exceeds the time limit of queries, is a figure, too.
+    const send: Send = () =>
+      sendOnce().catch((cause: unknown) => `failed: ${describeFailure(cause)}`);
     let found = await send();
     const times: number[] = [];
     for (let round = 0; round < rounds; round += 1) {
@@ -126,8 +126,8 @@ async function measure(url: string): Promise<void> {
       times.push(performance.now() - startMs);
     }
     const slowest = Math.max(...times);
-    worst.push(slowest);
-    const isMet = slowest <= goalMs;
+    const isMet = slowest <= goalMs && !found.startsWith("failed");
+    missed += isMet ? 0 : 1;
     rows.push([
       title,
       found,
@@ -139,7 +139,6 @@ async function measure(url: string): Promise<void> {
       `${title}: ${found}; ${formatNumber(median(times))}, ${formatNumber(slowest)} ms`,
     );
   }
-  const missed = worst.filter((ms) => ms > goalMs).length;
   publish({
     script: "large-store",
     section: `large-store-${engine.toLowerCase()}`,
@@ -147,10 +146,47 @@ async function measure(url: string): Promise<void> {
     body: [
       table(["", "found", "p50, ms", "worst, ms", `goal of ${goalMs} ms`], rows),
       "",
-      `${rounds} requests over HTTP after one to warm up. ${worst.length - missed} of ${worst.length} requests met the goal each time.`,
+      `${rounds} requests over HTTP after one to warm up. ${rows.length - missed} of ${rows.length} requests met the goal each time.`,
       ...(missing === 0 ? [] : [`Metrics of ${missing} ranges were not counted yet.`]),
     ].join("\n"),
   });
+}
+
+// Functions, and no constants: they are called before this module has been evaluated to its end.
+function describeFailure(cause: unknown): string {
+  const text = cause instanceof Error ? cause.message : String(cause);
+  return text.slice(0, 80).replaceAll(/[|\n]/g, " ");
+}
+
+function describePage({ runs, is_short: isShort }: Json): string {
+  return `${(runs as readonly unknown[]).length} runs${isShort === true ? ", part of the time" : ""}`;
+}
+
+/** Waits until the server has counted all metrics, or does nothing although some are missing. */
+async function waitUntilCounted(
+  call: (path: string, body?: Json) => Promise<Json>,
+  projectId: string,
+): Promise<{ readonly runCount: number; readonly missing: number }> {
+  const nowMs = Date.now();
+  const query = new URLSearchParams({
+    session: projectId,
+    scope: "all",
+    from: new Date(nowMs - 100 * (dayMicros / 1_000)).toISOString(),
+    to: new Date(nowMs).toISOString(),
+  });
+  const startMs = performance.now();
+  for (let runCount = 0; ;) {
+    const { all, missing } = await call(`/ui/metrics?${query.toString()}`);
+    const { runs } = (all as { readonly total: { readonly runs: number } }).total;
+    const missingRanges = (missing as readonly unknown[]).length;
+    const seconds = Math.round((performance.now() - startMs) / 1_000);
+    if (missingRanges === 0 || (seconds > countingSeconds && runs === runCount)) {
+      return { runCount: runs, missing: missingRanges };
+    }
+    console.error(`${runs.toLocaleString("en")} runs are counted after ${seconds} s`);
+    runCount = runs;
+    await setTimeout(pollMs);
+  }
 }
 
 /** The time of the last run, at which the ranges of dashboards end. */
@@ -255,7 +291,7 @@ async function createSearches(
   };
   const deepRoots = await findDeepCursor({ is_root: true });
   const deepErrors = await findDeepCursor({ filter: 'eq(status, "error")' });
-  const threadCursor = await readCursor(`/ui/threads?session=${projectId}`);
+  const threadCursor = await readCursor(`/ui/threads?session=${projectId}`).catch(() => undefined);
   const trace = await call("/runs/query", { session, limit: 1, is_root: true, select: ["id"] });
   const [root] = trace["runs"] as readonly { readonly id: string }[];
   return [

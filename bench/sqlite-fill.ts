@@ -266,12 +266,12 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
       ],
       { stdio: "inherit" },
     );
-    const [exit] = await Promise.all([
+    await Promise.all([
       once(texts, "exit"),
       countMetrics(db, path).then(() => report("metrics were counted")),
     ]);
     db.close();
     lock.release();
-    process.exitCode = Number(exit[0]);
+    process.exitCode = texts.exitCode ?? 1;
   }
 }

@@ -93,7 +93,8 @@ export class MetricComputer {
       if (metrics !== undefined) {
         computed.push(metrics);
       }
-      if (shouldStop() || performance.now() - nowMs > stepMs) {
+      // A step that computes nothing would seem to have nothing left to do.
+      if (shouldStop() || (computed.length > 0 && performance.now() - nowMs > stepMs)) {
         break;
       }
     }

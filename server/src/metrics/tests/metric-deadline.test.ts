@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import { checkFilter } from "../../filter/checker.ts";
 import { runFields } from "../../filter/fields.ts";
 import { loadLibraryPrices } from "../../prices/library-prices.ts";
@@ -8,7 +8,7 @@ import { createWriters } from "../../store/repositories.ts";
 import { openWriter } from "../../store/schema.ts";
 import { readDefaultTenantId } from "../../storage/sqlite/open-database.ts";
 import { wireRun } from "../../../tests/support/wire-runs.ts";
-import { hourMicros, minuteMicros } from "../metrics.ts";
+import { hourMicros, markLevels, minuteMicros } from "../metrics.ts";
 import type { MetricQuery, Metrics } from "../metrics.ts";
 import { MetricComputer } from "../sqlite/metric-computer.ts";
 import { MetricReader } from "../sqlite/metric-reader.ts";
@@ -25,6 +25,7 @@ function createStore() {
   const computer = new MetricComputer(db);
   const reader = new MetricReader(db);
   return {
+    db,
     tenantId,
     writers,
     send: (post: readonly unknown[]): void => {
@@ -109,6 +110,24 @@ test("while runs arrive at full speed, nothing is computed", async () => {
   send(manyRuns());
   expect(await compute()).toEqual([]);
   expect((await compute()).length).toBeGreaterThan(0);
+});
+
+test("a step computes something even if its time is over at once", async () => {
+  const { db, send, compute } = createStore();
+  send(manyRuns());
+  await compute();
+  // A day is listed before hours that were never counted, and can't be merged before them.
+  db.exec(`UPDATE metric_marks SET level = ${markLevels.day}, unit = unit / 1440
+      WHERE unit = (SELECT max(unit) FROM metric_marks);
+    UPDATE OR REPLACE metric_marks SET level = ${markLevels.unreadHour}, unit = unit / 60
+      WHERE level = ${markLevels.minute}`);
+  let nowMs = performance.now();
+  const now = vi.spyOn(performance, "now").mockImplementation(() => (nowMs += 1_000));
+  try {
+    expect((await compute()).map(({ mark }) => mark.level)).toEqual([markLevels.unreadHour]);
+  } finally {
+    now.mockRestore();
+  }
 });
 
 test("metrics are dropped if their minute has changed while they were computed", async () => {

@@ -211,7 +211,11 @@ export class Partitions {
   }
 }
 
-/** The partitions of `runs`, that of all other weeks among them. */
+/**
+ * Lists the partitions of `runs` by name. They have no row-level security: PostgreSQL uses no index for operators of
+ * lists or for differences where it has to hide rows of other tenants, as it has to in `runs`. So whoever needs such an
+ * index finds the keys of runs in the partitions, with a condition on the tenant, and reads the runs from `runs`.
+ */
 export async function listPartitionNames(db: PostgresDatabase): Promise<readonly string[]> {
   const { rows } = await db.query<{ readonly name: string }>(
     "SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'runs'::regclass ORDER BY 1",

@@ -16,6 +16,7 @@ import type {
 } from "../run-query.ts";
 import type { RunFile, StoredRun } from "../run-row.ts";
 import { listParameter, parameter, toCondition, toNumbered } from "./run-conditions.ts";
+import { canNarrow, RunFinder } from "./run-finder.ts";
 import { RunDetailsReader } from "./run-details-reader.ts";
 import { createDetailsSql, runColumnsSql, toFoundRun } from "./run-shape.ts";
 import type { DetailsRow, FoundRun } from "./run-shape.ts";
@@ -23,16 +24,24 @@ import { readStatistics } from "./run-statistics.ts";
 
 type PromisedRunReads = Promised<{ readonly runs: RunReads }>["runs"];
 
+/** Which runs of a list a page has. */
+interface PageRange extends Pick<RunQuery, "order"> {
+  readonly after: RunQuery["after"];
+  readonly limit: number;
+}
+
 /** Reads runs. */
 export class PostgresRunReader implements PromisedRunReads {
   readonly #db: PostgresDatabase;
   readonly #tokens: TokenCipher;
   readonly #details: RunDetailsReader;
+  readonly #finder: RunFinder;
 
   constructor(db: PostgresDatabase, tokenCipher: TokenCipher) {
     this.#db = db;
     this.#tokens = tokenCipher;
     this.#details = new RunDetailsReader(db);
+    this.#finder = new RunFinder(db, this);
   }
 
   find(tenantId: string, id: string): Promise<StoredRun | undefined> {
@@ -91,11 +100,7 @@ export class PostgresRunReader implements PromisedRunReads {
   async query(tenantId: string, query: RunQuery): Promise<RunPage> {
     const { limit, order, after } = query;
     const filter = await this.addTraceId(tenantId, query.filter);
-    const condition = toCondition(tenantId, filter, after && { ...after, order });
-    const direction = order === "asc" ? "ASC" : "DESC";
-    const orderSql = `r.start_us ${direction}, r.id ${direction}`;
-    const page = createPageSql(tenantId, filter, { condition, orderSql, limit: limit + 1 });
-    const found = await this.readFound(page, orderSql.replaceAll("r.", "f."));
+    const found = await this.#findPage(tenantId, filter, { order, after, limit: limit + 1 });
     const runs = await this.#details.readDetails(found.slice(0, limit), query);
     const lastRow = found.length > runs.length ? runs.at(-1)?.row : undefined;
     return lastRow === undefined
@@ -104,6 +109,43 @@ export class PostgresRunReader implements PromisedRunReads {
   }
 
   /** Runs a query for rows of runs, and returns them with what belongs to them in other tables. */
+  /** Finds the runs of a page: by an index if one narrows down the search, otherwise in the order of the list. */
+  async #findPage(
+    tenantId: string,
+    filter: RunFilter,
+    { order, after, limit }: PageRange,
+  ): Promise<readonly FoundRun[]> {
+    const { projectIds = [], ...ofProject } = filter;
+    const [projectId, ...others] = projectIds;
+    const first =
+      projectId !== undefined && others.length === 0 && canNarrow(filter)
+        ? await this.#finder.findFirst(tenantId, {
+            projectId,
+            filter: ofProject,
+            sort: "start",
+            order,
+            limit,
+            ...(after !== undefined && { after: { micros: after.startMicros, id: after.id } }),
+          })
+        : undefined;
+    const runs = first?.runs ?? [];
+    const reached = first?.nextPosition;
+    if (first !== undefined && (reached === undefined || runs.length >= limit)) {
+      return runs;
+    }
+    const position =
+      reached === undefined ? after : { startMicros: reached.micros, id: reached.id };
+    const condition = toCondition(tenantId, filter, position && { ...position, order });
+    const direction = order === "asc" ? "ASC" : "DESC";
+    const orderSql = `r.start_us ${direction}, r.id ${direction}`;
+    const page = createPageSql(tenantId, filter, {
+      condition,
+      orderSql,
+      limit: limit - runs.length,
+    });
+    return [...runs, ...(await this.readFound(page, orderSql.replaceAll("r.", "f.")))];
+  }
+
   async readFound(page: Sql, orderSql: string): Promise<readonly FoundRun[]> {
     const { text, values } = toNumbered(page);
     const { rows } = await this.#db.execute<DetailsRow>(

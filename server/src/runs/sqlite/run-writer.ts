@@ -66,11 +66,6 @@ export class RunWriter implements RunWrites {
   readonly #sharedTexts: SqliteSharedTexts;
   readonly #deleter: RunDeleter;
   readonly #statements: ReturnType<typeof prepareStatements>;
-  /**
-   * Whether a run without a dotted order may exist. The trace id of such a run is only assumed, and changes when the
-   * dotted order arrives.
-   */
-  #hasUnknownPositions: boolean;
 
   constructor(
     db: Connection,
@@ -112,7 +107,6 @@ export class RunWriter implements RunWrites {
     });
     this.#deleter = new RunDeleter(db);
     this.#statements = prepareStatements(db);
-    this.#hasUnknownPositions = this.#statements.findUnknownPosition.all().length > 0;
   }
 
   /** Stores the operations of a batch. The result lists the operations that could not be stored. */
@@ -172,7 +166,6 @@ export class RunWriter implements RunWrites {
     this.#keys.clearCache();
     this.#projects.clearCache();
     this.#prices.clearCache();
-    this.#hasUnknownPositions = true;
   }
 
   share(tenantId: string, id: string): string {
@@ -302,8 +295,8 @@ export class RunWriter implements RunWrites {
       if (insertion.changes === 0) {
         return "exists";
       }
-      this.#hasUnknownPositions ||= row.dottedOrder === "";
-    } else if (this.#hasUnknownPositions && previous.traceId !== row.traceId) {
+    } else if (previous.traceId !== row.traceId) {
+      // The trace id of a run without a dotted order is only assumed, and changes when the dotted order arrives.
       this.#changeTrace(row.id, row);
     }
     const body = scope.bodies.subarray(record.bodyStart, record.bodyEnd);
@@ -421,7 +414,6 @@ function prepareStatements(db: Connection) {
          WHERE trace_id = ? AND id = ? AND rowid <= (SELECT row FROM text_claim)`,
     ),
     findRun: db.prepare(`SELECT ${wholeColumns.join(", ")} FROM runs WHERE id = ?`).raw(),
-    findUnknownPosition: db.prepare("SELECT 1 FROM runs WHERE dotted_order = '' LIMIT 1").raw(),
     insertPayload: db.prepare(
       "INSERT OR IGNORE INTO payloads (trace_id, id, digest, body, checksum) VALUES (?, ?, ?, CAST(? AS TEXT), ?)",
     ),

@@ -2,6 +2,7 @@ import { threadKeys } from "millrace/model";
 import type { PostgresExperimentReader } from "../../experiments/postgres/experiment-reader.ts";
 import { anyFacet, blockMicros, createPairFacet } from "../../runs/facets.ts";
 import { createThreadIdSql } from "../../runs/postgres/run-filter-source.ts";
+import { listPartitionNames } from "../../runs/postgres/partitions.ts";
 import type { PostgresRunReader } from "../../runs/postgres/run-reader.ts";
 import type { RunFeedbackReads } from "../../runs/run-feedback.ts";
 import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
@@ -33,6 +34,12 @@ const candidatesPerQuery = 200;
  */
 const maxWildcardRuns = 5_000;
 
+/**
+ * Threads that one query for the list reads. Each run with the wildcard facet may show that one of them is later than
+ * the position, so that it does not belong to the page.
+ */
+const maxListedThreads = candidatesPerQuery + maxWildcardRuns + 1;
+
 export interface ThreadReaderDependencies {
   readonly runs: Pick<PostgresRunReader, "query">;
   readonly usage: Pick<PostgresExperimentReader, "readUsageOfTraces">;
@@ -49,6 +56,14 @@ interface TurnRow {
   readonly has_error: number;
   readonly total_tokens: number | null;
   readonly total_cost: number | null;
+}
+
+/** Where the runs of a thread are. */
+interface ThreadPlace {
+  readonly projectId: string;
+  readonly threadId: string;
+  /** Names of the partitions of `runs`. */
+  readonly partitions: readonly string[];
 }
 
 /** The turns of a thread in the order of their start. */
@@ -70,18 +85,23 @@ export class PostgresThreadReader implements ThreadReads {
   async list(tenantId: string, query: ThreadQuery): Promise<ThreadPage> {
     const { projectId, limit, withinMs } = query;
     const startedMs = performance.now();
-    const isPartial = await this.#hasManyWildcards(tenantId, projectId);
+    const partitions = await this.#openIndexes();
+    const isPartial = await this.#hasManyWildcards(tenantId, projectId, partitions);
     const threads: Thread[] = [];
     let last = query.after;
     for (;;) {
-      const candidates = await this.#listCandidates(tenantId, query, last);
+      const candidates = await this.#listCandidates(tenantId, query, { after: last, partitions });
       for (const candidate of candidates) {
         const isTimeOver = threads.length > 0 && performance.now() - startedMs > withinMs;
         if (last !== undefined && (threads.length >= limit || isTimeOver)) {
           return { threads, next: last, isPartial };
         }
         // Sequential: the connection runs one query at a time.
-        const thread = await this.#readThread(tenantId, projectId, candidate.id);
+        const thread = await this.#readThread(tenantId, {
+          projectId,
+          threadId: candidate.id,
+          partitions,
+        });
         last = candidate;
         if (thread !== undefined) {
           threads.push(thread);
@@ -97,7 +117,11 @@ export class PostgresThreadReader implements ThreadReads {
     tenantId: string,
     { projectId, threadId, offset, limit }: TurnQuery,
   ): Promise<TurnPage> {
-    const { turns, isTruncated } = await this.#listTurns(tenantId, projectId, threadId);
+    const { turns, isTruncated } = await this.#listTurns(tenantId, {
+      projectId,
+      threadId,
+      partitions: await this.#openIndexes(),
+    });
     const page = turns.slice(offset, offset + limit);
     const usage = await this.#dependencies.usage.readUsageOfTraces(
       tenantId,
@@ -123,8 +147,8 @@ export class PostgresThreadReader implements ThreadReads {
   }
 
   /** Returns `undefined` if no run has the thread's id any more. */
-  async #readThread(tenantId: string, projectId: string, id: string): Promise<Thread | undefined> {
-    const { turns, isTruncated } = await this.#listTurns(tenantId, projectId, id);
+  async #readThread(tenantId: string, place: ThreadPlace): Promise<Thread | undefined> {
+    const { turns, isTruncated } = await this.#listTurns(tenantId, place);
     const lastTurn = turns.at(-1);
     if (lastTurn === undefined) {
       return undefined;
@@ -133,7 +157,7 @@ export class PostgresThreadReader implements ThreadReads {
       tenantId,
       turns.map(({ traceId }) => traceId),
     );
-    return toThread(id, turns, {
+    return toThread(place.threadId, turns, {
       usage,
       isTruncated,
       lastMessage: await this.#readLastMessage(tenantId, lastTurn),
@@ -147,15 +171,20 @@ export class PostgresThreadReader implements ThreadReads {
   async #listCandidates(
     tenantId: string,
     { projectId, text = "" }: ThreadQuery,
-    after: ThreadPosition | undefined,
+    {
+      after,
+      partitions,
+    }: { readonly after: ThreadPosition | undefined; readonly partitions: readonly string[] },
   ): Promise<readonly ThreadPosition[]> {
     const { rows } = await this.#db.query<{ readonly id: string; readonly last: number }>(
       `SELECT id, max(block) AS last FROM (
-         SELECT id, last_block AS block FROM threads WHERE tenant_id = $1 AND project_id = $2
+         (SELECT id, last_block AS block FROM threads
+           WHERE tenant_id = $1 AND project_id = $2 AND ($3 = '' OR strpos(id, $3) > 0) AND ($4::bigint IS NULL OR last_block <= $4::bigint)
+           ORDER BY last_block DESC, id LIMIT ${maxListedThreads})
          UNION ALL
          SELECT w.id COLLATE "C", floor(w.start_us::numeric / ${blockMicros})::bigint FROM (
-           SELECT ${createThreadIdSql("r")} AS id, r.start_us FROM runs r
-           WHERE ${wildcardCondition} ORDER BY r.start_us DESC LIMIT ${maxWildcardRuns}
+           SELECT ${createThreadIdSql("r")} AS id, r.start_us FROM ${createFoundSql(partitions, wildcardCondition)}
+           ORDER BY r.start_us DESC LIMIT ${maxWildcardRuns}
          ) w WHERE w.id IS NOT NULL
        ) t WHERE $3 = '' OR strpos(id, $3) > 0
        GROUP BY id
@@ -166,24 +195,39 @@ export class PostgresThreadReader implements ThreadReads {
     return rows.map(({ id, last }) => ({ id: decodeText(id), block: last }));
   }
 
+  /**
+   * Lists the partitions in which the index of facets can be used, and lets PostgreSQL use it until the end of the
+   * transaction: it would often rather read all runs, because it knows little about how many have a facet.
+   */
+  async #openIndexes(): Promise<readonly string[]> {
+    await this.#db.execute("SET LOCAL enable_seqscan = off");
+    return listPartitionNames(this.#db);
+  }
+
   /** Whether the project has more runs with the wildcard facet than are examined. */
-  async #hasManyWildcards(tenantId: string, projectId: string): Promise<boolean> {
+  async #hasManyWildcards(
+    tenantId: string,
+    projectId: string,
+    partitions: readonly string[],
+  ): Promise<boolean> {
     const { rows } = await this.#db.query<object>(
-      `SELECT 1 FROM runs r WHERE ${wildcardCondition} OFFSET ${maxWildcardRuns} LIMIT 1`,
+      `SELECT 1 FROM (${createKeysSql(partitions, wildcardCondition)}) k OFFSET ${maxWildcardRuns} LIMIT 1`,
       [tenantId, projectId],
     );
     return rows.length > 0;
   }
 
   /** Finds the runs that stand for the turns of a thread: of each trace the root, or else its first run with the id. */
-  async #listTurns(tenantId: string, projectId: string, threadId: string): Promise<FoundTurns> {
+  async #listTurns(
+    tenantId: string,
+    { projectId, threadId, partitions }: ThreadPlace,
+  ): Promise<FoundTurns> {
     const facets = [anyFacet, ...threadKeys.flatMap((key) => createPairFacet(key, threadId) ?? [])];
     const { rows } = await this.#db.query<TurnRow>(
       `SELECT * FROM (
          SELECT DISTINCT ON (r.trace_id) r.id, r.trace_id, r.name, r.run_type, r.start_us, r.end_us, r.has_error,
            r.total_tokens, r.total_cost
-         FROM runs r
-         WHERE r.tenant_id = $1 AND r.project_id = $2 AND r.facets && $3::text[] AND ${createThreadIdSql("r")} = $4::text
+         FROM ${createFoundSql(partitions, threadCondition)} WHERE ${createThreadIdSql("r")} = $4::text
          ORDER BY r.trace_id, r.parent_run_id IS NOT NULL, r.dotted_order
        ) t ORDER BY start_us DESC, id DESC LIMIT ${maxTurns + 1}`,
       [tenantId, projectId, facets.map(encodeText), encodeText(threadId)],
@@ -213,6 +257,23 @@ export class PostgresThreadReader implements ThreadReads {
 const messageParts = new Set(["bodies"] as const);
 
 const wildcardCondition = `r.tenant_id = $1 AND r.project_id = $2 AND r.facets @> ARRAY['${anyFacet}']`;
+
+/** The condition that a run has one of the facets of a thread. */
+const threadCondition = "r.tenant_id = $1 AND r.project_id = $2 AND r.facets && $3::text[]";
+
+/** SQL for the keys of the runs that meet a condition. */
+const createKeysSql = (partitions: readonly string[], condition: string): string =>
+  partitions
+    .map((name) => `SELECT r.root_us, r.trace_id, r.id FROM ${name} r WHERE ${condition}`)
+    .join(" UNION ALL ");
+
+/**
+ * SQL for the runs `r` that meet a condition, which are found in the partitions and read from `runs`. OFFSET 0 keeps
+ * the queries apart.
+ */
+const createFoundSql = (partitions: readonly string[], condition: string): string =>
+  `(${createKeysSql(partitions, condition)} OFFSET 0) k CROSS JOIN LATERAL (SELECT * FROM runs r
+     WHERE r.tenant_id = $1 AND r.trace_id = k.trace_id AND r.id = k.id AND r.root_us = k.root_us OFFSET 0) r`;
 
 const toTurn = (row: TurnRow): StoredTurn => ({
   runId: row.id,

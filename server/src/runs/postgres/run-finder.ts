@@ -1,0 +1,289 @@
+import { listPartitionNames } from "./partitions.ts";
+import { always, sql } from "../../filter/sql.ts";
+import type { Sql } from "../../filter/sql.ts";
+import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
+import type { ListPosition, RunSearch, SearchSlice } from "../run-list.ts";
+import type { RunFilter } from "../run-query.ts";
+import { findRequiredStatus } from "../sqlite/index-lookups/required-ranges.ts";
+import { parameter, toCondition, toNumbered } from "./run-conditions.ts";
+import { createNarrowCondition, listFilterGrams } from "./run-narrowing.ts";
+import { runColumnsSql } from "./run-shape.ts";
+import type { FoundRun } from "./run-shape.ts";
+import { TextBlocks } from "./text-index/text-blocks.ts";
+
+/** The part of the reader of runs that the search uses. */
+export interface FoundRunReads {
+  /** Adds the id of the trace if the filter names the parent of runs. */
+  addTraceId(tenantId: string, filter: RunFilter): Promise<RunFilter>;
+  /** Runs a query for the rows of runs, and returns the runs in an order. */
+  readFound(page: Sql, orderSql: string): Promise<readonly FoundRun[]>;
+}
+
+/** Finds the runs of one project that match a filter, by the indexes that narrow down the search. */
+export class RunFinder {
+  readonly #db: PostgresDatabase;
+  readonly #runs: FoundRunReads;
+  readonly #blocks: TextBlocks;
+
+  constructor(db: PostgresDatabase, runs: FoundRunReads) {
+    this.#db = db;
+    this.#runs = runs;
+    this.#blocks = new TextBlocks(db);
+  }
+
+  /**
+   * Finds the first runs of a list in a few steps. If that takes more steps, the result has the position that they
+   * reached.
+   */
+  async findFirst(
+    tenantId: string,
+    search: Omit<RunSearch, "scanLimit">,
+  ): Promise<SearchSlice<FoundRun>> {
+    const runs: FoundRun[] = [];
+    let after = search.after;
+    for (let step = 0; step < maxSteps; step += 1) {
+      const slice = await this.search(tenantId, {
+        ...search,
+        ...(after !== undefined && { after }),
+        limit: search.limit - runs.length,
+        scanLimit: scannedBeforeIndex,
+      });
+      runs.push(...slice.runs);
+      after = slice.nextPosition;
+      if (after === undefined || runs.length >= search.limit) {
+        break;
+      }
+    }
+    return after === undefined ? { runs } : { runs, nextPosition: after };
+  }
+
+  /**
+   * A step scans some runs in the order of the list, which finds frequent matches at once. If that is not enough, and an
+   * index finds the runs that match the filter, or nearly those, the step continues with these.
+   */
+  async search(tenantId: string, search: RunSearch): Promise<SearchSlice<FoundRun>> {
+    const filter: RunFilter = { ...search.filter, projectIds: [search.projectId] };
+    const context = { tenantId, filter: await this.#runs.addTraceId(tenantId, filter) };
+    if (
+      filter.ids !== undefined ||
+      filter.traceId !== undefined ||
+      filter.referenceExampleIds !== undefined
+    ) {
+      return this.#readPage(context, { search, end: undefined, from: "runs r" });
+    }
+    const grams = search.sort === "start" ? listFilterGrams(filter) : [];
+    const cursor = grams.length === 0 ? undefined : await this.#blocks.findCursor();
+    const narrow = createNarrowCondition(filter);
+    const scanLimit = chooseScanLimit(search, {
+      hasTexts: cursor !== undefined,
+      hasNarrow: narrow !== undefined,
+    });
+    const end = await this.#findEnd(tenantId, { ...search, scanLimit });
+    const scanned = await this.#readPage(context, { search, end, from: "runs r" });
+    const left = search.limit - scanned.runs.length;
+    if (left === 0 || scanned.nextPosition === undefined) {
+      return scanned;
+    }
+    const further: RunSearch = { ...search, after: scanned.nextPosition, limit: left };
+    const found =
+      cursor === undefined
+        ? narrow && (await this.#searchNarrow(context, further, narrow))
+        : await this.#searchTexts(context, further, { grams, cursor });
+    return found === undefined ? scanned : { ...found, runs: [...scanned.runs, ...found.runs] };
+  }
+
+  /** Reads the runs of blocks that have the texts of a filter. */
+  async #searchTexts(
+    context: SearchContext,
+    search: RunSearch,
+    texts: Parameters<TextBlocks["find"]>[2],
+  ): Promise<SearchSlice<FoundRun>> {
+    const { places, end } = await this.#blocks.find(context.tenantId, search, texts);
+    return this.#readPage(context, {
+      search,
+      end,
+      // OFFSET 0 keeps the two queries apart, so that each run is found by its place.
+      from: sql`(${places} OFFSET 0) c CROSS JOIN LATERAL (SELECT * FROM runs r WHERE r.place = c.place OFFSET 0) r`,
+    });
+  }
+
+  /**
+   * Reads the runs that an index finds, and evaluates the filter in the order of the list, until the page is full.
+   * `undefined` if there are so many of them that scanning the list is better.
+   */
+  async #searchNarrow(
+    context: SearchContext,
+    search: RunSearch,
+    narrow: Sql,
+  ): Promise<SearchSlice<FoundRun> | undefined> {
+    const { tenantId } = context;
+    const condition = sql`r.tenant_id = ${parameter(tenantId)} AND r.project_id = ${parameter(search.projectId)}
+      AND ${createRangeCondition(search)} AND ${narrow}`;
+    const partitions = await listPartitionNames(this.#db);
+    const found = joinWith(
+      partitions.map(
+        (name) =>
+          sql`SELECT r.root_us, r.trace_id, r.id, ${toSortKey(search)} AS micros FROM ${name} r WHERE ${condition}`,
+      ),
+      " UNION ALL ",
+    );
+    const counted = toNumbered(
+      sql`SELECT count(*) AS found FROM (SELECT FROM (${found}) u LIMIT ${parameter(maxNarrowRuns + 1)}) f`,
+    );
+    const direction = search.order === "asc" ? "ASC" : "DESC";
+    const orderSql = `k.micros ${direction}, k.id ${direction}`;
+    // PostgreSQL has no statistics of latencies, and would assume that a third of all runs is found.
+    await this.#db.execute("SET LOCAL enable_seqscan = off");
+    const { rows } = await this.#db.execute<{ readonly found: number }>(
+      counted.text,
+      counted.values,
+    );
+    const page =
+      (rows[0]?.found ?? 0) > maxNarrowRuns
+        ? undefined
+        : await this.#readPage(context, {
+            search,
+            end: undefined,
+            from: sql`(WITH found AS MATERIALIZED (${found}) SELECT * FROM found k ORDER BY ${orderSql} OFFSET 0) k
+              CROSS JOIN LATERAL (SELECT * FROM runs r WHERE r.tenant_id = ${parameter(tenantId)} AND r.trace_id = k.trace_id
+                AND r.id = k.id AND r.root_us = k.root_us OFFSET 0) r`,
+            orderSql,
+          });
+    await this.#db.execute("SET LOCAL enable_seqscan = on");
+    return page;
+  }
+
+  /** Reads the first runs of a table or subquery `r` that match the filter, up to a position. */
+  async #readPage(
+    { tenantId, filter }: SearchContext,
+    { search, end, from, orderSql = createOrderSql(search) }: ReadPage,
+  ): Promise<SearchSlice<FoundRun>> {
+    const found = await this.#runs.readFound(
+      sql`SELECT ${runColumnsSql} FROM ${from} WHERE ${toCondition(tenantId, filter)} AND ${createRangeCondition(search)}
+        AND ${createEndCondition(search, end)} ORDER BY ${orderSql} LIMIT ${parameter(search.limit + 1)}`,
+      createOrderSql(search).replaceAll("r.", "f."),
+    );
+    const runs = found.slice(0, search.limit);
+    const last = found.length > search.limit ? toPosition(search, runs.at(-1)) : end;
+    return last === undefined ? { runs } : { runs, nextPosition: last };
+  }
+
+  /** Finds the last run that a step scans; `undefined` if the list has fewer runs. */
+  async #findEnd(tenantId: string, search: RunSearch): Promise<ListPosition | undefined> {
+    const { text, values } = toNumbered(
+      sql`SELECT ${toSortKey(search)} AS micros, r.id FROM runs r
+        WHERE r.tenant_id = ${parameter(tenantId)} AND r.project_id = ${parameter(search.projectId)}
+          AND ${createIndexCondition(search)} AND ${createRangeCondition(search)}
+        ORDER BY ${createOrderSql(search)} OFFSET ${parameter(search.scanLimit - 1)} LIMIT 1`,
+    );
+    const { rows } = await this.#db.execute<ListPosition>(text, values);
+    return rows[0];
+  }
+}
+
+interface SearchContext {
+  readonly tenantId: string;
+  readonly filter: RunFilter;
+}
+
+interface ReadPage {
+  readonly search: RunSearch;
+  /** The last run that is read. */
+  readonly end: ListPosition | undefined;
+  /** What is read: `runs r`, or a subquery with the columns of runs. */
+  readonly from: Sql | string;
+  /** The order of the list, by columns in which what is read is sorted already. */
+  readonly orderSql?: string;
+}
+
+/**
+ * Whether an index narrows down the search for a filter. The runs of one trace, and runs by their ids, are found without.
+ */
+export const canNarrow = (filter: RunFilter): boolean =>
+  filter.ids === undefined &&
+  filter.traceId === undefined &&
+  filter.referenceExampleIds === undefined &&
+  (createNarrowCondition(filter) !== undefined || listFilterGrams(filter).length > 0);
+
+/** Steps of {@link RunFinder.findFirst}. A text that is no word of any run needs one, and a rare one a few. */
+const maxSteps = 8;
+
+/** Runs that a step scans before it uses an index: few if their texts are read, more if only their columns are. */
+const scannedBeforeTexts = 500;
+const scannedBeforeIndex = 10_000;
+
+/** With more runs than these, an index does not help: each of them would be sorted. */
+const maxNarrowRuns = 50_000;
+
+function chooseScanLimit(
+  { scanLimit }: RunSearch,
+  { hasTexts, hasNarrow }: { readonly hasTexts: boolean; readonly hasNarrow: boolean },
+): number {
+  if (hasTexts) {
+    return Math.min(scanLimit, scannedBeforeTexts);
+  }
+  return hasNarrow ? Math.max(scanLimit, scannedBeforeIndex) : scanLimit;
+}
+
+const toSortKey = ({ sort }: RunSearch): string =>
+  sort === "latency" ? "(r.end_us - r.start_us)" : "r.start_us";
+
+const createOrderSql = (search: RunSearch): string =>
+  search.order === "asc"
+    ? `${toSortKey(search)} ASC, r.id ASC`
+    : `${toSortKey(search)} DESC, r.id DESC`;
+
+/** The condition on the runs of the index that contains the runs in the order of the list. */
+function createIndexCondition({ sort, filter }: RunSearch): Sql {
+  if (sort === "latency") {
+    return { sql: "r.end_us IS NOT NULL", values: [] };
+  }
+  const statuses = (filter.runFilters ?? []).map(findRequiredStatus);
+  if (filter.hasError === true || statuses.includes("error")) {
+    return { sql: "r.has_error = 1", values: [] };
+  }
+  if (statuses.includes("pending")) {
+    return { sql: "r.end_us IS NULL AND r.has_error = 0", values: [] };
+  }
+  return filter.isRoot === true ? { sql: "r.parent_run_id IS NULL", values: [] } : always;
+}
+
+/** The condition for the runs after a position and within the requested times. */
+function createRangeCondition(search: RunSearch): Sql {
+  const { after, order, sort, filter } = search;
+  const key = toSortKey(search);
+  const conditions: Sql[] = [createIndexCondition(search)];
+  if (sort === "start" && filter.earliestStartMicros !== undefined) {
+    conditions.push(sql`${key} >= ${parameter(filter.earliestStartMicros)}`);
+  }
+  if (sort === "start" && filter.latestStartMicros !== undefined) {
+    conditions.push(sql`${key} <= ${parameter(filter.latestStartMicros)}`);
+  }
+  if (after !== undefined) {
+    conditions.push(
+      sql`(${key}, r.id) ${order === "asc" ? ">" : "<"} (${parameter(after.micros)}, ${parameter(after.id)})`,
+    );
+  }
+  return {
+    sql: conditions.map((condition) => condition.sql).join(" AND "),
+    values: conditions.flatMap(({ values }) => values),
+  };
+}
+
+/** The condition for the runs up to a position, including it. */
+const createEndCondition = (search: RunSearch, end: ListPosition | undefined): Sql =>
+  end === undefined
+    ? always
+    : sql`(${toSortKey(search)}, r.id) ${search.order === "asc" ? "<=" : ">="} (${parameter(end.micros)}, ${parameter(end.id)})`;
+
+const joinWith = (parts: readonly Sql[], separator: string): Sql => ({
+  sql: parts.map((part) => part.sql).join(separator),
+  values: parts.flatMap(({ values }) => values),
+});
+
+const toPosition = ({ sort }: RunSearch, run: FoundRun | undefined): ListPosition | undefined =>
+  run && {
+    micros:
+      sort === "latency" ? (run.row.endMicros ?? 0) - run.row.startMicros : run.row.startMicros,
+    id: run.row.id,
+  };
