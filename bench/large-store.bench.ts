@@ -231,9 +231,6 @@ function createDashboards(
   );
 }
 
-const describePage = ({ runs, is_short: isShort }: Json): string =>
-  `${(runs as readonly unknown[]).length} runs${isShort === true ? ", part of the time" : ""}`;
-
 async function createSearches(
   call: (path: string, body?: Json) => Promise<Json>,
   projectId: string,

@@ -112,7 +112,7 @@ export async function fillSqlite({ db, runCount, days, onProgress }: FillOptions
     INSERT OR IGNORE INTO metric_marks SELECT DISTINCT project_id, ${markLevels.unreadHour}, unit / 60, 1 FROM metric_marks
       WHERE level = ${markLevels.minute};
     DELETE FROM metric_marks WHERE level = ${markLevels.minute};
-    COMMIT; ANALYZE`);
+    COMMIT`);
 }
 
 /** Counts all metrics, without the pauses that a server makes. */
