@@ -232,7 +232,7 @@ function assertBackup(file: string): void {
   } catch (cause) {
     throw new ServerError(
       "BACKUP",
-      `${file} can't be restored, because it is no intact backup: ${messageOf(cause)}`,
+      `${file} can't be restored, because it is not an intact backup: ${messageOf(cause)}`,
       { cause },
     );
   }

@@ -77,16 +77,22 @@ const readJob = async (server: Address, id: string): Promise<Json> =>
 
 const doneOf = ({ progress }: Json): number => Number(progress?.["done"]);
 
+/** Starts a server that leaves jobs to separate processes. */
+async function startServerWithoutJobs({ database, folder }: PostgresStores): Promise<Address> {
+  const server = await startServer({
+    port: 0,
+    store: database.url,
+    dataDir: folder,
+    jobRunner: "separate",
+  });
+  onTestFinished(() => server.close());
+  return server;
+}
+
 describe.skipIf(testServerUrl === undefined)("jobs on PostgreSQL", () => {
   test("wait for a separate process if the server is told not to perform any", async () => {
     const stores = await createDatabase();
-    const server = await startServer({
-      port: 0,
-      store: stores.database.url,
-      dataDir: stores.folder,
-      jobRunner: "separate",
-    });
-    onTestFinished(() => server.close());
+    const server = await startServerWithoutJobs(stores);
     const { id, dataset } = await createJob(server, 20);
     // A server that performed jobs would have begun when the request ended.
     expect(await readJob(server, id)).toMatchObject({ state: "queued" });
@@ -99,13 +105,7 @@ describe.skipIf(testServerUrl === undefined)("jobs on PostgreSQL", () => {
 
   test("compute costs again in a separate process, with the prices of the tenant", async () => {
     const stores = await createDatabase();
-    const server = await startServer({
-      port: 0,
-      store: stores.database.url,
-      dataDir: stores.folder,
-      jobRunner: "separate",
-    });
-    onTestFinished(() => server.close());
+    const server = await startServerWithoutJobs(stores);
     const run = wireRun({
       session_name: "p",
       run_type: "llm",

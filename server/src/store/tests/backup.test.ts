@@ -160,7 +160,7 @@ test("what can't be backed up or restored is refused with the reason, and nothin
   await refuse("foreign.db", "it is the database of another program");
   writeFileSync(join(other, "cut.db"), readFileSync(file));
   truncateSync(join(other, "cut.db"), statSync(file).size - 65_536);
-  await refuse("cut.db", "it is no intact backup");
+  await refuse("cut.db", "it is not an intact backup");
   const later = openDatabase(file);
   later.exec(`PRAGMA user_version = ${formatMigrations.length + 1}`);
   later.close();
