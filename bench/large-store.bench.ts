@@ -6,23 +6,18 @@
 // With --store, name with --keys the folder of token.key if a server has used the database before.
 // It starts the server of this checkout, and changes nothing in the store but the metrics that are not counted yet.
 // `--rounds 7`, `--only TEXT` measures the requests whose title contains the text, and `--save` writes RESULTS.md.
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import {
   dayMicros,
   feedbackKey,
-  fillProjectName,
   rareModel,
   rareName,
   rareTag,
   rareWord,
   runsPerTrace,
 } from "./fill-shape.ts";
+import { findFilledProject, startLargeServer, storeOptions } from "./large-server.ts";
 import { readCpuMicros } from "./process-figures.ts";
 import { formatNumber, median, publish, table } from "./results.ts";
 
@@ -37,24 +32,13 @@ const countingSeconds = 60;
 
 const { values: options } = parseArgs({
   options: {
-    data: { type: "string" },
-    store: { type: "string" },
-    keys: { type: "string" },
+    ...storeOptions,
     rounds: { type: "string", default: "7" },
     only: { type: "string", default: "" },
     save: { type: "boolean", default: false },
   },
 });
-if ((options.data === undefined) === (options.store === undefined)) {
-  throw new Error("name either --data FOLDER or --store URL");
-}
 const rounds = Number(options.rounds);
-const engine = options.store === undefined ? "SQLite" : "PostgreSQL";
-const ownFolder =
-  options.data === undefined && options.keys === undefined
-    ? mkdtempSync(join(tmpdir(), "millrace-large-"))
-    : undefined;
-
 type Json = Readonly<Record<string, unknown>>;
 
 /** Sends a request. Resolves to what was found, for the table. */
@@ -65,28 +49,11 @@ interface Request {
   readonly send: Send;
 }
 
-const command = join(import.meta.dirname, "../cli/dist/millrace.js");
-const server = spawn(
-  process.execPath,
-  [command, "serve", "--port", "0", "--data", options.data ?? options.keys ?? String(ownFolder)],
-  {
-    stdio: ["ignore", "pipe", "inherit"],
-    env: {
-      ...process.env,
-      ...(options.store !== undefined && { MILLRACE_STORE_URL: options.store }),
-    },
-  },
-);
+const server = await startLargeServer(options);
 try {
-  const [line] = (await once(server.stdout, "data")) as [Buffer];
-  const url = /http:\/\/[^\s/]+/.exec(line.toString())?.[0] ?? "";
-  await measure(url);
+  await measure(server.url);
 } finally {
-  server.kill("SIGTERM");
-  await once(server, "exit");
-  if (ownFolder !== undefined) {
-    rmSync(ownFolder, { recursive: true, force: true });
-  }
+  await server.close();
 }
 
 async function measure(url: string): Promise<void> {
@@ -100,12 +67,7 @@ async function measure(url: string): Promise<void> {
     }
     return (await response.json()) as Json;
   };
-  const [project] = (await call(`/sessions?name=${fillProjectName}`)) as unknown as readonly {
-    readonly id: string;
-  }[];
-  if (project === undefined) {
-    throw new Error(`the store has no project "${fillProjectName}": fill it first`);
-  }
+  const project = await findFilledProject(url);
   const { runCount, missing } = await waitUntilCounted(call, project.id);
   await waitUntilIdle();
   const requests = [
@@ -141,8 +103,8 @@ async function measure(url: string): Promise<void> {
   }
   publish({
     script: "large-store",
-    section: `large-store-${engine.toLowerCase()}`,
-    question: `How long do queries take with ${runCount.toLocaleString("en")} runs on ${engine}?`,
+    section: `large-store-${server.engine.toLowerCase()}`,
+    question: `How long do queries take with ${runCount.toLocaleString("en")} runs on ${server.engine}?`,
     body: [
       table(["", "found", "p50, ms", "worst, ms", `goal of ${goalMs} ms`], rows),
       "",
@@ -409,7 +371,7 @@ async function createSearches(
 
 /** Waits until the server does nothing in the background. The work of PostgreSQL shows in its own processes only. */
 async function waitUntilIdle(): Promise<void> {
-  const pid = server.pid ?? 0;
+  const { pid } = server;
   let idle = 0;
   while (idle < idleSeconds) {
     const before = readCpuMicros(pid);
