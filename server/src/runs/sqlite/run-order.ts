@@ -1,5 +1,6 @@
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Conditions } from "./run-conditions.ts";
+import type { ListIndex } from "./run-slices.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
 /** A query for runs of several projects in order of their start times. */
@@ -7,14 +8,20 @@ export interface OrderedRuns {
   readonly projectIds: readonly string[];
   /** Further conditions that the runs must meet. */
   readonly conditions: Conditions;
+  /** The index that contains the runs in their order. */
+  readonly index: ListIndex;
   readonly order: "asc" | "desc";
   readonly limit: number;
 }
 
 /** SQL that selects the first runs of one project. An index returns them in order. */
-export function createFirstRunsSql({ sql }: Conditions, order: "asc" | "desc"): string {
+export function createFirstRunsSql(
+  { sql }: Conditions,
+  { index, order }: Pick<OrderedRuns, "index" | "order">,
+): string {
   const [direction, comparisonOperator] = order === "asc" ? ["ASC", "<="] : ["DESC", ">="];
-  return `SELECT r.rowid, r.start_us, r.id FROM runs r WHERE r.project_id = ? AND r.start_us ${comparisonOperator} ? AND ${sql}
+  return `SELECT r.rowid, r.start_us, r.id FROM runs r INDEXED BY ${index.index}
+    WHERE r.project_id = ? AND ${index.condition} AND r.start_us ${comparisonOperator} ? AND ${sql}
     ORDER BY r.start_us ${direction}, r.id ${direction} LIMIT ?`;
 }
 
@@ -25,7 +32,7 @@ export function createFirstRunsSql({ sql }: Conditions, order: "asc" | "desc"): 
  */
 export function findInOrder(db: Connection, runs: OrderedRuns): number[] {
   const { projectIds, conditions, order, limit } = runs;
-  const statement = db.prepareRaw(createFirstRunsSql(conditions, order));
+  const statement = db.prepareRaw(createFirstRunsSql(conditions, runs));
   const sign = order === "asc" ? 1 : -1;
   let foundRows: readonly FoundRow[] = [];
   for (const projectId of projectIds) {

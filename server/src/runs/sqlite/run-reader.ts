@@ -51,13 +51,21 @@ const createSelectSql = ({ columns, joins }: RunShape, condition: string): strin
 const sharedRootSql = `trace_shares s JOIN runs r ON r.trace_id = s.trace_id AND r.id = s.id
   AND r.parent_run_id IS NULL AND r.trace_id = ${idSql("r.id")}`;
 
+/** The conditions that select the runs of a page, and the hint that makes SQLite find them by the right index. */
+interface PageConditions extends Conditions {
+  readonly indexHint?: string;
+}
+
 /** A filter as conditions, and what is known about the runs that it selects. */
 interface ResolvedFilter {
   readonly conditions: Conditions;
   /** The projects of the tenant that the filter selects. */
   readonly projectIds: readonly string[];
-  /** Whether an index finds the few runs that the filter selects, whatever their project. */
-  readonly isNarrow: boolean;
+  /**
+   * How the runs are found: by the row numbers from an index, by the id in the filter, or, if neither is known, in the
+   * order of their starts.
+   */
+  readonly accessPath: "rows" | "id" | "order";
 }
 
 /** Reads runs over a read-only connection. */
@@ -159,7 +167,7 @@ export class RunReader implements RunReads {
 
   #select(
     { columns, joins }: RunShape,
-    { sql, values }: Conditions,
+    { sql, values, indexHint = "" }: PageConditions,
     { order, limit }: RunQuery,
   ): readonly (readonly unknown[])[] {
     const direction = order === "asc" ? "ASC" : "DESC";
@@ -167,7 +175,7 @@ export class RunReader implements RunReads {
     const selectedColumns = columns.map((column, index) => `${column} AS c${index}`);
     return this.#selectJson(
       `SELECT json_group_array(json_array(${columnAliases.join(", ")})) FROM (
-         SELECT ${selectedColumns.join(", ")} FROM runs r ${joins} WHERE ${sql}
+         SELECT ${selectedColumns.join(", ")} FROM runs r ${indexHint} ${joins} WHERE ${sql}
          ORDER BY r.start_us ${direction}, r.id ${direction} LIMIT ?)`,
       [...values, limit + 1],
     );
@@ -283,11 +291,27 @@ export class RunReader implements RunReads {
    * Returns the conditions that select the runs of a page. If many runs of several projects match, the rows of the page
    * are found first, and the conditions select them by their row numbers.
    */
-  #findPageConditions(tenantId: string, { filter, order, limit, after }: RunQuery): Conditions {
+  #findPageConditions(tenantId: string, query: RunQuery): PageConditions {
+    const { filter, order, limit, after } = query;
     const position = after === undefined ? undefined : { ...after, order };
-    const { projectIds, isNarrow, conditions } = this.#resolveFilter(tenantId, filter, position);
-    if (isNarrow || projectIds.length < 2) {
+    const { projectIds, accessPath, conditions } = this.#resolveFilter(tenantId, filter, position);
+    const [projectId, ...otherProjectIds] = projectIds;
+    if (accessPath === "id" || projectId === undefined) {
       return conditions;
+    }
+    if (accessPath === "rows") {
+      // Otherwise SQLite might read all runs in their order, and look for each in the row numbers.
+      return { ...conditions, indexHint: "NOT INDEXED" };
+    }
+    // SQLite has no statistics of what a filter matches, and might sort the runs of another index.
+    const index = chooseIndex({ projectId, filter, order, sort: "start" });
+    const indexHint = `INDEXED BY ${index.index}`;
+    if (otherProjectIds.length === 0) {
+      return {
+        sql: `r.project_id = ? AND ${index.condition} AND ${conditions.sql}`,
+        values: [projectId, ...conditions.values],
+        indexHint,
+      };
     }
     const { projectIds: _ids, ...otherFilters } = filter;
     const rows = findInOrder(this.#db, {
@@ -296,6 +320,7 @@ export class RunReader implements RunReads {
         after: position,
         hasTextIndex: this.#hasTextIndex,
       }),
+      index,
       order,
       limit: limit + 1,
     });
@@ -331,9 +356,10 @@ export class RunReader implements RunReads {
     const candidates = isSelectedById
       ? undefined
       : narrowByIndex(this.#db, projectIds, indexableFilters);
+    const otherPath = candidates === undefined ? "order" : "rows";
     return {
       projectIds,
-      isNarrow: isSelectedById || candidates !== undefined,
+      accessPath: isSelectedById ? "id" : otherPath,
       conditions:
         candidates === undefined
           ? conditions

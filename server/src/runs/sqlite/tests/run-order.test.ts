@@ -1,7 +1,8 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { parseRows } from "../../../storage/sqlite/rows.ts";
 import { toConditionsWithinTenant } from "../run-conditions.ts";
 import { createFirstRunsSql } from "../run-order.ts";
+import { chooseIndex } from "../run-slices.ts";
 import type { RunFilter, RunPosition } from "../../run-query.ts";
 import { FilterFixture } from "../../../../tests/support/filter-fixture.ts";
 import { someMicros, wireRun } from "../../../../tests/support/wire-runs.ts";
@@ -92,9 +93,10 @@ describe("the latest runs of several projects", () => {
   ])("of each project are read in order: %s are not sorted", (_, filter) => {
     const fixture = fill();
     for (const order of ["asc", "desc"] as const) {
+      const index = chooseIndex({ projectId: "p", filter, order, sort: "start" });
       const conditions = toConditionsWithinTenant(fixture.tenantId, filter);
       const plan = fixture.db
-        .prepare(`EXPLAIN QUERY PLAN ${createFirstRunsSql(conditions, order)}`)
+        .prepare(`EXPLAIN QUERY PLAN ${createFirstRunsSql(conditions, { index, order })}`)
         .raw();
       const steps = parseRows(plan.all(["p", 1, ...conditions.values, 50])).map((row) =>
         row.at(-1),
@@ -104,5 +106,37 @@ describe("the latest runs of several projects", () => {
       );
       expect(steps.join("\n")).not.toContain("B-TREE");
     }
+  });
+});
+
+describe("a page of one project", () => {
+  /** The step of SQLite's plan that finds the runs of the page. */
+  function explainPage(filter: RunFilter): string {
+    const fixture = new FilterFixture();
+    fixture.send({ post: [wireRun({ session_name: "only", tags: ["rare"] })] });
+    const [[projectId] = []] = parseRows(
+      fixture.db.prepare("SELECT id FROM projects").raw().all([]),
+    );
+    const prepare = vi.spyOn(fixture.db, "prepareRaw");
+    fixture.query({ ...filter, projectIds: [String(projectId)] });
+    const sql = prepare.mock.calls
+      .map(([text]) => text)
+      .find((text) => text.includes("ORDER BY r.start_us"));
+    const values = Array.from({ length: (sql ?? "").split("?").length - 1 }, () => 1);
+    const steps = fixture.db.prepare(`EXPLAIN QUERY PLAN ${sql}`).raw().all(values);
+    return String(parseRows(steps)[1]?.at(-1));
+  }
+
+  const check = (filter: string): RunFilter => ({
+    runFilters: [new FilterFixture().check(filter)],
+  });
+
+  test.each<[string, RunFilter, RegExp]>([
+    ["runs in their order", check("gt(total_tokens, 9)"), /SEARCH r USING .*INDEX runs_by_start/],
+    ["errors in theirs", check('and(eq(status, "error"), gt(total_tokens, 9))'), /errors_by_start/],
+    ["open runs in theirs", check('eq(status, "pending")'), /SEARCH r USING .*INDEX open_by_start/],
+    ["runs with a tag by row number", check('has(tags, "rare")'), /SEARCH r USING INTEGER PRIMARY/],
+  ])("is read from the index that has %s", (_, filter, step) => {
+    expect(explainPage(filter)).toMatch(step);
   });
 });
