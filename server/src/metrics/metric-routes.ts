@@ -1,3 +1,4 @@
+import { minuteMicros, hourMicros } from "../model/durations.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { uiEndpoints } from "millrace/model";
 import { RequestError } from "../model/errors.ts";
@@ -9,7 +10,7 @@ import type { RequestScoped } from "../http/request-scope.ts";
 import { route } from "../http/route.ts";
 import { toIso } from "../http/wire-text.ts";
 import type { Promised } from "../storage/promised.ts";
-import { dimensions, hourMicros, minuteMicros, scopes } from "./metrics.ts";
+import { dimensions, scopes } from "./metrics.ts";
 import type {
   MetricGroup,
   MetricQuery,

@@ -1,3 +1,4 @@
+import { minuteMicros, hourMicros, dayMicros } from "../model/durations.ts";
 import type { RunFilter } from "../runs/run-query.ts";
 
 /** The properties of runs by which metrics are grouped. The index of each is stored, so new ones must be appended. */
@@ -19,11 +20,6 @@ export const classesByScope: { readonly [Name in Scope]: readonly number[] } = {
   models: [2, 3],
   all: [0, 1, 2, 3],
 };
-
-/** Microseconds of the units of time for which metrics are stored. */
-export const minuteMicros = 60_000_000;
-export const hourMicros = 3_600_000_000;
-export const dayMicros = 86_400_000_000;
 
 /** A range of start times: from the first one, up to but not including the second one. */
 export interface MicrosRange {

@@ -1,6 +1,6 @@
+import { minuteMicros, hourMicros, dayMicros } from "../model/durations.ts";
 import type { MetricCounts } from "./metric-body.ts";
 import type { UnitCounts } from "./metric-summary.ts";
-import { dayMicros, hourMicros, minuteMicros } from "./metrics.ts";
 import type { MicrosRange, UnitLevel } from "./metrics.ts";
 import { countRun, createCounts } from "./scanned-run.ts";
 import type { ScannedRun } from "./scanned-run.ts";

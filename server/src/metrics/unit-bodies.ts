@@ -1,5 +1,5 @@
+import { minuteMicros } from "../model/durations.ts";
 import type { MetricCounts } from "./metric-body.ts";
-import { minuteMicros } from "./metrics.ts";
 import type { MetricBodies } from "./metrics.ts";
 import { createCounts } from "./scanned-run.ts";
 

@@ -52,6 +52,14 @@ export interface CountQuery {
   readonly widthMicros: number;
 }
 
+/** Counts that are stored for units of time, so that no run has to be read. */
+export interface StoredCounts {
+  /** By the starts of the units. */
+  readonly counts: readonly RunCount[];
+  /** The ranges of start times whose runs are not in the counts. */
+  readonly uncounted: readonly { readonly fromMicros: number; readonly toMicros: number }[];
+}
+
 /** Counts of the runs that one search step found, and the position that it reached. */
 export interface CountSlice {
   readonly counts: readonly RunCount[];

@@ -1,14 +1,8 @@
+import { minuteMicros, hourMicros, dayMicros } from "../../model/durations.ts";
 import { serverLimits } from "../../model/options.ts";
 import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
 import type { MetricCounts } from "../metric-body.ts";
-import {
-  dayMicros,
-  dimensions,
-  hourMicros,
-  markLevels,
-  minuteMicros,
-  unitMicros,
-} from "../metrics.ts";
+import { dimensions, markLevels, unitMicros } from "../metrics.ts";
 import type { ComputedMetrics, Mark, MarkLevel, MetricBodies } from "../metrics.ts";
 import { countByMinute, toRange } from "../outdated-units.ts";
 import { createCounts } from "../scanned-run.ts";

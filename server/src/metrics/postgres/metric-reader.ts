@@ -1,10 +1,13 @@
 import { toCondition } from "../../runs/postgres/run-conditions.ts";
 import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
 import type { Promised } from "../../storage/promised.ts";
+import type { CountQuery, RunCount, StoredCounts } from "../../runs/run-list.ts";
+import { readBody } from "../metric-body.ts";
 import { allDimension, summarizeUnits } from "../metric-summary.ts";
-import { dimensions } from "../metrics.ts";
+import type { UnitCounts } from "../metric-summary.ts";
+import { classesByScope, dimensions, unitMicros } from "../metrics.ts";
 import type { MetricQuery, MetricReads, Metrics, MicrosRange } from "../metrics.ts";
-import { selectLevel } from "../outdated-units.ts";
+import { joinRanges, selectLevel } from "../outdated-units.ts";
 import type { CollectedUnits } from "../outdated-units.ts";
 import { PostgresMetricUnits } from "./metric-units.ts";
 
@@ -39,6 +42,42 @@ export class PostgresMetricReader implements PromisedMetricReads {
     });
   }
 
+  /**
+   * Counts the runs of a range as far as their counts are stored: those of whole minutes, hours or days that are up to
+   * date. Must be the first call of its transaction.
+   */
+  async countStored(
+    tenantId: string,
+    { projectId, isRoot, fromMicros, toMicros, widthMicros }: CountQuery,
+  ): Promise<StoredCounts> {
+    await this.#db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+    const level = selectLevel(widthMicros);
+    const firstMicros = Math.ceil(fromMicros / unitMicros[level]) * unitMicros[level];
+    const endMicros = Math.floor(toMicros / unitMicros[level]) * unitMicros[level];
+    if (widthMicros % unitMicros[level] !== 0 || firstMicros >= endMicros) {
+      return { counts: [], uncounted: [{ fromMicros, toMicros }] };
+    }
+    const { stored, outdatedRanges } = await this.#units.readStored(
+      {
+        tenantId,
+        projectId,
+        fromMicros: firstMicros,
+        toMicros: endMicros,
+        dimensionIndexes: [dimensions.indexOf(allDimension)],
+      },
+      level,
+    );
+    const ranges = [
+      { fromMicros: endMicros, toMicros },
+      ...outdatedRanges.toSorted((left, right) => right.fromMicros - left.fromMicros),
+      { fromMicros, toMicros: firstMicros },
+    ];
+    return {
+      counts: stored.map((unit) => countUnit(unit, isRoot)),
+      uncounted: joinRanges(ranges.filter((range) => range.fromMicros < range.toMicros)),
+    };
+  }
+
   #collect(
     tenantId: string,
     query: MetricQuery & MicrosRange,
@@ -60,4 +99,16 @@ export class PostgresMetricReader implements PromisedMetricReads {
     }
     return this.#units.collect(range, selectLevel(widthMicros), deadlineMs);
   }
+}
+
+/** Counts the runs of a unit that are roots, that are not, or all of them, and the failed ones among them. */
+function countUnit({ startMicros, body }: UnitCounts, isRoot: boolean | undefined): RunCount {
+  const count = { startMicros, runs: 0, errors: 0 };
+  readBody(body, ({ key, runs }) => {
+    if (isRoot === undefined || classesByScope.traces.includes(key.runClass) === isRoot) {
+      count.runs += runs;
+      count.errors += key.value === "error" ? runs : 0;
+    }
+  });
+  return count;
 }

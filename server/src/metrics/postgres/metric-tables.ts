@@ -1,5 +1,6 @@
+import { minuteMicros, hourMicros } from "../../model/durations.ts";
 import { createModelCallSql } from "../../runs/usage/run-cost.ts";
-import { dimensions, hourMicros, markLevels, minuteMicros, unitMicros } from "../metrics.ts";
+import { dimensions, markLevels, unitMicros } from "../metrics.ts";
 
 const text = 'TEXT COLLATE "C"';
 const tenantColumn = `tenant_id ${text} NOT NULL DEFAULT current_setting('millrace.tenant')`;

@@ -1,15 +1,9 @@
+import { minuteMicros, hourMicros, dayMicros } from "../../model/durations.ts";
 import type { Sql } from "../../filter/sql.ts";
 import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
 import type { MetricCounts } from "../metric-body.ts";
 import type { UnitCounts } from "../metric-summary.ts";
-import {
-  dayMicros,
-  dimensions,
-  hourMicros,
-  markLevels,
-  minuteMicros,
-  unitMicros,
-} from "../metrics.ts";
+import { dimensions, markLevels, unitMicros } from "../metrics.ts";
 import type { Dimension, MicrosRange, UnitLevel } from "../metrics.ts";
 import {
   clip,
@@ -57,11 +51,27 @@ export class PostgresMetricUnits {
     level: UnitLevel,
     deadlineMs: number,
   ): Promise<CollectedUnits> {
+    const { stored, outdatedRanges } = await this.readStored(query, level);
+    const { units, missing } = await this.#scanRanges(query, outdatedRanges, deadlineMs);
+    return { units: [...stored, ...units], missing };
+  }
+
+  /**
+   * Reads the stored counts of whole units that are up to date, and finds the ranges whose runs are not in them. All
+   * statements must see the same state of the database.
+   *
+   * @param level - the largest units to use; the range must begin and end with one
+   */
+  async readStored(
+    query: CollectQuery,
+    level: UnitLevel,
+  ): Promise<{
+    readonly stored: readonly UnitCounts[];
+    readonly outdatedRanges: readonly MicrosRange[];
+  }> {
     const outdated = findOutdated(await this.#listMarks(query));
     const stored = await this.#collectStored(query, level, outdated);
-    const ranges = listOutdatedRanges(outdated, query);
-    const { units, missing } = await this.#scanRanges(query, ranges, deadlineMs);
-    return { units: [...stored, ...units], missing };
+    return { stored, outdatedRanges: listOutdatedRanges(outdated, query) };
   }
 
   /**

@@ -1,8 +1,9 @@
+import { minuteMicros, hourMicros, dayMicros } from "../../model/durations.ts";
 import { setImmediate } from "node:timers/promises";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { MetricCounts } from "../metric-body.ts";
-import { dayMicros, hourMicros, markLevels, minuteMicros } from "../metrics.ts";
+import { markLevels } from "../metrics.ts";
 import type { ComputedMetrics, Mark, MarkLevel, MetricBodies } from "../metrics.ts";
 import { encodeMinutes, mergeMinutes, toBodies } from "../unit-bodies.ts";
 import { MetricScanner } from "./metric-scanner.ts";

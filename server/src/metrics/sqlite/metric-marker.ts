@@ -1,6 +1,7 @@
+import { minuteMicros } from "../../model/durations.ts";
 import type { RunMetrics, TraceMember } from "../../runs/run-writer-dependencies.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
-import { markLevels, minuteMicros } from "../metrics.ts";
+import { markLevels } from "../metrics.ts";
 import { createRootCondition, newVersionSql, raiseVersionSql, unitSql } from "./metric-tables.ts";
 
 /** Marks the minutes whose metrics a write changes, in the transaction of the write. */

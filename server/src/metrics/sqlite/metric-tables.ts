@@ -1,4 +1,5 @@
-import { dimensions, markLevels, minuteMicros, unitMicros } from "../metrics.ts";
+import { minuteMicros } from "../../model/durations.ts";
+import { dimensions, markLevels, unitMicros } from "../metrics.ts";
 
 /** Milliseconds of the start of runs, as intervals of ten seconds in the table `run_counts`, that make an hour. */
 const countIntervalsPerHour = 360;

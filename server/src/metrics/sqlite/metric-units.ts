@@ -1,9 +1,10 @@
+import { hourMicros } from "../../model/durations.ts";
 import type { Conditions } from "../../runs/sqlite/run-conditions.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { MetricCounts } from "../metric-body.ts";
 import type { UnitCounts } from "../metric-summary.ts";
-import { hourMicros, markLevels, unitMicros } from "../metrics.ts";
+import { markLevels, unitMicros } from "../metrics.ts";
 import type { MicrosRange, UnitLevel } from "../metrics.ts";
 import {
   clip,

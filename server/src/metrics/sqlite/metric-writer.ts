@@ -1,5 +1,6 @@
+import { minuteMicros, hourMicros, dayMicros } from "../../model/durations.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
-import { dayMicros, dimensions, hourMicros, markLevels, minuteMicros } from "../metrics.ts";
+import { dimensions, markLevels } from "../metrics.ts";
 import type { ComputedMetrics, Mark, MetricBodies, MetricWrites } from "../metrics.ts";
 import { newVersionSql, raiseVersionSql } from "./metric-tables.ts";
 

@@ -1,3 +1,4 @@
+import { minuteMicros, hourMicros } from "../../model/durations.ts";
 import { beforeAll, expect, test, vi } from "vitest";
 import { checkFilter } from "../../filter/checker.ts";
 import { runFields } from "../../filter/fields.ts";
@@ -8,7 +9,7 @@ import { createWriters } from "../../store/repositories.ts";
 import { openWriter } from "../../store/schema.ts";
 import { readDefaultTenantId } from "../../storage/sqlite/open-database.ts";
 import { wireRun } from "../../../tests/support/wire-runs.ts";
-import { hourMicros, markLevels, minuteMicros } from "../metrics.ts";
+import { markLevels } from "../metrics.ts";
 import type { MetricQuery, Metrics } from "../metrics.ts";
 import { MetricComputer } from "../sqlite/metric-computer.ts";
 import { MetricReader } from "../sqlite/metric-reader.ts";

@@ -1,3 +1,4 @@
+import { minuteMicros, hourMicros, dayMicros } from "../../model/durations.ts";
 import {
   array,
   assert,
@@ -13,7 +14,7 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { patchOf } from "../../../tests/support/store-fixture.ts";
 import { wireRun } from "../../../tests/support/wire-runs.ts";
-import { dayMicros, dimensions, hourMicros, minuteMicros, scopes } from "../metrics.ts";
+import { dimensions, scopes } from "../metrics.ts";
 import type { Dimension, Metrics, Scope } from "../metrics.ts";
 import { createMetricEngines } from "./metric-engines.ts";
 import type { MetricDatabase, MetricEngine, RunsOfBatch } from "./metric-engines.ts";

@@ -1,3 +1,4 @@
+import { minuteMicros } from "../../model/durations.ts";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { databaseFileName } from "../../storage/sqlite/open-database.ts";
@@ -16,7 +17,6 @@ import { wireRun } from "../../../tests/support/wire-runs.ts";
 type Server = Awaited<ReturnType<typeof runServer>>;
 
 const startMicros = Date.parse("2026-03-01T12:00:00Z") * 1_000;
-const minuteMicros = 60_000_000;
 
 const toIso = (micros: number): string => new Date(micros / 1_000).toISOString();
 

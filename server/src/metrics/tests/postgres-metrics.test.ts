@@ -1,5 +1,6 @@
+import { dayMicros, hourMicros, minuteMicros } from "../../model/durations.ts";
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { PgliteClient } from "../../../tests/support/repository-engines.ts";
 import { querySql, testServerUrl } from "../../../tests/support/postgres-server.ts";
 import { PostgresStores } from "../../../tests/support/postgres-stores.ts";
@@ -8,7 +9,6 @@ import type { PostgresRunStore } from "../../../tests/support/postgres-run-store
 import { patchOf, StoreFixture } from "../../../tests/support/store-fixture.ts";
 import { wireRun } from "../../../tests/support/wire-runs.ts";
 import type { Store } from "../../store/store.ts";
-import { dayMicros, minuteMicros } from "../metrics.ts";
 import type { MetricQuery, Metrics } from "../metrics.ts";
 import { PostgresMetricCounter } from "../postgres/metric-counter.ts";
 import { metricTables } from "../postgres/metric-tables.ts";
@@ -66,6 +66,69 @@ describe("stored metrics in PostgreSQL", () => {
     expect(missing).toEqual([]);
     expect(all.total.runs).toBe(1);
     expect(groups.map(({ value }) => value)).toEqual(["ask"]);
+  });
+
+  test("give the run list its counts; only runs that are not in them are counted", async () => {
+    const fixture = new StoreFixture(store, randomUUID());
+    const { tenantId } = fixture;
+    // Every 50 minutes for three days, from the middle of the first: every second run is a child, every third fails.
+    const starts = Array.from(
+      { length: 86 },
+      (_, index) => startMicros + index * 50 * minuteMicros,
+    );
+    const root = wireRun({ micros: startMicros, session_name: "p", error: "no" });
+    const runs = starts.map((micros, index) =>
+      index === 0
+        ? root
+        : wireRun({
+            micros,
+            session_name: "p",
+            ...(index % 3 === 0 && { error: "no" }),
+            ...(index % 2 === 1 && { parent: root }),
+          }),
+    );
+    await fixture.send({ post: runs.slice(0, -1) });
+    await countAll();
+    // The last run, and the patch of an earlier one, are not in the stored counts.
+    await fixture.send({ post: runs.slice(-1), patch: [patchOf(runs[40]!, { error: "late" })] });
+    const failed = starts.map((_, index) => index % 3 === 0 || index === 40);
+    const projectId = await findProject(tenantId, "p");
+    const query = vi.spyOn(store.db, "query");
+    for (const widthMicros of [10_000_000, minuteMicros, 3 * hourMicros, 2 * dayMicros]) {
+      for (const isRoot of [undefined, true, false]) {
+        // From the second run on, and up to the last one.
+        const [fromMicros, toMicros] = [starts[1]!, starts.at(-1)!];
+        const expected = new Map<number, { runs: number; errors: number }>();
+        starts.forEach((micros, index) => {
+          if (index > 0 && (isRoot === undefined || isRoot === (index % 2 === 0))) {
+            const start = Math.floor(micros / widthMicros) * widthMicros;
+            const { runs: count = 0, errors = 0 } = expected.get(start) ?? {};
+            expected.set(start, { runs: count + 1, errors: errors + Number(failed[index]) });
+          }
+        });
+        const counts = await store.read.runLists.countRuns(tenantId, {
+          projectId,
+          isRoot,
+          fromMicros,
+          toMicros,
+          widthMicros,
+        });
+        expect(counts).toEqual(
+          [...expected].map(([start, count]) => ({ startMicros: start, ...count })),
+        );
+      }
+    }
+    const countedMicros = query.mock.calls
+      .filter(([sql]) => sql.includes("sum(r.has_error)"))
+      .map(([, values = []]) => {
+        const [, , from, to] = values as [string, string, readonly number[], readonly number[]];
+        return to.reduce((sum, end, index) => sum + end - (from[index] ?? 0), 0);
+      });
+    // Three queries of each width. Of intervals of ten seconds, no counts are stored.
+    expect(countedMicros[0]).toBeGreaterThan(2 * dayMicros);
+    expect(countedMicros[3]).toBeLessThan(5 * minuteMicros);
+    expect(countedMicros[6]).toBeLessThan(3 * hourMicros);
+    expect(countedMicros[9]).toBeLessThan(2 * dayMicros);
   });
 
   test("contain the values of a deleted run no more, at once", async () => {

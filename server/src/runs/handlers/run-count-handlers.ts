@@ -1,3 +1,4 @@
+import { minuteMicros, hourMicros, dayMicros } from "../../model/durations.ts";
 import type { FastifyRequest } from "fastify";
 import type { ValueKind } from "millrace/model";
 import { RequestError } from "../../model/errors.ts";
@@ -46,11 +47,7 @@ export async function countRuns(store: RunStore, request: FastifyRequest): Promi
   if (fromMicros === undefined || toMicros === undefined || toMicros < fromMicros) {
     return { from: null, to: null, width_ms: countIntervalMicros / 1_000, buckets: [] };
   }
-  const widthInIntervals = Math.max(
-    1,
-    Math.ceil((toMicros - fromMicros) / bucketCount / countIntervalMicros),
-  );
-  const widthMicros = widthInIntervals * countIntervalMicros;
+  const widthMicros = chooseWidth((toMicros - fromMicros) / bucketCount);
   const isRoot = parseBoolean(query, "is_root");
   const countQuery = { projectId, isRoot, fromMicros, toMicros, widthMicros };
   const filter = readFilter(runFields, "filter", firstValue(query, "filter"));
@@ -69,6 +66,13 @@ export async function countRuns(store: RunStore, request: FastifyRequest): Promi
       errors,
     })),
   };
+}
+
+/** Returns the width of an interval: whole minutes, hours or days, for which counts are stored, if it is longer. */
+function chooseWidth(minMicros: number): number {
+  const unitMicros =
+    [dayMicros, hourMicros, minuteMicros].find((unit) => minMicros > unit) ?? countIntervalMicros;
+  return Math.max(1, Math.ceil(minMicros / unitMicros)) * unitMicros;
 }
 
 /** Counts the runs that match a filter, in steps, until the list ends or the time is over. */

@@ -4,9 +4,12 @@ import type { Sql } from "../../filter/sql.ts";
 import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
 import type { ListPosition, RunSearch, SearchSlice } from "../run-list.ts";
 import type { RunFilter } from "../run-query.ts";
-import { findRequiredStatus } from "../sqlite/index-lookups/required-ranges.ts";
+import {
+  findRequiredFeedback,
+  findRequiredStatus,
+} from "../sqlite/index-lookups/required-ranges.ts";
 import { parameter, toCondition, toNumbered } from "./run-conditions.ts";
-import { createNarrowCondition, listFilterGrams } from "./run-narrowing.ts";
+import { createFeedbackQuery, createNarrowCondition, listFilterGrams } from "./run-narrowing.ts";
 import { runColumnsSql } from "./run-shape.ts";
 import type { FoundRun } from "./run-shape.ts";
 import { TextBlocks } from "./text-index/text-blocks.ts";
@@ -74,9 +77,10 @@ export class RunFinder {
     const grams = search.sort === "start" ? listFilterGrams(filter) : [];
     const cursor = grams.length === 0 ? undefined : await this.#blocks.findCursor();
     const narrow = createNarrowCondition(filter);
+    const feedback = createFeedbackQuery(tenantId, filter);
     const scanLimit = chooseScanLimit(search, {
       hasTexts: cursor !== undefined,
-      hasNarrow: narrow !== undefined,
+      hasNarrow: narrow !== undefined || feedback !== undefined,
     });
     const end = await this.#findEnd(tenantId, { ...search, scanLimit });
     const scanned = await this.#readPage(context, { search, end, from: "runs r" });
@@ -87,7 +91,8 @@ export class RunFinder {
     const further: RunSearch = { ...search, after: scanned.nextPosition, limit: left };
     const found =
       cursor === undefined
-        ? narrow && (await this.#searchNarrow(context, further, narrow))
+        ? ((feedback && (await this.#searchFeedback(context, further, feedback))) ??
+          (narrow && (await this.#searchNarrow(context, further, narrow))))
         : await this.#searchTexts(context, further, { grams, cursor });
     return found === undefined ? scanned : { ...found, runs: [...scanned.runs, ...found.runs] };
   }
@@ -127,30 +132,69 @@ export class RunFinder {
       ),
       " UNION ALL ",
     );
-    const counted = toNumbered(
-      sql`SELECT count(*) AS found FROM (SELECT FROM (${found}) u LIMIT ${parameter(maxNarrowRuns + 1)}) f`,
-    );
-    const direction = search.order === "asc" ? "ASC" : "DESC";
-    const orderSql = `k.micros ${direction}, k.id ${direction}`;
     // PostgreSQL has no statistics of latencies, and would assume that a third of all runs is found.
     await this.#db.execute("SET LOCAL enable_seqscan = off");
-    const { rows } = await this.#db.execute<{ readonly found: number }>(
-      counted.text,
-      counted.values,
-    );
-    const page =
-      (rows[0]?.found ?? 0) > maxNarrowRuns
-        ? undefined
-        : await this.#readPage(context, {
-            search,
-            end: undefined,
-            from: sql`(WITH found AS MATERIALIZED (${found}) SELECT * FROM found k ORDER BY ${orderSql} OFFSET 0) k
-              CROSS JOIN LATERAL (SELECT * FROM runs r WHERE r.tenant_id = ${parameter(tenantId)} AND r.trace_id = k.trace_id
-                AND r.id = k.id AND r.root_us = k.root_us OFFSET 0) r`,
-            orderSql,
-          });
+    const isNarrow = await this.#hasAtMost(maxNarrowRuns, found);
+    const page = isNarrow ? await this.#readPlaces(context, search, found) : undefined;
     await this.#db.execute("SET LOCAL enable_seqscan = on");
     return page;
+  }
+
+  /**
+   * Reads the runs with the feedback that the filter requires, and evaluates the filter. `undefined` if there is so much
+   * feedback that scanning the list is better.
+   *
+   * @param feedback - a query for the ids of the runs
+   */
+  async #searchFeedback(
+    context: SearchContext,
+    search: RunSearch,
+    feedback: Sql,
+  ): Promise<SearchSlice<FoundRun> | undefined> {
+    if (!(await this.#hasAtMost(maxFeedback, feedback))) {
+      return undefined;
+    }
+    const { tenantId } = context;
+    return this.#readPlaces(
+      context,
+      search,
+      sql`SELECT r.root_us, r.trace_id, r.id, ${toSortKey(search)} AS micros
+          FROM (SELECT DISTINCT id FROM (${feedback}) f OFFSET 0) f
+          JOIN run_keys k ON k.tenant_id = ${parameter(tenantId)} AND k.id = f.id
+          CROSS JOIN LATERAL (SELECT * FROM runs r WHERE r.tenant_id = ${parameter(tenantId)} AND r.trace_id = k.trace_id
+            AND r.id = k.id AND r.root_us = k.root_us OFFSET 0) r
+          WHERE r.project_id = ${parameter(search.projectId)} AND ${createRangeCondition(search)}`,
+    );
+  }
+
+  async #hasAtMost(limit: number, query: Sql): Promise<boolean> {
+    const { text, values } = toNumbered(
+      sql`SELECT count(*) AS found FROM (SELECT FROM (${query}) u LIMIT ${parameter(limit + 1)}) f`,
+    );
+    const { rows } = await this.#db.execute<{ readonly found: number }>(text, values);
+    return (rows[0]?.found ?? 0) <= limit;
+  }
+
+  /**
+   * Reads the first runs that match the filter from their places.
+   *
+   * @param places - a query for `root_us`, `trace_id`, `id` and the sort key `micros` of runs
+   */
+  #readPlaces(
+    context: SearchContext,
+    search: RunSearch,
+    places: Sql,
+  ): Promise<SearchSlice<FoundRun>> {
+    const direction = search.order === "asc" ? "ASC" : "DESC";
+    const orderSql = `k.micros ${direction}, k.id ${direction}`;
+    return this.#readPage(context, {
+      search,
+      end: undefined,
+      from: sql`(WITH found AS MATERIALIZED (${places}) SELECT * FROM found k ORDER BY ${orderSql} OFFSET 0) k
+        CROSS JOIN LATERAL (SELECT * FROM runs r WHERE r.tenant_id = ${parameter(context.tenantId)} AND r.trace_id = k.trace_id
+          AND r.id = k.id AND r.root_us = k.root_us OFFSET 0) r`,
+      orderSql,
+    });
   }
 
   /** Reads the first runs of a table or subquery `r` that match the filter, up to a position. */
@@ -203,7 +247,9 @@ export const canNarrow = (filter: RunFilter): boolean =>
   filter.ids === undefined &&
   filter.traceId === undefined &&
   filter.referenceExampleIds === undefined &&
-  (createNarrowCondition(filter) !== undefined || listFilterGrams(filter).length > 0);
+  (createNarrowCondition(filter) !== undefined ||
+    (filter.runFilters ?? []).some((part) => findRequiredFeedback(part) !== undefined) ||
+    listFilterGrams(filter).length > 0);
 
 /** Steps of {@link RunFinder.findFirst}. A text that is no word of any run needs one, and a rare one a few. */
 const maxSteps = 8;
@@ -214,6 +260,9 @@ const scannedBeforeIndex = 10_000;
 
 /** With more runs than these, an index does not help: each of them would be sorted. */
 const maxNarrowRuns = 50_000;
+
+/** With more feedback than this, an index does not help: each of its runs would be looked up. */
+const maxFeedback = 10_000;
 
 function chooseScanLimit(
   { scanLimit }: RunSearch,

@@ -12,6 +12,7 @@ import type {
   RunListReads,
   RunSearch,
   SearchSlice,
+  StoredCounts,
   SuggestionQuery,
 } from "../run-list.ts";
 import type { RunPart, StoredRun } from "../run-row.ts";
@@ -30,15 +31,36 @@ const parseModels = (json: string | null): readonly string[] =>
 
 type PromisedListReads = Promised<{ readonly runLists: RunListReads }>["runLists"];
 
+/** Reads the counts that are stored with the metrics, so that the runs of 90 days need not be counted one by one. */
+export interface StoredCountReads {
+  countStored(tenantId: string, query: CountQuery): Promise<StoredCounts>;
+}
+
+/** Adds up the counts of each interval. */
+function addUp(counts: readonly RunCount[]): readonly RunCount[] {
+  const totals = new Map<number, RunCount>();
+  for (const { startMicros, runs, errors } of counts.filter((count) => count.runs > 0)) {
+    const total = totals.get(startMicros);
+    totals.set(startMicros, {
+      startMicros,
+      runs: (total?.runs ?? 0) + runs,
+      errors: (total?.errors ?? 0) + errors,
+    });
+  }
+  return [...totals.values()];
+}
+
 /** Runs the queries of the UI's run list. */
 export class PostgresRunListReader implements PromisedListReads {
   readonly #db: PostgresDatabase;
   readonly #runs: PostgresRunReader;
+  readonly #storedCounts: StoredCountReads;
   readonly #finder: RunFinder;
 
-  constructor(db: PostgresDatabase, runs: PostgresRunReader) {
+  constructor(db: PostgresDatabase, runs: PostgresRunReader, storedCounts: StoredCountReads) {
     this.#db = db;
     this.#runs = runs;
+    this.#storedCounts = storedCounts;
     this.#finder = new RunFinder(db, runs);
   }
 
@@ -100,17 +122,14 @@ export class PostgresRunListReader implements PromisedListReads {
     widthMicros: number,
   ): Promise<CountSlice> {
     const { runs, ...position } = await this.search(tenantId, { ...search, parts: countedParts });
-    const counts = new Map<number, RunCount>();
-    for (const { row } of runs) {
-      const startMicros = Math.floor(row.startMicros / widthMicros) * widthMicros;
-      const count = counts.get(startMicros);
-      counts.set(startMicros, {
-        startMicros,
-        runs: (count?.runs ?? 0) + 1,
-        errors: (count?.errors ?? 0) + Number(row.hasError),
-      });
-    }
-    return { counts: [...counts.values()], ...position };
+    const counts = addUp(
+      runs.map(({ row }) => ({
+        startMicros: Math.floor(row.startMicros / widthMicros) * widthMicros,
+        runs: 1,
+        errors: Number(row.hasError),
+      })),
+    );
+    return { counts, ...position };
   }
 
   async readStartTimeRange(
@@ -129,29 +148,54 @@ export class PostgresRunListReader implements PromisedListReads {
     return first === null || last === null ? undefined : { fromMicros: first, toMicros: last };
   }
 
-  /** Counts by an index of the project's runs. There is no table of counts, which each batch would have to lock. */
+  /**
+   * Adds up the counts that are stored with the metrics, and counts the other runs by an index. Must be the first call of
+   * its transaction.
+   */
   async countRuns(tenantId: string, query: CountQuery): Promise<readonly RunCount[]> {
     const { projectId, isRoot, fromMicros, toMicros, widthMicros } = query;
     const width = Math.max(1, Math.round(widthMicros / countIntervalMicros)) * countIntervalMicros;
     const from = Math.floor(fromMicros / countIntervalMicros) * countIntervalMicros;
     const to = (Math.floor(toMicros / countIntervalMicros) + 1) * countIntervalMicros;
+    const { counts, uncounted } = await this.#storedCounts.countStored(tenantId, {
+      ...query,
+      fromMicros: from,
+      toMicros: to,
+      widthMicros: width,
+    });
     const rootCondition =
-      isRoot === undefined ? "" : `AND parent_run_id IS ${isRoot ? "" : "NOT "}NULL`;
+      isRoot === undefined ? "" : `AND r.parent_run_id IS ${isRoot ? "" : "NOT "}NULL`;
+    // Integers are divided towards zero, so the numbers of the intervals must not be negative.
+    const origin = Math.floor(from / width) * width;
     const { rows } = await this.#db.query<{
       readonly interval: number;
       readonly runs: number;
       readonly errors: number;
     }>(
-      `SELECT floor(start_us::numeric / $5::bigint)::bigint AS interval, count(*) AS runs, sum(has_error) AS errors FROM runs
-       WHERE tenant_id = $1 AND project_id = $2 AND start_us >= $3::bigint AND start_us < $4::bigint ${rootCondition}
-       GROUP BY 1 ORDER BY 1`,
-      [tenantId, projectId, from, to, width],
+      `SELECT (r.start_us - $5::bigint) / $6::bigint AS interval, count(*) AS runs, sum(r.has_error) AS errors
+       FROM unnest($3::bigint[], $4::bigint[]) u (first, next)
+       JOIN runs r ON r.tenant_id = $1 AND r.project_id = $2 AND r.start_us >= u.first AND r.start_us < u.next ${rootCondition}
+       GROUP BY 1`,
+      [
+        tenantId,
+        projectId,
+        uncounted.map((range) => range.fromMicros),
+        uncounted.map((range) => range.toMicros),
+        origin,
+        width,
+      ],
     );
-    return rows.map(({ interval, runs, errors }) => ({
-      startMicros: interval * width,
-      runs,
-      errors,
-    }));
+    return addUp([
+      ...counts.map((count) => ({
+        ...count,
+        startMicros: Math.floor(count.startMicros / width) * width,
+      })),
+      ...rows.map(({ interval, runs, errors }) => ({
+        startMicros: origin + interval * width,
+        runs,
+        errors,
+      })),
+    ]).toSorted((left, right) => left.startMicros - right.startMicros);
   }
 
   async listSuggestions(tenantId: string, query: SuggestionQuery): Promise<readonly string[]> {

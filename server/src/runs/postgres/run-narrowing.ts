@@ -7,6 +7,7 @@ import { toSearchTexts } from "../needles.ts";
 import { findRequiredFacets } from "../required-facets.ts";
 import type { RunFilter } from "../run-query.ts";
 import {
+  findRequiredFeedback,
   findRequiredLatency,
   findRequiredStatus,
 } from "../sqlite/index-lookups/required-ranges.ts";
@@ -37,6 +38,31 @@ export function createNarrowCondition({ runFilters = [], runType }: RunFilter): 
     ]),
   ];
   return conditions.length === 0 ? undefined : joinConditions(conditions, "AND");
+}
+
+/**
+ * Returns a query for the ids of the runs with the feedback that a filter requires; `undefined` if it requires none. An
+ * index finds them.
+ */
+export function createFeedbackQuery(
+  tenantId: string,
+  { runFilters = [] }: RunFilter,
+): Sql | undefined {
+  const feedback = runFilters.map(findRequiredFeedback).find((required) => required !== undefined);
+  return (
+    feedback &&
+    sql`SELECT f.run_id AS id FROM feedback f WHERE ${joinConditions(
+      [
+        sql`f.tenant_id = ${parameter(tenantId)}`,
+        sql`f.key_json = ${parameter(JSON.stringify(feedback.key))}`,
+        sql`f.run_id IS NOT NULL`,
+        ...feedback.scoreRanges.map(
+          ({ comparator, bound }) => sql`f.score ${operators[comparator]} ${parameter(bound)}`,
+        ),
+      ],
+      "AND",
+    )}`
+  );
 }
 
 const createLatencyCondition = ({ comparator, bound }: Range): Sql =>

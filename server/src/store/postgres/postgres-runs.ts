@@ -32,12 +32,13 @@ export const postgresRuns: RunEngine = {
   tables: [runTables, metricTables, textTables],
   createReaders: (db, { feedback, tokenCipher, checkLimit }): RunReaders => {
     const runs = new PostgresRunReader(db, tokenCipher);
-    const runLists = new PostgresRunListReader(db, runs);
+    const metrics = new PostgresMetricReader(db);
+    const runLists = new PostgresRunListReader(db, runs, metrics);
     const traces = new PostgresTraceReader(db);
     const experiments = new PostgresExperimentReader(db, runs);
     return {
       experiments,
-      metrics: new PostgresMetricReader(db),
+      metrics,
       runLists,
       runPages: new RunPageReader({ feedback, runLists, runs, traces }, checkLimit),
       runs,
