@@ -10,8 +10,6 @@ export const fillProjectName = "bench";
 export const runsPerTrace = 10;
 export const childDelayMicros = 20_000;
 
-export const dayMicros = 86_400_000_000;
-
 /** Names and types of runs by their kind. The root has the kind 1. */
 export const names = ["answer", "ask", "retrieve", "rank", "summarise", "plan", "search", "mail"];
 export const types = ["chain", "llm", "retriever", "tool", "llm", "prompt", "tool", "tool"];

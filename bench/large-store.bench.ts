@@ -6,17 +6,10 @@
 // With --store, name with --keys the folder of token.key if a server has used the database before.
 // It starts the server of this checkout, and changes nothing in the store but the metrics that are not counted yet.
 // `--rounds 7`, `--only TEXT` measures the requests whose title contains the text, and `--save` writes RESULTS.md.
+import { dayMicros } from "../server/src/model/durations.ts";
 import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import {
-  dayMicros,
-  feedbackKey,
-  rareModel,
-  rareName,
-  rareTag,
-  rareWord,
-  runsPerTrace,
-} from "./fill-shape.ts";
+import { feedbackKey, rareModel, rareName, rareTag, rareWord, runsPerTrace } from "./fill-shape.ts";
 import { findFilledProject, startLargeServer, storeOptions } from "./large-server.ts";
 import { readCpuMicros } from "./process-figures.ts";
 import { formatNumber, median, publish, table } from "./results.ts";

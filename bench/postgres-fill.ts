@@ -1,3 +1,4 @@
+import { dayMicros } from "../server/src/model/durations.ts";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -18,7 +19,6 @@ import { postgresFormats } from "../server/src/store/postgres/formats.ts";
 import {
   childDelayMicros,
   createFeedback,
-  dayMicros,
   fillProjectName,
   latencyMicros,
   modelCount,

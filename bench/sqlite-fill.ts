@@ -1,3 +1,4 @@
+import { dayMicros } from "../server/src/model/durations.ts";
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -28,7 +29,6 @@ import { microsToIso, microsToStamp } from "../src/model/dotted-order.ts";
 import {
   childDelayMicros,
   createFeedback,
-  dayMicros,
   fillProjectName,
   latencyMicros,
   modelCount,

@@ -1,4 +1,4 @@
-import { minuteMicros } from "../metrics/metrics.ts";
+import { minuteMicros } from "../model/durations.ts";
 import type { MetricReads, MetricValues } from "../metrics/metrics.ts";
 import { messageOf } from "../model/errors.ts";
 import type { Promised } from "../storage/promised.ts";

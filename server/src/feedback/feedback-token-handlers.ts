@@ -1,3 +1,4 @@
+import { minuteMicros } from "../model/durations.ts";
 import { randomUUID } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import { Type } from "typebox";
@@ -157,8 +158,6 @@ function toDraft(request: TokenRequest, now: number): FeedbackTokenDraft {
     expiresMicros,
   };
 }
-
-const minuteMicros = 60_000_000;
 
 function computeExpiry(
   { expires_at: expiresAt, expires_in: duration }: TokenRequest,

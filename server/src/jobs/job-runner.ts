@@ -1,3 +1,4 @@
+import { dayMicros } from "../model/durations.ts";
 import { randomUUID } from "node:crypto";
 import pRetry, { AbortError } from "p-retry";
 import { messageOf, RequestError } from "../model/errors.ts";
@@ -66,8 +67,6 @@ const defaultOptions: RunnerOptions = {
   retries: 3,
   firstRetryMs: 500,
 };
-
-const dayMicros = 86_400_000_000;
 
 /** Milliseconds between removals of jobs that ended long ago. */
 const removalIntervalMs = 3_600_000;

@@ -1,3 +1,4 @@
+import { dayMicros } from "../model/durations.ts";
 import type { FastifyInstance } from "fastify";
 import { uiEndpoints } from "millrace/model";
 import { Type } from "typebox";
@@ -33,7 +34,6 @@ const maxLimit = 200;
 /** Longer search texts are cut, because no name contains them. */
 const maxTextChars = 500;
 const maxOffset = 100_000;
-const dayMicros = 86_400_000_000;
 /** Milliseconds that counting model calls may take. The response then says that it is incomplete. */
 const countMs = 400;
 

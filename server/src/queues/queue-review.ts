@@ -1,3 +1,4 @@
+import { minuteMicros } from "../model/durations.ts";
 import { createHash } from "node:crypto";
 import type { AnnotationQueue, EntryQuery, QueueEntry } from "./annotation-queue.ts";
 
@@ -41,7 +42,6 @@ export function toReviewRules({ reviewers }: Pick<AnnotationQueue, "reviewers">)
   };
 }
 
-const minuteMicros = 60_000_000;
 const toPositiveInteger = (value: unknown): number =>
   typeof value === "number" && value >= 1 ? Math.floor(value) : 1;
 

@@ -1,3 +1,4 @@
+import { dayMicros } from "../model/durations.ts";
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
@@ -11,7 +12,6 @@ import type { QueryString } from "../http/query-string.ts";
 
 const pageSizeDefault = 20;
 const pageSizeMax = 100;
-const dayMicros = 24 * 60 * 60 * 1_000_000;
 
 /** Body members for paging in the second version of the API; responses contain `items` and `next_cursor`. */
 export const pageMembers = {

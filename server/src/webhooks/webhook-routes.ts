@@ -1,3 +1,4 @@
+import { hourMicros } from "../model/durations.ts";
 import { randomUUID } from "node:crypto";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { uiEndpoints } from "millrace/model";
@@ -43,7 +44,6 @@ const secretBody = Type.Object({
   overlap_hours: Type.Integer({ minimum: 0, maximum: webhookLimits.overlapHours }),
 });
 
-const hourMicros = 3_600_000_000;
 const tag = "server";
 
 /** Adds the routes of webhooks, which only the UI uses. */

@@ -1,3 +1,4 @@
+import { minuteMicros } from "../../model/durations.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { openTemporaryStore } from "../../../dist/store/sqlite-store.js";
 import { StoreFixture } from "../../../tests/support/store-fixture.ts";
@@ -6,7 +7,6 @@ import type { Store } from "../../store/store.ts";
 import { AlertEvaluator } from "../alert-evaluator.ts";
 import type { Alert, AlertDraft } from "../alert.ts";
 
-const minuteMicros = 60_000_000;
 /** A whole minute. */
 const nowMicros = Math.floor(1_795_255_872_345_678 / minuteMicros) * minuteMicros;
 

@@ -1,3 +1,4 @@
+import { dayMicros } from "../../model/durations.ts";
 import { RequestError } from "../../model/errors.ts";
 import type {
   FindExpiry,
@@ -13,7 +14,6 @@ import { idOf } from "../../storage/row-keys.ts";
 
 /** Maximum number of projects that one step checks. */
 const projectsPerStep = 200;
-const dayMicros = 86_400_000_000;
 
 /** Stores the retention rules, and deletes the runs that have expired under them. */
 export class RetentionWriter implements RetentionWrites {

@@ -1,3 +1,4 @@
+import { dayMicros } from "../../../model/durations.ts";
 import { randomUUID } from "node:crypto";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openTemporaryStore } from "../../../../dist/store/sqlite-store.js";
@@ -8,8 +9,6 @@ import { runFields } from "../../../filter/fields.ts";
 import { patchOf, StoreFixture } from "../../../../tests/support/store-fixture.ts";
 import { call, runServer, textOf } from "../../../../tests/support/running-server.ts";
 import { wireRun } from "../../../../tests/support/wire-runs.ts";
-
-const dayMicros = 86_400_000_000;
 
 async function openFixture(): Promise<StoreFixture> {
   const store: Store = await openTemporaryStore();

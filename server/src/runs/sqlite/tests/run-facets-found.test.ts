@@ -1,3 +1,4 @@
+import { dayMicros } from "../../../model/durations.ts";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -14,8 +15,6 @@ import { otlpSpan, readSpans } from "../../../../tests/support/otlp-spans.ts";
 import { temporaryFolder } from "../../../../tests/support/running-server.ts";
 import { patchOf } from "../../../../tests/support/store-fixture.ts";
 import { someMicros, wireRun } from "../../../../tests/support/wire-runs.ts";
-
-const dayMicros = 86_400_000_000;
 
 const before1970 = (id = randomUUID()) => ({
   id,

@@ -1,3 +1,4 @@
+import { dayMicros } from "../../../model/durations.ts";
 import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
 import { microsToStamp } from "millrace/model";
@@ -14,7 +15,6 @@ import { facetIndex, missingFacets } from "../../../../tests/support/facet-oracl
 import { otlpSpan, readSpans } from "../../../../tests/support/otlp-spans.ts";
 import { someMicros } from "../../../../tests/support/wire-runs.ts";
 
-const dayMicros = 86_400_000_000;
 const ids = Array.from({ length: 5 }, (_, at) => `01a20177-2565-737a-8327-bc822f53273${at}`);
 
 /** Few distinct times, so that runs share them: two are in the same block, the last ones are before 1970. */
