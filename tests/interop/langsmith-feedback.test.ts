@@ -147,8 +147,9 @@ describe.each(versions)("feedback of %s", (version) => {
   test("an expired token accepts no feedback, and an expiry in the past is refused", async () => {
     const client = testServer.either(version);
     const { id: runId } = await makeRun(client);
+    // Long enough for a request that waits while a server is busy or is being replaced.
     const { url } = await client.createPresignedFeedbackToken(runId, "late", {
-      expiration: new Date(Date.now() + 100).toISOString(),
+      expiration: new Date(Date.now() + 1_500).toISOString(),
     });
     const status = async () => (await fetch(`${url}?score=1`)).status;
     await expect.poll(status, { interval: 20 }).toBe(410);
