@@ -40,7 +40,11 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
     store = await openStore(settings);
     log =
       settings.log &&
-      (await IngestLog.open(settings.log, settings.log.writer === "server" ? store : undefined));
+      (await IngestLog.open(settings.log, {
+        ...(settings.log.writer === "server" && { applied: store }),
+        // PostgreSQL may be on other machines. The disk of this machine may be lost with it.
+        ...(settings.store !== undefined && { shared: store }),
+      }));
     telemetry = await startTelemetry(settings);
     const app = createApp(store, settings, { log, requestLog, telemetry });
     await listen(app, settings);

@@ -8,6 +8,17 @@ import type { LogState } from "./log-report.ts";
 import { LogMonitor } from "./log-state.ts";
 import { LoggedIngest } from "./logged-ingest.ts";
 
+/** The stores of a server with a log. */
+export interface LogStores {
+  /** The store to which this process applies the log. Without it, other processes must do so. */
+  readonly applied?: AppliedStore;
+  /**
+   * A database that outlives the machine, as the log does: it takes what the log does not acknowledge in time. Without it,
+   * requests wait for the log, and fail if that takes too long.
+   */
+  readonly shared?: AppliedStore;
+}
+
 /** The ingest log as one server uses it: it receives runs, applies what the log holds, and observes the log. */
 export class IngestLog {
   readonly #connection: LogConnection;
@@ -15,23 +26,23 @@ export class IngestLog {
   readonly #monitor: LogMonitor;
   readonly #writer: IngestWriter | undefined;
 
-  private constructor(connection: LogConnection, store: AppliedStore | undefined) {
+  private constructor(connection: LogConnection, { applied, shared }: LogStores) {
     this.#connection = connection;
-    this.#ingest = new LoggedIngest(connection);
+    this.#ingest = new LoggedIngest(connection, shared);
     this.#monitor = new LogMonitor(connection);
-    this.#writer = store && new IngestWriter(connection, store);
+    this.#writer = applied && new IngestWriter(connection, applied);
   }
 
   /**
-   * Connects, and creates the log if it does not exist. Without a store, other processes must apply the log.
+   * Connects, and creates the log if it does not exist.
    *
    * @throws ServerError the log can't be reached, or its servers refuse what a server needs.
    */
   static async open(
     { target, maxBytes }: Omit<LogSettings, "writer">,
-    store?: AppliedStore,
+    stores: LogStores,
   ): Promise<IngestLog> {
-    return new IngestLog(await LogConnection.open(target, { maxBytes }), store);
+    return new IngestLog(await LogConnection.open(target, { maxBytes }), stores);
   }
 
   /**
@@ -40,7 +51,7 @@ export class IngestLog {
    * @throws ServerError the log can't be reached, or there is none.
    */
   static async openWriter(target: LogTarget, store: AppliedStore): Promise<IngestLog> {
-    return new IngestLog(await LogConnection.openExisting(target), store);
+    return new IngestLog(await LogConnection.openExisting(target), { applied: store });
   }
 
   /** The address without credentials. */
@@ -68,11 +79,19 @@ export class IngestLog {
     return this.#ingest.appended;
   }
 
+  get storedDirectly(): number {
+    return this.#ingest.storedDirectly;
+  }
+
+  get canStoreDirectly(): boolean {
+    return this.#ingest.canStoreDirectly;
+  }
+
   get writer(): WriterCounts | undefined {
     return this.#writer?.counts;
   }
 
-  /** Resolves when the log has stored the batch; see {@link LoggedIngest.ingest}. */
+  /** Resolves when the log, or else the shared database, has stored the batch; see {@link LoggedIngest.ingest}. */
   ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult> {
     return this.#ingest.ingest(tenantId, batch);
   }

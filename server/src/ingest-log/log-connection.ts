@@ -167,10 +167,14 @@ export class LogConnection {
    * Appends a message. Resolves when enough servers have stored it. A message that may have been stored is sent again
    * with the same id, by which the log recognizes it.
    *
+   * @param signal - ends the attempts, because the message is stored elsewhere
    * @throws RequestError 429: the log is full. 503: it can't be reached.
    */
-  async append(message: Uint8Array): Promise<void> {
-    await this.#publish(logNames.subject, message, { stream: logNames.stream });
+  async append(message: Uint8Array, signal?: AbortSignal): Promise<void> {
+    await this.#publish(logNames.subject, message, {
+      stream: logNames.stream,
+      ...(signal && { signal }),
+    });
   }
 
   /**
@@ -235,22 +239,32 @@ export class LogConnection {
     {
       stream,
       headers,
-    }: { readonly stream: string; readonly headers?: ReturnType<typeof Nats.headers> },
+      signal,
+    }: {
+      readonly stream: string;
+      readonly headers?: ReturnType<typeof Nats.headers>;
+      readonly signal?: AbortSignal;
+    },
   ): Promise<void> {
     const msgID = randomUUID();
-    await this.#untilStored((timeout) =>
-      this.#links.hedge((link) =>
-        link.stream.publish(subject, message, {
-          msgID,
-          timeout,
-          expect: { streamName: stream },
-          ...(headers && { headers }),
-        }),
-      ),
+    await this.#untilStored(
+      (timeout) =>
+        this.#links.hedge((link) =>
+          link.stream.publish(subject, message, {
+            msgID,
+            timeout,
+            expect: { streamName: stream },
+            ...(headers && { headers }),
+          }),
+        ),
+      signal,
     );
   }
 
-  async #untilStored(store: (timeoutMs: number) => Promise<unknown>): Promise<void> {
+  async #untilStored(
+    store: (timeoutMs: number) => Promise<unknown>,
+    signal?: AbortSignal,
+  ): Promise<void> {
     const deadline = Date.now() + logLimits.publishMs;
     for (;;) {
       try {
@@ -264,7 +278,9 @@ export class LogConnection {
             logLimits.fullRetrySeconds,
           );
         }
-        if (this.connection.isClosed() || Date.now() + logLimits.publishRetryMs >= deadline) {
+        const isLast =
+          Date.now() + logLimits.publishRetryMs >= deadline || signal?.aborted === true;
+        if (this.connection.isClosed() || isLast) {
           throw new RequestError(
             503,
             "the ingest log can't be reached, or has no majority of its servers; retry later",

@@ -21,6 +21,11 @@ export const logLimits = {
   hedges: 8,
   /** How often a message that may not be sent twice yet checks again, in milliseconds. */
   hedgeWaitMs: 50,
+  /**
+   * Milliseconds after which a message without an acknowledgement is stored in a database that is shared. With the time
+   * for that, it is acknowledged within a second.
+   */
+  lateMs: 700,
   /** How often to check whether both connections lead to the same NATS server, in milliseconds. */
   apartMs: 5_000,
   /** Maximum of that time, which doubles while no other NATS server answers. */

@@ -1,27 +1,47 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf, RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 import { batchMemory } from "../runs/batch-memory.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
 import { WorkThreads } from "../storage/work-threads.ts";
+import { joinBatches } from "./batch-parts.ts";
 import { encodeInTurns } from "./encode-task.ts";
 import type { EncodedBatch, EncodeTask } from "./encode-task.ts";
+import type { AppliedStore } from "./ingest-writer.ts";
 import type { LogConnection } from "./log-connection.ts";
-import { encodeReference } from "./message-format.ts";
+import { logLimits } from "./log-limits.ts";
+import { decodeMessage, encodeReference } from "./message-format.ts";
 
 /**
  * Takes the runs of requests into the log. A batch counts as received when the log has stored it on several machines; a
  * writer stores it in the database afterwards. So nothing is known yet of duplicates, and of what only the database
  * could refuse: all valid operations count as accepted.
+ *
+ * While the log elects a leader, or can't be reached, it acknowledges nothing for seconds. If a database is given, what
+ * the log has not acknowledged in time is stored there at once, and counts as received then. A writer that finds the same
+ * message in the log later recognizes its runs.
  */
 export class LoggedIngest {
   readonly #log: LogConnection;
+  readonly #database: AppliedStore | undefined;
+  readonly #lateMs: number;
   /** Threads that write large batches as messages; they start on first use. */
   readonly #work = new WorkThreads();
   #pendingBytes = 0;
   #appended = 0;
+  #storedDirectly = 0;
+  /** Whether the last message was stored in the database, so that this is reported once. */
+  #isLogLate = false;
 
-  constructor(log: LogConnection) {
+  /** @param database - takes what the log does not acknowledge within `lateMs` */
+  constructor(
+    log: LogConnection,
+    database?: AppliedStore,
+    { lateMs = logLimits.lateMs }: { readonly lateMs?: number } = {},
+  ) {
     this.#log = log;
+    this.#database = database;
+    this.#lateMs = lateMs;
   }
 
   /** Messages that were appended to the log. */
@@ -29,8 +49,18 @@ export class LoggedIngest {
     return this.#appended;
   }
 
+  /** Messages that were stored in the database, because the log was late. */
+  get storedDirectly(): number {
+    return this.#storedDirectly;
+  }
+
+  /** Whether runs can be received while the log can't be reached. */
+  get canStoreDirectly(): boolean {
+    return this.#database !== undefined;
+  }
+
   /**
-   * Appends a batch to the log. Resolves when it would survive the loss of a machine.
+   * Appends a batch to the log. Resolves when it would survive the loss of a machine, or the database has it.
    *
    * @throws RequestError 429: the log is full, or too much is being appended. 503: the log can't be reached.
    */
@@ -40,12 +70,13 @@ export class LoggedIngest {
       throw new RequestError(429, "data arrives faster than the log can store it; retry later", 1);
     }
     this.#pendingBytes += bytes;
+    const appends: Promise<void>[] = [];
     try {
       const { messages, operations } = await this.#encode(tenantId, batch);
       batchMemory.release(batch.bodies.buffer);
       // If one part fails, the client sends the whole batch again, and the writer recognizes the others as repeated.
       const results = await Promise.allSettled(
-        messages.map((message) => this.#append(tenantId, message)),
+        messages.map((message) => this.#receive(tenantId, message, appends)),
       );
       for (const result of results) {
         if (result.status === "rejected") {
@@ -56,7 +87,8 @@ export class LoggedIngest {
       }
       return { accepted: operations, duplicates: 0, rejected: [] };
     } finally {
-      this.#pendingBytes -= bytes;
+      // What was stored in the database stays in memory until the attempt to append it ends.
+      void this.#releaseAfter(appends, bytes);
     }
   }
 
@@ -74,11 +106,83 @@ export class LoggedIngest {
       : encodeInTurns(tenantId, batch);
   }
 
-  async #append(tenantId: string, message: Uint8Array): Promise<void> {
+  async #releaseAfter(appends: readonly Promise<void>[], bytes: number): Promise<void> {
+    await Promise.allSettled(appends);
+    this.#pendingBytes -= bytes;
+  }
+
+  /** Appends a message; if the log is late, stores it in the database. Resolves with the first that succeeds. */
+  async #receive(tenantId: string, message: Uint8Array, appends: Promise<void>[]): Promise<void> {
+    const given = new AbortController();
+    const appended = this.#append(tenantId, message, given.signal);
+    appends.push(appended);
+    const database = this.#database;
+    if (database === undefined || !(await this.#isLate(appended))) {
+      await appended;
+      this.#reportLate(false);
+      return;
+    }
+    try {
+      const isStored = await Promise.any([
+        appended.then(() => false),
+        storeDirectly(database, message).then(() => true),
+      ]);
+      if (isStored) {
+        given.abort();
+        this.#storedDirectly += 1;
+        this.#reportLate(true);
+      }
+    } catch {
+      // What the log says comes first: it may be full, and the database refuses what the writer would try again.
+      await appended;
+    }
+  }
+
+  /** Whether a message is not acknowledged in time, or can't be. A log that is full must slow the clients down. */
+  async #isLate(appended: Promise<void>): Promise<boolean> {
+    const timeout = new AbortController();
+    try {
+      return await Promise.race([
+        appended.then(
+          () => false,
+          (cause: unknown) => !(cause instanceof RequestError && cause.status === 429),
+        ),
+        sleep(this.#log.isConnected ? this.#lateMs : 0, true, { signal: timeout.signal }),
+      ]);
+    } finally {
+      timeout.abort();
+    }
+  }
+
+  #reportLate(isLate: boolean): void {
+    if (this.#isLogLate !== isLate) {
+      this.#isLogLate = isLate;
+      process.emitWarning(
+        isLate
+          ? "the ingest log acknowledges nothing in time; meanwhile runs are stored in the database at once"
+          : "the ingest log acknowledges runs again",
+      );
+    }
+  }
+
+  async #append(tenantId: string, message: Uint8Array, signal: AbortSignal): Promise<void> {
     const isLarge = message.byteLength > this.#log.messageBytes;
     await this.#log.append(
       isLarge ? encodeReference(tenantId, await this.#log.putObject(message)) : message,
+      signal,
     );
     this.#appended += 1;
+  }
+}
+
+/** @throws Error the database does not take all of the message. */
+async function storeDirectly(database: AppliedStore, message: Uint8Array): Promise<void> {
+  const decoded = decodeMessage(message);
+  if (decoded.kind !== "batch") {
+    throw new Error("only a batch can be stored");
+  }
+  const { rejected } = await database.ingest(decoded.tenantId, joinBatches([decoded.batch]));
+  if (rejected.length > 0) {
+    throw new Error(`the database refuses ${rejected.length} parts`);
   }
 }

@@ -74,7 +74,7 @@ export function addHealthRoutes(
         throw new RequestError(503, "the server is about to close", 1);
       }
       await assertReady(store);
-      if (log?.isConnected === false) {
+      if (log?.isConnected === false && !log.canStoreDirectly) {
         throw new RequestError(503, "the ingest log can't be reached, so no runs are received");
       }
       return {

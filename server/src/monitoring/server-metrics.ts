@@ -19,6 +19,10 @@ export interface ObservedLog {
   readonly reconnects: number;
   /** Messages that this server has appended. */
   readonly appended: number;
+  /** Messages that this server has stored in the database, because the log was late. */
+  readonly storedDirectly: number;
+  /** Whether runs can be received while the log can't be reached. */
+  readonly canStoreDirectly: boolean;
   /** What the log holds, as last read; `undefined` if it could not be read. */
   readonly state: ObservedLogState | undefined;
   /** What the writer of this process has done; `undefined` if it has none. */
@@ -72,6 +76,10 @@ const logCounts: LogMetrics = {
   appended: {
     help: "Messages that this server has appended to the ingest log.",
     read: ({ appended }) => appended,
+  },
+  stored_directly: {
+    help: "Messages that this server has stored in the database, because the ingest log was late.",
+    read: ({ storedDirectly }) => storedDirectly,
   },
   applied: {
     help: "Operations that the writer of this process has stored.",

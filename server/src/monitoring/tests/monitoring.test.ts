@@ -73,6 +73,8 @@ const someLog: ObservedLog = {
   isConnected: true,
   reconnects: 2,
   appended: 7,
+  storedDirectly: 6,
+  canStoreDirectly: false,
   state: {
     waitingMessages: 3,
     waitingBytes: 4_096,
@@ -119,6 +121,9 @@ test("a server with an ingest log says what waits in it, and is not ready withou
     503,
     { detail: "the ingest log can't be reached, so no runs are received" },
   ]);
+  // The database takes the runs meanwhile.
+  const log = { ...someLog, isConnected: false, canStoreDirectly: true };
+  expect(await readReadiness(log)).toMatchObject([200, { status: "ready" }]);
 });
 
 test("the metrics contain those of the log, and no number for what could not be read", async () => {
@@ -134,6 +139,7 @@ test("the metrics contain those of the log, and no number for what could not be 
     connected: 1,
     reconnects_total: 2,
     appended_total: 7,
+    stored_directly_total: 6,
     waiting_messages: 3,
     waiting_bytes: 4_096,
     max_bytes: 8_192,

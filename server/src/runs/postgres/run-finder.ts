@@ -49,7 +49,8 @@ export class RunFinder {
         ...search,
         ...(after !== undefined && { after }),
         limit: search.limit - runs.length,
-        scanLimit: scannedBeforeIndex,
+        // Only at first may the texts be so frequent that a scan finds them sooner than the index.
+        scanLimit: step === 0 ? scannedBeforeIndex : 1,
       });
       runs.push(...slice.runs);
       after = slice.nextPosition;
