@@ -211,13 +211,12 @@ const waitForEmptyLog = (server: Member | undefined): Promise<number> =>
 
 function describe({
   acknowledgementMs,
-  acknowledgedAtMs,
   readableMs,
   election,
 }: ProbedGaps & Partial<Pick<FaultReport, "election">>): string {
   const elected =
     election &&
-    ` (another leader was elected after ${toSeconds(election.endedMs - election.beganMs)}, the next acknowledgement came ${toSeconds(acknowledgedAtMs - election.endedMs)} later)`;
+    ` (another leader was elected after ${toSeconds(election.endedMs - election.beganMs)})`;
   return `nothing acknowledged for ${toSeconds(acknowledgementMs)}${elected ?? ""}, readable after ${toSeconds(readableMs)} at most`;
 }
 
