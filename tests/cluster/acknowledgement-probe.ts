@@ -5,8 +5,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 export interface ProbedGaps {
   /** The longest time between two acknowledgements, in milliseconds. */
   readonly acknowledgementMs: number;
-  /** When that time ended, by `performance.now()`; now, if it goes on. */
-  readonly acknowledgedAtMs: number;
   /** The longest time from an acknowledgement until the run could be read, in milliseconds. */
   readonly readableMs: number;
 }
@@ -31,7 +29,7 @@ export class AcknowledgementProbe {
   readonly #loops: Promise<unknown>;
   readonly #unread: { readonly id: string; readonly atMs: number }[] = [];
   #lastMs = performance.now();
-  #longest = { ms: 0, endedMs: 0 };
+  #longestMs = 0;
   #longestReadMs = 0;
 
   constructor(urls: readonly string[], project: string) {
@@ -51,11 +49,10 @@ export class AcknowledgementProbe {
     const [unread] = this.#unread;
     this.#noteGap(now);
     const gaps = {
-      acknowledgementMs: this.#longest.ms,
-      acknowledgedAtMs: this.#longest.endedMs,
+      acknowledgementMs: this.#longestMs,
       readableMs: Math.max(this.#longestReadMs, unread === undefined ? 0 : now - unread.atMs),
     };
-    this.#longest = { ms: 0, endedMs: now };
+    this.#longestMs = 0;
     this.#longestReadMs = 0;
     return gaps;
   }
@@ -85,10 +82,7 @@ export class AcknowledgementProbe {
   }
 
   #noteGap(endedMs: number): void {
-    const ms = endedMs - this.#lastMs;
-    if (ms > this.#longest.ms) {
-      this.#longest = { ms, endedMs };
-    }
+    this.#longestMs = Math.max(this.#longestMs, endedMs - this.#lastMs);
   }
 
   /** Whether a server stored the run, now or earlier: a repeat is 409, or 202 with a log. */

@@ -126,8 +126,8 @@ interface Ratings {
 }
 
 /**
- * Rates the change of each score compared with the baseline, as a share of the range of all scores of the same key, and
- * new and fixed errors.
+ * Rates each example against the baseline: by the change of each of its scores, as a share of the range of all scores with
+ * the same key, and by whether an error is new or was fixed.
  */
 function rateExamples({ aligned, baseline, exampleCount, ranges, query }: Ratings): RatedExamples {
   const rated: RatedExamples = {
@@ -164,7 +164,7 @@ function addRating({ worst, best }: RatedExamples, index: number, rating: number
   best[index] = Math.max(best[index] ?? 0, rating);
 }
 
-/** Rates changes from no errors to errors, and from errors to none. */
+/** Rates the examples that fail although they did not in the baseline, and those that no longer fail. */
 function rateErrors(
   rated: RatedExamples,
   baseline: AlignedExperiment,

@@ -5,7 +5,7 @@ import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { Maybe, Time } from "../http/schema-parts.ts";
-import { feedbackConfig, feedbackKey, toJudgement } from "../runs/ingest/parse-feedback.ts";
+import { feedbackConfigSchema, feedbackKey, toJudgement } from "../runs/ingest/parse-feedback.ts";
 import type { SubmittedFeedbackBody } from "../runs/ingest/parse-feedback.ts";
 import { latestMicros, parseOptionalTime } from "../model/parse-time.ts";
 import { serverLimits } from "../model/options.ts";
@@ -21,7 +21,7 @@ const OptionalInteger = Type.Optional(Type.Integer());
 const tokenRequest = Type.Object({
   run_id: Type.String(),
   feedback_key: feedbackKey,
-  feedback_config: Maybe(feedbackConfig),
+  feedback_config: Maybe(feedbackConfigSchema),
   expires_in: Maybe(
     Type.Object({ days: OptionalInteger, hours: OptionalInteger, minutes: OptionalInteger }),
   ),

@@ -190,11 +190,12 @@ export const auditRules: Readonly<Record<string, AuditedEndpoint | Excluded>> = 
   ...exportingEndpoints,
 };
 
-/** The name of an audited action, and where its targets are; `undefined` if calls of the endpoint are not audited. */
+/** An audited action: its name, and where its targets are. */
 export interface AuditedAction extends AuditedEndpoint {
   readonly name: string;
 }
 
+/** Returns the audited action of an endpoint; `undefined` if its calls are not audited. */
 export function auditOf(endpoint: Endpoint): AuditedAction | undefined {
   const name = namesByEndpoint.get(endpoint) ?? "";
   const rule = Object.hasOwn(auditRules, name) ? auditRules[name] : undefined;

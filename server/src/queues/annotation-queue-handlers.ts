@@ -4,7 +4,7 @@ import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { JsonObject, Maybe, Time } from "../http/schema-parts.ts";
-import { feedbackConfig } from "../runs/ingest/parse-feedback.ts";
+import { feedbackConfigSchema } from "../runs/ingest/parse-feedback.ts";
 import { parseOptionalTime } from "../model/parse-time.ts";
 import { serverLimits } from "../model/options.ts";
 import { createMissingQueueError } from "./annotation-queue.ts";
@@ -36,7 +36,7 @@ const commonMembers = {
         score_descriptions: Maybe(TextsByName),
         is_required: Maybe(Type.Boolean()),
         is_assertion: Maybe(Type.Boolean()),
-        feedback_config: Maybe(feedbackConfig),
+        feedback_config: Maybe(feedbackConfigSchema),
       }),
     ),
   ),

@@ -110,7 +110,7 @@ describe.skipIf(!canRunNats)("the SDK, while the ingest log fails", () => {
     const store = await openTemporaryStore();
     onTestFinished(() => store.close());
     // Nothing applies the log, as if all writers were away.
-    const log = await IngestLog.open({ target: parseLogUrl(cluster.url), maxBytes: 1_048_576 });
+    const log = await IngestLog.open({ target: parseLogUrl(cluster.url), maxBytes: 1_048_576 }, {});
     onTestFinished(() => log.close());
     const settings = { ...parseServerOptions({ dataDir: memoryDataDir }), modelToken: "unused" };
     const app = createApp(store, settings, { log });

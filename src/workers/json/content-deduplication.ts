@@ -60,11 +60,11 @@ export class ContentDeduplication {
         digests.add(digest);
       }
       const otherLists = lists.filter(
-        (list) => !draft.lists.some((newer) => beginsWithList(newer, list)),
+        (list) => !draft.addedLists.some((newer) => beginsWithList(newer, list)),
       );
       this.#store(traceId, {
         digests,
-        lists: [...draft.lists.toReversed(), ...otherLists].slice(0, listsPerTrace),
+        lists: [...draft.addedLists.toReversed(), ...otherLists].slice(0, listsPerTrace),
         misses: Math.max(0, misses - missRecovery),
         bytes: 0,
       });
@@ -156,7 +156,7 @@ export class ContentDraft {
 /** The content that the server has of one trace, and the content that the current request adds. */
 export class TraceDraft {
   readonly digests = new Set<string>();
-  readonly lists: SentList[] = [];
+  readonly addedLists: SentList[] = [];
   readonly #sentContent: TraceContent | undefined;
 
   constructor(sentContent: TraceContent | undefined) {
@@ -170,7 +170,7 @@ export class TraceDraft {
   /** Finds the longest sent list that is a prefix of the items at `start` of `tape`, the buffer of recorded runs. */
   findLongestPrefix(tape: Buffer, start: number): SentList | undefined {
     let longest: SentList | undefined;
-    for (const lists of [this.lists, this.#sentContent?.lists ?? []]) {
+    for (const lists of [this.addedLists, this.#sentContent?.lists ?? []]) {
       for (const list of lists) {
         const { length } = list.items;
         if (
@@ -191,13 +191,13 @@ export class TraceDraft {
    */
   addList(items: Buffer, digest: string): void {
     const list = { items: Buffer.from(items), digest };
-    const shorterIndex = this.lists.findIndex((other) => beginsWithList(list, other));
+    const shorterIndex = this.addedLists.findIndex((other) => beginsWithList(list, other));
     if (shorterIndex !== -1) {
-      this.lists.splice(shorterIndex, 1);
+      this.addedLists.splice(shorterIndex, 1);
     }
-    this.lists.push(list);
-    if (this.lists.length > listsPerTrace) {
-      this.lists.shift();
+    this.addedLists.push(list);
+    if (this.addedLists.length > listsPerTrace) {
+      this.addedLists.shift();
     }
   }
 }

@@ -121,8 +121,8 @@ export class BatchBuilder {
   }
 
   /**
-   * Writes a JSON object from member names and JSON values. Returns the texts of the object that may repeat, if members
-   * have such texts.
+   * Writes a JSON object from member names and JSON values. Returns those of its texts that other runs may contain
+   * too, so that they can be stored once; `undefined` if there are none.
    */
   #writeObject(
     members: ReadonlyMap<string, Buffer>,

@@ -13,8 +13,8 @@ import { parseOptionalTime } from "../../model/parse-time.ts";
 const Score = Type.Union([Type.Number(), Type.Boolean()]);
 const Correction = Type.Union([JsonObject, Type.String()]);
 
-/** Configuration of a feedback key: what its scores mean. */
-export const feedbackConfig = Type.Object({
+/** Schema of the configuration of a feedback key: what its scores mean. */
+export const feedbackConfigSchema = Type.Object({
   type: Type.Union([
     Type.Literal("continuous"),
     Type.Literal("categorical"),
@@ -45,9 +45,9 @@ export const feedbackBody = Type.Object({
   session_id: Maybe(Type.String()),
   comparative_experiment_id: Maybe(Type.String()),
   feedback_source: Maybe(Type.Object({ type: Maybe(Type.String()), metadata: Maybe(JsonObject) })),
-  feedback_config: Maybe(feedbackConfig),
+  feedback_config: Maybe(feedbackConfigSchema),
   /** Some clients send the configuration in camel case. */
-  feedbackConfig: Maybe(feedbackConfig),
+  feedbackConfigSchema: Maybe(feedbackConfigSchema),
   /** Whether the evaluator failed. */
   error: Maybe(Type.Boolean()),
   created_at: Maybe(Time),
@@ -56,7 +56,7 @@ export const feedbackBody = Type.Object({
 /** Body of `PATCH /feedback/{id}`. Absent members stay unchanged; null clears a member. */
 export const feedbackPatchBody = Type.Object({
   ...judgementMembers,
-  feedback_config: Maybe(feedbackConfig),
+  feedback_config: Maybe(feedbackConfigSchema),
 });
 
 /** Body of `POST /feedback/tokens/{token}`. */
@@ -84,7 +84,7 @@ export function toFeedbackDraft(body: FeedbackBody): FeedbackDraft {
   const metadata = body.feedback_source?.metadata ?? null;
   checkSourceRun(metadata);
   return {
-    ...toJudgement(body, body.feedback_config ?? body.feedbackConfig),
+    ...toJudgement(body, body.feedback_config ?? body.feedbackConfigSchema),
     id: parseOptionalId(body.id, "id") ?? randomUUID(),
     runId,
     projectId,

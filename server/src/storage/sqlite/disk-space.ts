@@ -308,7 +308,7 @@ export class DiskSpace {
   }
 
   /**
-   * If other programs left no free space at all, shrinks the reserve file: opening the files next to the database
+   * If other programs left almost no free space, shrinks the reserve file, because opening the files next to the database
    * needs a little space.
    */
   #freeSomeReserve(): void {
