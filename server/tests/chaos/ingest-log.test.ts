@@ -550,8 +550,8 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
   test("the limits of a log that exists are changed, and a log that does not fit is refused", async () => {
     const cluster = await startNats(1);
     await openLog(cluster, { maxBytes: 2_097_152 });
-    const second = await openLog(cluster, { maxBytes: 4_194_304 }, {});
-    expect(await readLogState(second)).toMatchObject({ maxBytes: 4_194_304 }, {});
+    const second = await openLog(cluster, { maxBytes: 4_194_304 });
+    expect(await readLogState(second)).toMatchObject({ maxBytes: 4_194_304 });
     const tooLarge = LogConnection.open(parseLogUrl(cluster.url), { maxBytes: 2 ** 40 });
     await expect(tooLarge).rejects.toThrow(/no space for 1099511627776 bytes.*--log-max-bytes/);
     const connection = await connect({ servers: cluster.url.slice("nats://".length) });
