@@ -152,7 +152,7 @@ describe.each(versions)("feedback of %s", (version) => {
       expiration: new Date(Date.now() + 1_500).toISOString(),
     });
     const status = async () => (await fetch(`${url}?score=1`)).status;
-    await expect.poll(status, { interval: 20 }).toBe(410);
+    await expect.poll(status, { interval: 100, timeout: 20_000 }).toBe(410);
     const before = await toArray(client.listFeedback({ runIds: [runId] }));
     expect(await status()).toBe(410);
     expect(await toArray(client.listFeedback({ runIds: [runId] }))).toEqual(before);

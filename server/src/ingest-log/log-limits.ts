@@ -25,7 +25,7 @@ export const logLimits = {
    * Milliseconds after which a message without an acknowledgement is stored in a database that is shared. With the time
    * for that, it is acknowledged within a second.
    */
-  lateMs: 700,
+  lateMs: 500,
   /** How often to check whether both connections lead to the same NATS server, in milliseconds. */
   apartMs: 5_000,
   /** Maximum of that time, which doubles while no other NATS server answers. */

@@ -45,13 +45,13 @@ export class RunFinder {
     const runs: FoundRun[] = [];
     let after = search.after;
     for (let step = 0; step < maxSteps; step += 1) {
-      const slice = await this.search(tenantId, {
+      const furtherSearch = {
         ...search,
         ...(after !== undefined && { after }),
         limit: search.limit - runs.length,
-        // Only at first may the texts be so frequent that a scan finds them sooner than the index.
-        scanLimit: step === 0 ? scannedBeforeIndex : 1,
-      });
+        scanLimit: scannedBeforeIndex,
+      };
+      const slice = await this.search(tenantId, furtherSearch, { isFirst: step === 0 });
       runs.push(...slice.runs);
       after = slice.nextPosition;
       if (after === undefined || runs.length >= search.limit) {
@@ -64,8 +64,14 @@ export class RunFinder {
   /**
    * A step scans some runs in the order of the list, which finds frequent matches at once. If that is not enough, and an
    * index finds the runs that match the filter, or nearly those, the step continues with these.
+   *
+   * @param options.isFirst - Whether texts may be so frequent that a scan finds them sooner than their index.
    */
-  async search(tenantId: string, search: RunSearch): Promise<SearchSlice<FoundRun>> {
+  async search(
+    tenantId: string,
+    search: RunSearch,
+    { isFirst = true }: { readonly isFirst?: boolean } = {},
+  ): Promise<SearchSlice<FoundRun>> {
     const filter: RunFilter = { ...search.filter, projectIds: [search.projectId] };
     const context = { tenantId, filter: await this.#runs.addTraceId(tenantId, filter) };
     if (
@@ -81,6 +87,7 @@ export class RunFinder {
     const feedback = createFeedbackQuery(tenantId, filter);
     const scanLimit = chooseScanLimit(search, {
       hasTexts: cursor !== undefined,
+      isFirst,
       hasNarrow: narrow !== undefined || feedback !== undefined,
     });
     const end = await this.#findEnd(tenantId, { ...search, scanLimit });
@@ -267,10 +274,14 @@ const maxFeedback = 10_000;
 
 function chooseScanLimit(
   { scanLimit }: RunSearch,
-  { hasTexts, hasNarrow }: { readonly hasTexts: boolean; readonly hasNarrow: boolean },
+  {
+    hasTexts,
+    hasNarrow,
+    isFirst,
+  }: { readonly hasTexts: boolean; readonly hasNarrow: boolean; readonly isFirst: boolean },
 ): number {
   if (hasTexts) {
-    return Math.min(scanLimit, scannedBeforeTexts);
+    return isFirst ? Math.min(scanLimit, scannedBeforeTexts) : 1;
   }
   return hasNarrow ? Math.max(scanLimit, scannedBeforeIndex) : scanLimit;
 }
