@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { IngestLog } from "../../server/src/ingest-log/log-admin.ts";
 import { NatsCluster } from "../../server/tests/support/nats-cluster.ts";
 import { readLines } from "../chaos/soak/journal.ts";
 import { Oracle } from "../chaos/soak/oracle.ts";
@@ -159,9 +160,7 @@ async function runFaults(
 
   const ends = await Promise.all(producers.map(({ process: producer }) => producer.finish()));
   await probe.end();
-  const deadLetters = await waitForEmptyLog(servers[0]).catch(async (cause: unknown) => {
-    throw new Error(`the log has ${await stream?.describeLog()}`, { cause });
-  });
+  const deadLetters = stream === undefined ? 0 : await waitForEmptyLog(stream);
   log("Comparing what is stored with what was recorded.");
   const oracle = new Oracle();
   for (const { journal } of producers) {
@@ -199,15 +198,23 @@ async function runFaults(
   };
 }
 
-/** Waits until writers have stored all that the log holds. Returns the number of dead letters. */
-const waitForEmptyLog = (server: Member | undefined): Promise<number> =>
-  waitFor("an empty log", 300_000, async () => {
-    const { log } = (await server?.waitUntilReady()) ?? {};
-    if (log === undefined) {
-      return 0;
-    }
-    return log.waiting_messages === 0 ? (log.dead_letters ?? 0) : undefined;
-  });
+/**
+ * Waits until writers have stored all that the log holds, and returns the number of dead letters. Asks the NATS servers: what a
+ * server knows of the log may be some seconds old.
+ */
+async function waitForEmptyLog(stream: NatsCluster): Promise<number> {
+  const log = await IngestLog.open(stream.url);
+  try {
+    return await waitFor("an empty log", 300_000, async () => {
+      const { waitingMessages, deadLetters } = await log.readState();
+      return waitingMessages === 0 ? deadLetters : undefined;
+    });
+  } catch (cause) {
+    throw new Error(`the log has ${await stream.describeLog()}`, { cause });
+  } finally {
+    await log.close();
+  }
+}
 
 function describe({
   acknowledgementMs,
