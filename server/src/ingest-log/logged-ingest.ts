@@ -111,7 +111,7 @@ export class LoggedIngest {
     this.#pendingBytes -= bytes;
   }
 
-  /** Appends a message; if the log is late, stores it in the database. Resolves with the first that succeeds. */
+  /** Appends a message. If the log is late, stores it in the database; if that fails, waits for the log. */
   async #receive(tenantId: string, message: Uint8Array, appends: Promise<void>[]): Promise<void> {
     const given = new AbortController();
     const appended = this.#append(tenantId, message, given.signal);
@@ -123,17 +123,13 @@ export class LoggedIngest {
       return;
     }
     try {
-      const isStored = await Promise.any([
-        appended.then(() => false),
-        storeDirectly(database, message).then(() => true),
-      ]);
-      if (isStored) {
-        given.abort();
-        this.#storedDirectly += 1;
-        this.#reportLate(true);
-      }
+      // What the log acknowledges while it elects a leader may be lost with the former leader.
+      await storeDirectly(database, message);
+      given.abort();
+      this.#storedDirectly += 1;
+      this.#reportLate(true);
     } catch {
-      // What the log says comes first: it may be full, and the database refuses what the writer would try again.
+      // The log may be full, or try what the database refuses again.
       await appended;
     }
   }
