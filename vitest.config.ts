@@ -27,6 +27,8 @@ const consumer = [
   "cli/tests/*.test.ts",
   "langsmith/tests/*.test.ts",
 ];
+/** Those of them with libraries that choose a client for the whole process when they first need one. */
+const clients = ["tests/interop/lang*.test.ts", "langsmith/tests/*.test.ts"];
 /** The newest releases of the libraries, which have a package.json of their own. */
 const latest = ["tests/latest/*.test.ts"];
 
@@ -142,14 +144,18 @@ export default defineConfig({
       project("alone", { include: alone, maxWorkers: 1, sequence: { groupOrder: 1 }, retry: 2 }),
       // Three at a time: a browser mostly waits for the server, the timers and the frames of its page.
       project("browser", {
+        ...shared,
         include: browser,
         globalSetup: "web/tests/support/extracted-chromium.ts",
         maxWorkers: 3,
       }),
       project("consumer", {
+        ...shared,
         include: consumer,
+        exclude: [...configDefaults.exclude, ...clients],
         globalSetup: "tests/consumer/packed-packages.ts",
       }),
+      project("clients", { include: clients }),
       project("latest", { include: latest, globalSetup: sharedServer }),
       project("types", {
         include: [],
