@@ -16,13 +16,19 @@ const isolated = ["tests/integration/unknown-options.test.ts"];
 /** Tests in a browser, which need a built UI. */
 const browser = ["web/tests/{e2e/**/*,build}.test.ts"];
 /** Faults, kills, hostile load and full disks: minutes of them, and most wait. */
-const chaos = ["{tests,server/tests,cli/tests}/chaos/**/*.test.ts", "tests/lifecycle/**/*.test.ts"];
+const chaos = [
+  "{tests,server/tests,cli/tests}/chaos/**/*.test.ts",
+  "tests/lifecycle/**/*.test.ts",
+  "tests/evaluation/resume.test.ts",
+  "tests/integration/restart.test.ts",
+];
 /** Those of them that measure how long a thread waits. They run alone, because a test beside them would make it wait longer. */
 const alone = [
   "server/tests/chaos/{blocked-thread,hostile-queries,hostile-writes,large-values,schema-isolation}.test.ts",
 ];
-/** Packages as they are published, the command, and the clients and libraries of others. */
+/** Packages as they are published, the command, and the clients, libraries and test runners of others. */
 const consumer = [
+  "tests/evaluation/vitest*.test.ts",
   "tests/{consumer,interop,examples}/**/*.test.ts",
   "cli/tests/*.test.ts",
   "langsmith/tests/*.test.ts",
@@ -138,7 +144,11 @@ export default defineConfig({
         include: ["server/{tests,src/**/tests}/*.test.ts"],
         globalSetup: sharedServer,
       }),
-      project("chaos", { include: chaos, exclude: [...configDefaults.exclude, ...alone] }),
+      project("chaos", {
+        include: chaos,
+        exclude: [...configDefaults.exclude, ...alone],
+        globalSetup: sharedServer,
+      }),
       // One file at a time, after the other projects. A measurement above its limit is made again, because other
       // programs on the machine only add to a time. Code that is too slow fails each time.
       project("alone", { include: alone, maxWorkers: 1, sequence: { groupOrder: 1 }, retry: 2 }),
@@ -153,7 +163,7 @@ export default defineConfig({
         ...shared,
         include: consumer,
         exclude: [...configDefaults.exclude, ...clients],
-        globalSetup: "tests/consumer/packed-packages.ts",
+        globalSetup: ["tests/consumer/packed-packages.ts", sharedServer],
       }),
       project("clients", { include: clients }),
       project("latest", { include: latest, globalSetup: sharedServer }),
