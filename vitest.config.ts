@@ -16,17 +16,25 @@ const isolated = ["tests/integration/unknown-options.test.ts"];
 /** Tests in a browser, which need a built UI. */
 const browser = ["web/tests/{e2e/**/*,build}.test.ts"];
 /** Faults, kills, hostile load and full disks: minutes of them, and most wait. */
-const chaos = ["{tests,server/tests,cli/tests}/chaos/**/*.test.ts", "tests/lifecycle/**/*.test.ts"];
+const chaos = [
+  "{tests,server/tests,cli/tests}/chaos/**/*.test.ts",
+  "tests/lifecycle/**/*.test.ts",
+  "tests/evaluation/resume.test.ts",
+  "tests/integration/restart.test.ts",
+];
 /** Those of them that measure how long a thread waits. They run alone, because a test beside them would make it wait longer. */
 const alone = [
   "server/tests/chaos/{blocked-thread,hostile-queries,hostile-writes,large-values,schema-isolation}.test.ts",
 ];
-/** Packages as they are published, the command, and the clients and libraries of others. */
+/** Packages as they are published, the command, and the clients, libraries and test runners of others. */
 const consumer = [
+  "tests/evaluation/vitest*.test.ts",
   "tests/{consumer,interop,examples}/**/*.test.ts",
   "cli/tests/*.test.ts",
   "langsmith/tests/*.test.ts",
 ];
+/** Those of them with libraries that choose a client for the whole process when they first need one. */
+const clients = ["tests/interop/lang*.test.ts", "langsmith/tests/*.test.ts"];
 /** The newest releases of the libraries, which have a package.json of their own. */
 const latest = ["tests/latest/*.test.ts"];
 
@@ -136,20 +144,28 @@ export default defineConfig({
         include: ["server/{tests,src/**/tests}/*.test.ts"],
         globalSetup: sharedServer,
       }),
-      project("chaos", { include: chaos, exclude: [...configDefaults.exclude, ...alone] }),
+      project("chaos", {
+        include: chaos,
+        exclude: [...configDefaults.exclude, ...alone],
+        globalSetup: sharedServer,
+      }),
       // One file at a time, after the other projects. A measurement above its limit is made again, because other
       // programs on the machine only add to a time. Code that is too slow fails each time.
       project("alone", { include: alone, maxWorkers: 1, sequence: { groupOrder: 1 }, retry: 2 }),
       // Three at a time: a browser mostly waits for the server, the timers and the frames of its page.
       project("browser", {
+        ...shared,
         include: browser,
         globalSetup: "web/tests/support/extracted-chromium.ts",
         maxWorkers: 3,
       }),
       project("consumer", {
+        ...shared,
         include: consumer,
-        globalSetup: "tests/consumer/packed-packages.ts",
+        exclude: [...configDefaults.exclude, ...clients],
+        globalSetup: ["tests/consumer/packed-packages.ts", sharedServer],
       }),
+      project("clients", { include: clients }),
       project("latest", { include: latest, globalSetup: sharedServer }),
       project("types", {
         include: [],

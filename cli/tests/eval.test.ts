@@ -38,7 +38,11 @@ test("a file of TypeScript runs, and the address of the experiment is printed fi
     "plus.ts": "export const plus = (a: number): number => a + 1;",
   });
   const { code, output } = await runEval("sums.eval.ts");
-  const [first, ...others] = output.trimEnd().split("\n");
+  const [first, ...others] = output
+    .trimEnd()
+    .split("\n")
+    // Progress is printed only if a busy machine takes longer than usual.
+    .filter((line) => !/: rows \d+ of \d+, /.test(line));
   expect(first).toMatch(/^sums 1: http:\/\/127\.0\.0\.1:\d+\/o\/.*\/projects\/p\/[\w-]+$/);
   expect(others).toEqual([expect.stringMatching(/^sums 1: 4 rows, right 1, p50 .* ms, 0 failed$/)]);
   expect(code).toBe(0);

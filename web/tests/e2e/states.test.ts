@@ -1,6 +1,9 @@
-import type { Page, Route } from "playwright-core";
+import type { ServerResponse } from "node:http";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startBrowser } from "../support/browser.ts";
+import { noFault, startFaultyProxy } from "../support/faulty-proxy.ts";
+import type { FaultyProxy } from "../support/faulty-proxy.ts";
 import { openPage } from "../support/opened-page.ts";
 import type { OpenedPage } from "../support/opened-page.ts";
 import { recordScreens } from "../support/screens.ts";
@@ -15,24 +18,33 @@ const pageCount = 4;
 /** Chromium logs such a line for each failed request; the tests expect them. */
 const networkErrorPattern = /^Failed to load resource|net::ERR_/;
 
-/** Whether a request is one of a view, which the tests let fail. Requests of the shell succeed. */
-const isViewRequest = ({ pathname }: URL): boolean =>
-  !/^\/(settings|info|assets\/.*|favicon\.svg)$/.test(pathname);
+/** Whether a path is requested by a view. The tests let such requests fail; those of the shell succeed. */
+const isViewPath = (path: string): boolean => !/^\/(settings|info)$/.test(path);
 
-type Responder = (route: Route) => Promise<void>;
+type Responder = (response: ServerResponse) => unknown;
+
+const respond =
+  (status: number, type: string, body: string): Responder =>
+  (response) =>
+    response.writeHead(status, { "content-type": type }).end(body);
 
 const responders: { readonly [How in "failing" | "garbled" | "foreign" | "gone"]: Responder } = {
-  failing: (route) => route.fulfill({ status: 500, json: { detail: "the disk is full" } }),
-  garbled: (route) =>
-    route.fulfill({ contentType: "text/html", body: "<h1>Sign in to Wi-Fi</h1>" }),
-  foreign: (route) => route.fulfill({ json: { status: "ok" } }),
-  gone: (route) => route.abort("connectionrefused"),
+  failing: respond(500, "application/json", '{"detail":"the disk is full"}'),
+  garbled: respond(200, "text/html", "<h1>Sign in to Wi-Fi</h1>"),
+  foreign: respond(200, "application/json", '{"status":"ok"}'),
+  gone: (response) => response.destroy(),
 };
+
+/** A browser page, which loads the UI through a proxy of its own. */
+interface Viewer {
+  readonly page: Page;
+  readonly proxy: FaultyProxy;
+}
 
 describe.skipIf(browser === undefined)("the states of every screen, in Chromium", () => {
   let opened: OpenedPage;
   let screens: Screens;
-  const pages: Page[] = [];
+  const viewers: Viewer[] = [];
   const faults: string[] = [];
 
   beforeAll(async () => {
@@ -48,7 +60,7 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
           faults.push(`${page.url()}: ${line.text()}`);
         }
       });
-      pages.push(page);
+      viewers.push({ page, proxy: await startFaultyProxy(server.url) });
     }
     const run = client.startRun({ name: "asked", inputs: { question: "When?" } });
     run.end({ answer: "Now" });
@@ -58,7 +70,9 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
   }, 60_000);
 
   afterAll(async () => {
-    await Promise.all(pages.map(async (page) => page.close()));
+    await Promise.all(
+      viewers.map(async ({ page, proxy }) => page.close().then(() => proxy.close())),
+    );
     await opened?.close();
     await browser?.close();
   }, 60_000);
@@ -66,17 +80,19 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
   /** Checks all screens, several in parallel. Returns the problems of each screen that has any. */
   async function checkScreens(
     list: Screens,
-    check: (page: Page, name: string, path: string) => Promise<readonly string[]>,
+    check: (viewer: Viewer, name: string, path: string) => Promise<readonly string[]>,
   ): Promise<Readonly<Record<string, readonly string[]>>> {
     const remaining = [...list];
     const found: Record<string, readonly string[]> = {};
     faults.length = 0;
     await Promise.all(
-      pages.map(async (page) => {
+      viewers.map(async (viewer) => {
         for (let next = remaining.shift(); next !== undefined; next = remaining.shift()) {
           const [name, path] = next;
-          const problems = await check(page, name, path).catch((error: unknown) => [String(error)]);
-          await page.unrouteAll({ behavior: "ignoreErrors" });
+          const problems = await check(viewer, name, path).catch((error: unknown) => [
+            String(error),
+          ]);
+          viewer.proxy.fault = noFault;
           if (problems.length > 0) {
             found[name] = problems;
           }
@@ -87,18 +103,13 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
   }
 
   test("while the server is slow, each screen names what it is loading, and then shows it", async () => {
-    const found = await checkScreens(screens, async (page, name, path) => {
+    const found = await checkScreens(screens, async ({ page, proxy }, name, path) => {
       let release = (): void => undefined;
       const released = new Promise<void>((resolve) => {
         release = resolve;
       });
-      await page.route(isViewRequest, async (route) => {
-        if (route.request().resourceType() === "fetch") {
-          await released;
-        }
-        await route.fallback().catch(() => undefined);
-      });
-      await page.goto(opened.server.url + path);
+      proxy.fault = (requested) => (isViewPath(requested) ? released.then(() => "pass") : "pass");
+      await page.goto(proxy.url + path);
       await page.locator("main h1").first().waitFor();
       await page.locator('main [aria-label^="Loading"]').first().waitFor();
       const words = await page.locator('main [aria-label^="Loading"]').first().innerText();
@@ -115,11 +126,15 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
   test.each(["failing", "garbled", "foreign", "gone"] as const)(
     "each screen reports a server that is %s, and shows its data once the server has recovered",
     async (how) => {
-      const found = await checkScreens(screens, async (page, name, path) => {
-        await page.route(how === "gone" ? () => true : isViewRequest, async (route) =>
-          route.request().resourceType() === "fetch" ? responders[how](route) : route.fallback(),
-        );
-        await page.goto(opened.server.url + path);
+      const found = await checkScreens(screens, async ({ page, proxy }, name, path) => {
+        proxy.fault = (requested, response) => {
+          if (how !== "gone" && !isViewPath(requested)) {
+            return "pass";
+          }
+          responders[how](response);
+          return "answered";
+        };
+        await page.goto(proxy.url + path);
         const alerts = page.getByRole("alert").filter({ hasText: /^Could not/ });
         await alerts.first().waitFor();
         await page.waitForFunction(
@@ -129,7 +144,7 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
           ...(await findMissingParts(page)),
           ...(await picture(page, `${how}-${name}`)),
         ];
-        await page.unrouteAll({ behavior: "ignoreErrors" });
+        proxy.fault = noFault;
         for (let tries = 0; tries < 8 && (await alerts.count()) > 0; tries += 1) {
           await alerts
             .first()
@@ -163,7 +178,7 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
     const words = new Map(expected.map(([name, , text]) => [name, text]));
     return checkScreens(
       expected.map(([name, path]) => [name, path] as const),
-      async (page, name, path) => {
+      async ({ page }, name, path) => {
         await page.goto(url + path);
         await page
           .locator("main")
