@@ -6,8 +6,8 @@
 // Needs Chromium, as the tests of the UI do. `--rounds 3` is the number of pages that are opened, one after the other;
 // `--save` writes RESULTS.md. Run large-store first: it waits until the server has counted all metrics.
 import { parseArgs } from "node:util";
-import type { Page } from "playwright-core";
 import { startBrowser } from "../web/tests/support/browser.ts";
+import type { TestBrowser } from "../web/tests/support/browser.ts";
 import { traceTasks } from "../web/tests/support/task-trace.ts";
 import { rareWord } from "./fill-shape.ts";
 import { findFilledProject, startLargeServer, storeOptions } from "./large-server.ts";
@@ -23,6 +23,8 @@ const { values: options } = parseArgs({
     save: { type: "boolean", default: false },
   },
 });
+
+type Page = Awaited<ReturnType<TestBrowser["context"]["newPage"]>>;
 
 interface Figures {
   readonly tookMs: number[];

@@ -127,17 +127,13 @@ export class ChunkWork implements ChunkShipper {
    * entries have ids, so none is created twice.
    */
   async #sendFeedbackParts(reader: TapeReader): Promise<Omit<ChunkReply, "rejected"> | undefined> {
-    const { acceptsFeedbackParts, batchBytes } = await this.#info.readOrDefaults({});
+    const { feedbackParts, batchBytes } = await this.#info.readOrDefaults({});
     const bodies = Array.from({ length: reader.count }, (_, record) => readBody(reader, record));
     const bytes = bodies.reduce((sum, { length }) => sum + length + feedbackPartBytes, 0);
     const runIds = bodies.map(
       (body) => (JSON.parse(body.toString()) as { readonly run_id?: unknown }).run_id,
     );
-    if (
-      !acceptsFeedbackParts ||
-      bytes > batchBytes ||
-      !runIds.every((id) => typeof id === "string")
-    ) {
+    if (!feedbackParts || bytes > batchBytes || !runIds.every((id) => typeof id === "string")) {
       return undefined;
     }
     const parts = bodies.map((content, index) => ({

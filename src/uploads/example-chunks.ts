@@ -97,10 +97,10 @@ export class ExampleChunks {
    * @returns how many of the examples already existed; 0 if the server does not report their number.
    */
   async #create(rows: readonly TapeRow[], datasetId: string): Promise<number> {
-    const { acceptsExampleParts } = await this.#info.readOrDefaults({});
+    const { exampleParts } = await this.#info.readOrDefaults({});
     const hasAttachments = rows.some(({ attachments }) => attachments.length > 0);
     const response =
-      acceptsExampleParts || hasAttachments
+      exampleParts || hasAttachments
         ? await this.#call("uploadExamples", {
             path: { id: datasetId },
             body: createExamplesForm(rows),

@@ -62,7 +62,7 @@ export async function cloneDataset(
     signal,
   });
   try {
-    const { acceptsExampleParts: includeAttachments } = await serverInfo.readOrDefaults({ signal });
+    const { exampleParts: includeAttachments } = await serverInfo.readOrDefaults({ signal });
     const sharedExamples = listSharedExamples(call, token, { server, includeAttachments, signal });
     const readBytes = (attachment: Attachment): Promise<Uint8Array> =>
       readAttachmentBytes(transport, attachment, { endpoint: server ?? endpoint, signal });

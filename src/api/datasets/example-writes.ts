@@ -68,7 +68,7 @@ export class ExampleSender {
   }
 
   async #assertAttachments(options: CallOptions): Promise<void> {
-    if (!(await this.#info.read(options)).acceptsExampleParts) {
+    if (!(await this.#info.read(options)).exampleParts) {
       throw new ValidationError(
         "This server does not accept attachments of examples: its /info does not contain dataset_examples_multipart_enabled. Remove the attachments, or use a server that supports them",
       );

@@ -16,7 +16,7 @@ export interface ServerInfo {
   /** Whether the server accepts request bodies compressed with zstd. */
   readonly zstd: boolean;
   /** Whether the server accepts examples as multipart requests with attachments. */
-  readonly acceptsExampleParts: boolean;
+  readonly exampleParts: boolean;
   /** Whether the server accepts reports with the record counts of its clients. Millrace servers do. */
   readonly senderStats: boolean;
   /** Whether the server accepts payloads as chunks and remembers their content. Millrace servers do. */
@@ -29,7 +29,7 @@ export interface ServerInfo {
    */
   readonly listsExamplesAfter: boolean;
   /** Whether the server reports what became of each feedback entry in a multipart request. */
-  readonly acceptsFeedbackParts: boolean;
+  readonly feedbackParts: boolean;
   /** Whether the server itself resolves the commit `latest` of a prompt. */
   readonly resolvesLatestCommit: boolean;
 }
@@ -44,12 +44,12 @@ export const defaultServerInfo: ServerInfo = {
   multipart: true,
   gzip: false,
   zstd: false,
-  acceptsExampleParts: false,
+  exampleParts: false,
   senderStats: false,
   contentDeduplication: false,
   checksExamples: false,
   listsExamplesAfter: false,
-  acceptsFeedbackParts: false,
+  feedbackParts: false,
   resolvesLatestCommit: false,
 };
 
@@ -66,12 +66,12 @@ export function parseServerInfo(body: unknown): ServerInfo {
     multipart: ingest["use_multipart_endpoint"] !== false,
     gzip: flags["gzip_body_enabled"] === true,
     zstd: flags["zstd_compression_enabled"] === true,
-    acceptsExampleParts: flags["dataset_examples_multipart_enabled"] === true,
+    exampleParts: flags["dataset_examples_multipart_enabled"] === true,
     senderStats: flags["millrace_sender_stats"] === true,
     contentDeduplication: flags["millrace_repeated_content"] === true,
     checksExamples: flags["examples_check_enabled"] === true,
     listsExamplesAfter: flags["examples_after_enabled"] === true,
-    acceptsFeedbackParts: flags["feedback_parts_enabled"] === true,
+    feedbackParts: flags["feedback_parts_enabled"] === true,
     resolvesLatestCommit: version !== null && gte(version, resolvesLatestFrom),
   };
 }
