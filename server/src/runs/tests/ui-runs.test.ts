@@ -262,7 +262,7 @@ test("a list has the usage of each root's whole trace, and none for other runs",
     session_name: "used",
     outputs: used(9),
   });
-  const callModel = (index: number, tokens: number, model: string) =>
+  const callModel = (index: number, tokens: number, model: string, extra: object = {}) =>
     wireRun({
       parent: root,
       micros: startMicros + index * 1_000,
@@ -272,9 +272,15 @@ test("a list has the usage of each root's whole trace, and none for other runs",
       extra: { metadata: { ls_model_name: model } },
       outputs: used(tokens),
       events: [{ name: "new_token", time: "2026-03-01T12:00:01.500Z" }],
+      ...extra,
     });
+  const failed = { outputs: undefined, events: undefined, error: "429" };
   const post = [
     root,
+    // A failed call has neither tokens nor a price.
+    callModel(4, 0, "failed-model", failed),
+    callModel(5, 0, "m".repeat(300), failed),
+    callModel(6, 0, "alias of a chain", { ...failed, run_type: "chain" }),
     callModel(1, 1_000, "gpt-4o"),
     callModel(2, 30, "no-such-model"),
     callModel(3, 500, "gpt-4o"),
@@ -292,11 +298,15 @@ test("a list has the usage of each root's whole trace, and none for other runs",
   expect(first?.["trace_usage"]).toEqual({
     total_tokens: 1_530,
     total_cost: 0.00375,
-    models: ["gpt-4o", "no-such-model"],
+    models: ["gpt-4o", "no-such-model", "failed-model"],
     first_token_time: "2026-03-01T12:00:01.500000Z",
     is_partial: false,
   });
-  expect(calls.map((run) => run["trace_usage"])).toEqual([null, null, null]);
+  const trace = await call(server, `GET /ui/traces/${root.id}`);
+  expect((trace.json["models"] as unknown as readonly string[]).toSorted()).toEqual(
+    ["failed-model", "gpt-4o", "m".repeat(200), "no-such-model"].toSorted(),
+  );
+  expect(calls.map((run) => run["trace_usage"])).toEqual(calls.map(() => null));
 });
 
 const used = (tokens: number) => ({
