@@ -180,6 +180,18 @@ test("the error of a filter has its position, and the field to suggest values fo
   const server = await runServer();
   const check = async (filter: string): Promise<unknown> =>
     (await call(server, "POST /ui/filters/check", { body: { of: "runs", filter } })).json["fault"];
+  // The UI suggests the fields itself: the error does not list them again.
+  for (const [filter, reason] of [
+    ["nam = a", "unknown field `nam`, did you mean `name`?"],
+    ["tokens > 5", "unknown field `tokens`, did you mean `total_tokens`?"],
+    ["user = u1", "unknown field `user`, did you mean `metadata.user_id`?"],
+    [
+      "thumbs = 1",
+      'unknown field `thumbs`; write metadata.thumbs for metadata, or feedback_key = "thumbs" for feedback',
+    ],
+  ] as const) {
+    expect(await check(filter)).toMatchObject({ reason });
+  }
   expect(await check('eq(name, "a")')).toBeNull();
   expect(await check("  ")).toBeNull();
   expect(await check('eq(nam, "a")')).toMatchObject({ offset: 3, length: 3 });
