@@ -73,7 +73,12 @@ export const Runs = ({
   const sortColumn = query.sort === "latency" ? "latency" : "start";
   return (
     <>
-      <ProjectHeader address={address} list={list} isPaused={isPaused} />
+      <ProjectHeader
+        address={address}
+        // The error in the filter is shown at the filter.
+        list={fault === undefined ? list : { ...list, error: null }}
+        isPaused={isPaused}
+      />
       <div className="run-tools">
         <FilterBar
           resource="runs"
@@ -174,14 +179,16 @@ export const Runs = ({
           <p>Change or remove the condition that is marked above.</p>
         </Empty>
       )}
-      <SelectionBar
-        address={address}
-        query={query}
-        listKey={listKey}
-        selectedIds={selectedIds}
-        onClear={() => changeSelection(new Set())}
-        onCompare={() => change({ compare: true })}
-      />
+      {fault === undefined && (
+        <SelectionBar
+          address={address}
+          query={query}
+          listKey={listKey}
+          selectedIds={selectedIds}
+          onClear={() => changeSelection(new Set())}
+          onCompare={() => change({ compare: true })}
+        />
+      )}
     </>
   );
 };
