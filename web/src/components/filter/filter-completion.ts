@@ -267,7 +267,10 @@ function completeValue(
   const fixedValues = [
     ...field.choices.map((choice) => (isPlain ? toTypedValue(choice) : JSON.stringify(choice))),
     ...(field.type === "boolean" ? ["true", "false"] : []),
-    ...(field.isNullable && (openCall.name === "eq" || openCall.name === "neq") ? ["null"] : []),
+    // The models of a trace are a list, which is never null.
+    ...(field.isNullable && !modelFields.has(field.name) && equalityNames.has(openCall.name)
+      ? ["null"]
+      : []),
   ];
   const suggestions = fixedValues
     .filter((value) => startsWithIgnoringCase(value.replaceAll('"', ""), unquoted))
@@ -292,6 +295,8 @@ function completeValue(
         },
       };
 }
+
+const equalityNames: ReadonlySet<string> = new Set(["eq", "neq"]);
 
 /** The fields whose values are the models that are named in metadata. */
 const modelFields: ReadonlySet<string> = new Set(["model", "trace_model"]);

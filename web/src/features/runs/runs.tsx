@@ -20,7 +20,7 @@ import { FacetPanel, useStoredFlag } from "./facets/facet-panel.tsx";
 import { ProjectHeader } from "./project-header.tsx";
 import { readRunValues } from "./queries.ts";
 import { QuickFilterBar } from "./quick-filter-bar.tsx";
-import { collectKeys, toRunColumns } from "./run-columns.tsx";
+import { collectKeys, renderRunDetail, toRunColumns } from "./run-columns.tsx";
 import type { RunItem } from "./run-item.ts";
 import { parseListSearch } from "./run-list-search.ts";
 import type { ProjectAddress } from "./run-list-search.ts";
@@ -141,6 +141,7 @@ export const Runs = ({
               layout={layout}
               onLayout={setLayout}
               renderLink={renderLink}
+              renderNarrowDetail={renderRunDetail}
               isFresh={isFresh}
               sort={{ column: sortColumn, order: query.order }}
               onSort={({ column, order }) => change({ sort: toSort(column, order) })}

@@ -107,6 +107,7 @@ describe("the suggestions for a filter", () => {
         key: "ls_model_name",
       });
     }
+    expect(labels("model = |")).toEqual([]);
     expect(labels("status =|")).toEqual(["success", "error", "pending"]);
     expect(take("status = er|", "error")).toBe("status = error|");
     expect(take('status = "er|', '"error"')).toBe('status = "error"|');
