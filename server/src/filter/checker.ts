@@ -29,7 +29,14 @@ export interface CheckedComparison {
  * does not support.
  */
 export const checkFilter = (text: string, fields: FieldTable): CheckedFilter =>
-  checkPart(parseFilter(text), { text, fields });
+  checkPart(
+    parseFilter(text, (name) => isDurationField(name, fields)),
+    { text, fields },
+  );
+
+/** Whether the values of a field are durations, so that they may have a unit. */
+export const isDurationField = (name: string, fields: FieldTable): boolean =>
+  fields.get(name)?.type === "duration";
 
 interface CheckContext {
   readonly text: string;
@@ -68,6 +75,27 @@ function checkComparison(
   return checkField(filter, { ...context, field });
 }
 
+/** Names that columns, facets or other products have for a field. */
+const commonNames: Readonly<Record<string, string>> = {
+  user: "metadata.user_id",
+  user_id: "metadata.user_id",
+  version: "metadata.version",
+  type: "run_type",
+  tokens: "total_tokens",
+  input_tokens: "prompt_tokens",
+  output_tokens: "completion_tokens",
+  cost: "total_cost",
+  duration: "latency",
+  start: "start_time",
+  end: "end_time",
+  thread: "thread_id",
+  project: "session_id",
+  first_token: "first_token_time",
+};
+
+/** A short name that can be a step of a path. */
+const pathStepPattern = /^[A-Za-z_][\w-]{0,39}$/;
+
 /** Creates the error for an unknown field. In a path, only the part before the first dot can be unknown. */
 function createUnknownFieldError(
   { name, offset }: FieldName,
@@ -75,9 +103,17 @@ function createUnknownFieldError(
 ): FilterError {
   const [head = ""] = name.split(".", 1);
   const unknown = fields.has(head) ? name : head;
-  const hint = suggestName(unknown, fields.keys());
+  const meantName = commonNames[unknown.toLowerCase()];
+  const hint =
+    meantName === undefined || !fields.has(meantName.split(".", 1)[0] ?? "")
+      ? suggestName(unknown, fields.keys())
+      : `, did you mean \`${meantName}\`?`;
+  const otherwise = fields.has("feedback_key")
+    ? `; write metadata.${unknown} for metadata, or feedback_key = "${unknown}" for feedback`
+    : `; write metadata.${unknown} for metadata`;
   return new FilterError(text, {
     reason: `unknown field ${quoteName(unknown)}${hint || ";"} fields are ${[...fields.keys()].join(", ")}`,
+    shortReason: `unknown field ${quoteName(unknown)}${hint || (pathStepPattern.test(unknown) ? otherwise : "")}`,
     offset,
     length: unknown.length,
   });

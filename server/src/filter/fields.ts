@@ -160,7 +160,7 @@ export const runFields: FieldTable = toTable([
   [
     "model",
     "entry",
-    "Model that the run calls: `metadata.ls_model_name`.",
+    "Model that the run calls: `metadata.ls_model_name`. In a list of traces, the same as `trace_model`.",
     { group: "metadata", alias: "metadata.ls_model_name" },
   ],
   [
@@ -209,6 +209,25 @@ export const runFields: FieldTable = toTable([
   ["feedback_value", "value", "Value of a feedback.", { group: "feedback" }],
   ["feedback_comment", "value", "Comment of a feedback.", { group: "feedback" }],
 ]);
+
+/**
+ * Fields of the runs of a list of traces. There, `model` stands for the models of the whole trace, as the column and the
+ * facet of that name do: the root of a trace seldom calls a model itself.
+ */
+const traceFields: FieldTable = new Map(
+  [...runFields].map(([name, field]) => [
+    name,
+    name === "model" ? { ...field, type: "texts", alias: "trace_model" } : field,
+  ]),
+);
+
+/**
+ * Selects the fields of a list of runs.
+ *
+ * @param isTraceList - whether the list contains only root runs.
+ */
+export const selectRunFields = (isTraceList: boolean): FieldTable =>
+  isTraceList ? traceFields : runFields;
 
 /** Fields of an example of a dataset. */
 export const exampleFields: FieldTable = toTable([

@@ -11,6 +11,8 @@ export interface Span {
 export interface Fault extends Span {
   /** What was found and what is allowed, without the position. */
   readonly reason: string;
+  /** The reason without a long list of what is allowed. @defaultValue `reason` */
+  readonly shortReason?: string;
 }
 
 /** Number of characters that an excerpt shows before and after the error. */
@@ -20,6 +22,8 @@ const excerptContext = 40;
 export class FilterError extends Error {
   /** What was found and what is allowed, without the position. */
   readonly reason: string;
+  /** The reason for a reader who sees what is allowed elsewhere: the UI suggests the fields while one types. */
+  readonly shortReason: string;
   readonly offset: number;
   /** Number of code units that the error covers. */
   readonly length: number;
@@ -28,7 +32,7 @@ export class FilterError extends Error {
   /** Column number, starting at 1. */
   readonly column: number;
 
-  constructor(text: string, { reason, offset, length }: Fault) {
+  constructor(text: string, { reason, shortReason = reason, offset, length }: Fault) {
     const lineStart = text.lastIndexOf("\n", offset - 1) + 1;
     const line = text.slice(0, lineStart).split("\n").length;
     const column = offset - lineStart + 1;
@@ -36,6 +40,7 @@ export class FilterError extends Error {
     super(`${reason} (offset ${offset}, line ${line}, column ${column})\n${excerpt}`);
     this.name = "FilterError";
     this.reason = reason;
+    this.shortReason = shortReason;
     this.offset = offset;
     this.length = length;
     this.line = line;

@@ -2,6 +2,7 @@ import { comparators } from "./ast.ts";
 import type { Comparator, Filter, Literal } from "./ast.ts";
 import { FilterError, quoteName } from "./filter-error.ts";
 import type { Span } from "./filter-error.ts";
+import { durationUnits } from "./operands.ts";
 import { readText } from "./lexer.ts";
 import type { PunctuationMark } from "./lexer.ts";
 import { filterLimits, parseFunctions } from "./parser.ts";
@@ -13,20 +14,25 @@ import type { CommonToken } from "./token-reader.ts";
  * with operators such as `latency > 5s`, and words, which are searched for. Forms can be combined with `and`, `or`,
  * `not` and parentheses; without one of these, all parts must match.
  *
+ * @param isDuration - whether a field is a duration. The unit of its value may then follow after a space.
  * @throws FilterError the filter is malformed or too large. The message contains the position.
  */
-export function parseFilter(text: string): Filter {
+export function parseFilter(
+  text: string,
+  isDuration: (fieldName: string) => boolean = () => false,
+): Filter {
+  const parseInfix = (): Filter => new InfixParser(text, isDuration).parse();
   if (text.length > filterLimits.length || !nonBlankPattern.test(text)) {
     return parseFunctions(text);
   }
   if (!functionStartPattern.test(text)) {
-    return parseInfix(text);
+    return parseInfix();
   }
   try {
     return parseFunctions(text);
   } catch (functionError) {
     try {
-      return parseInfix(text);
+      return parseInfix();
     } catch (infixError) {
       // Report the error that is further right: it is probably in the part that the user is writing.
       throw toOffset(infixError) > toOffset(functionError) ? infixError : functionError;
@@ -38,8 +44,6 @@ const nonBlankPattern = /\S/;
 const functionStartPattern = /^\s*[A-Za-z_][\w-]*\s*\(/;
 
 const toOffset = (cause: unknown): number => (cause instanceof FilterError ? cause.offset : -1);
-
-const parseInfix = (text: string): Filter => new InfixParser(text).parse();
 
 /** The smallest unit of a filter with operators. A word is everything that is not one of the others. */
 type InfixToken =
@@ -79,8 +83,11 @@ const numberPattern = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** Parses words, comparisons with operators, and functions between them, from left to right. */
 class InfixParser extends TokenReader<InfixToken> {
-  constructor(text: string) {
+  readonly #isDuration: (fieldName: string) => boolean;
+
+  constructor(text: string, isDuration: (fieldName: string) => boolean) {
     super(text, tokenize(text));
+    this.#isDuration = isDuration;
   }
 
   protected readonly describe = describe;
@@ -234,7 +241,8 @@ class InfixParser extends TokenReader<InfixToken> {
       );
     }
     this.next += 2;
-    const operand = comparator === "in" ? this.#parseList() : this.#parseValue();
+    const value = comparator === "in" ? this.#parseList() : this.#parseValue();
+    const operand = this.#isDuration(field.word) ? this.#addUnit(value) : value;
     const { word: name, offset, length } = field;
     return {
       kind: "comparison",
@@ -243,6 +251,21 @@ class InfixParser extends TokenReader<InfixToken> {
       operand,
       ...createSpan(field, operand),
     };
+  }
+
+  /** Adds the unit after a number, as in `latency > 5 s`. A unit before an operator is a field. */
+  #addUnit(value: Literal): Literal {
+    const [unit, following] = [this.peek(), this.peek(1)];
+    if (
+      value.kind !== "number" ||
+      unit.kind !== "word" ||
+      !durationUnits.has(unit.word) ||
+      following.kind === "operator"
+    ) {
+      return value;
+    }
+    this.next += 1;
+    return { kind: "text", text: `${value.number}${unit.word}`, ...createSpan(value, unit) };
   }
 
   /** Returns the comparator that the token after the field stands for; `undefined` if it is not an operator. */

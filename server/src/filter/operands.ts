@@ -127,6 +127,9 @@ const unitMicros: Readonly<Record<string, number>> = {
   d: 86_400_000_000,
 };
 
+/** The units in which a duration can be written. */
+export const durationUnits: ReadonlySet<string> = new Set(Object.keys(unitMicros));
+
 /** Converts a text such as `1.5s` to microseconds. Without a unit, the number is in seconds. */
 function parseDuration(text: string): number | undefined {
   const [, digits, unit = "s"] = durationPattern.exec(text) ?? [];

@@ -2,7 +2,7 @@ import type { FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { printFilter } from "./ast.ts";
-import { checkFilter } from "./checker.ts";
+import { checkFilter, isDurationField } from "./checker.ts";
 import { exampleFields, runFields } from "./fields.ts";
 import { FilterError } from "./filter-error.ts";
 import { describeFilterLanguage } from "./filter-language.ts";
@@ -35,13 +35,15 @@ export function checkFilterText({
     if (filter.trim() === "") {
       return { fault: null, functions: "" };
     }
-    checkFilter(filter, fieldTables[of]);
-    return { fault: null, functions: printFilter(parseFilter(filter)) };
+    const fields = fieldTables[of];
+    checkFilter(filter, fields);
+    const parsed = parseFilter(filter, (name) => isDurationField(name, fields));
+    return { fault: null, functions: printFilter(parsed) };
   } catch (cause) {
     if (!(cause instanceof FilterError)) {
       throw cause;
     }
-    const { reason, offset, length } = cause;
-    return { fault: { reason, offset, length }, functions: null };
+    const { shortReason, offset, length } = cause;
+    return { fault: { reason: shortReason, offset, length }, functions: null };
   }
 }

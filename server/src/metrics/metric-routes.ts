@@ -2,7 +2,7 @@ import { minuteMicros, hourMicros } from "../model/durations.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { uiEndpoints } from "millrace/model";
 import { RequestError } from "../model/errors.ts";
-import { runFields } from "../filter/fields.ts";
+import { selectRunFields } from "../filter/fields.ts";
 import { readFilter } from "../filter/filter-parameter.ts";
 import { firstValue, parseId, parseRequiredTime } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
@@ -70,14 +70,19 @@ function parseMetricQuery(query: QueryString): MetricQuery {
   if (toMicros <= fromMicros || toMicros - fromMicros > maxRangeMicros) {
     throw new RequestError(422, "to must be after from, by at most 366 days");
   }
-  const filter = readFilter(runFields, "filter", firstValue(query, "filter"));
+  const scope = parseChoice(query, "scope", scopes) ?? "traces";
+  const filter = readFilter(
+    selectRunFields(scope === "traces"),
+    "filter",
+    firstValue(query, "filter"),
+  );
   const widthMicros =
     pointWidths.find((width) => (toMicros - fromMicros) / width <= maxPoints) ??
     pointWidths.at(-1) ??
     minuteMicros;
   return {
     projectId: parseId(firstValue(query, "session"), "session"),
-    scope: parseChoice(query, "scope", scopes) ?? "traces",
+    scope,
     groupBy: parseChoice(query, "group", dimensions),
     fromMicros: Math.floor(fromMicros / widthMicros) * widthMicros,
     toMicros: Math.ceil(toMicros / widthMicros) * widthMicros,

@@ -1,3 +1,7 @@
+import { sql } from "kysely";
+import { createNamedModelSql as createPostgresModelSql } from "../runs/postgres/run-filter-source.ts";
+import { createNamedModelSql } from "../runs/run-filter-source.ts";
+import { perEngine } from "../storage/dialect.ts";
 import { createQueryBuilder, Query } from "../storage/query.ts";
 import type { Parameters, RowOf } from "../storage/query.ts";
 
@@ -14,6 +18,15 @@ interface ModelCallTables {
 }
 
 const builder = createQueryBuilder<ModelCallTables>();
+
+/**
+ * The model that a call names without having a price: a failed call, or one that reports its cost itself. It is in the
+ * payload, which is read only for these calls.
+ */
+const unpricedModel = perEngine<string | null>({
+  sqlite: sql.raw(`CASE WHEN r.cost_json IS NULL THEN ${createNamedModelSql("r")} END`),
+  postgres: sql.raw(`CASE WHEN r.cost_json IS NULL THEN ${createPostgresModelSql("r")} END`),
+});
 
 export const modelCallQueries = {
   /** Lists the projects of a tenant with the start of their latest runs, the latest first. */
@@ -50,6 +63,7 @@ export const modelCallQueries = {
       builder
         .selectFrom("runs as r")
         .select(["r.id", "r.run_type", "r.start_us", "r.total_cost", "r.cost_json"])
+        .select(unpricedModel.as("unpriced_model"))
         .where("r.project_id", "=", values.projectId)
         .where("r.start_us", ">=", values.sinceMicros)
         .where("r.start_us", "<=", values.beforeMicros)

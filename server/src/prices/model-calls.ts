@@ -106,7 +106,8 @@ class CallTally {
 function readFacts(row: CostRow): Pick<ModelCallGroup, "price" | "model" | "provider" | "reason"> {
   const none = { model: null, provider: null, reason: null };
   if (row.cost_json === null) {
-    return { ...none, price: row.total_cost === null ? "no_tokens" : "reported" };
+    const price = row.total_cost === null ? "no_tokens" : "reported";
+    return { ...none, price, model: row.unpriced_model?.slice(0, maxNameChars) ?? null };
   }
   const basis = JSON.parse(row.cost_json) as CostBasis;
   const model = basis.model?.slice(0, maxNameChars) ?? null;

@@ -35,7 +35,7 @@ export interface ModelCallGroup {
    * known, and `no_tokens` if the run reports no tokens.
    */
   readonly price: "library" | "table" | "reported" | "none" | "no_tokens";
-  /** The model whose price applied; for `none`, the name for which no price is known. */
+  /** The model whose price applied; without a price, the name that the runs give it. */
   readonly model: string | null;
   readonly provider: string | null;
   /** Why the cost is unknown, as a sentence. */

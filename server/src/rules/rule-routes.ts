@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { uiEndpoints } from "millrace/model";
 import { Type } from "typebox";
 import type { Static } from "typebox";
-import { runFields } from "../filter/fields.ts";
+import { selectRunFields } from "../filter/fields.ts";
 import { readFilter } from "../filter/filter-parameter.ts";
 import { firstValue, parseId } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
@@ -82,7 +82,7 @@ export function addUiRuleRoutes(app: FastifyInstance, dependencies: RuleRouteDep
     handler: async (request) => {
       const { body, tenantId, headers } = request;
       const action = parseAction(body.action);
-      readFilter(runFields, "filter", body.filter);
+      readFilter(selectRunFields(true), "filter", body.filter);
       await assertActionTarget(dependencies, tenantId, action);
       await checkAccess(dependencies, headers, action);
       const rule = await store
@@ -105,7 +105,7 @@ export function addUiRuleRoutes(app: FastifyInstance, dependencies: RuleRouteDep
     }),
     handler: async (request) => {
       const { body, tenantId } = request;
-      readFilter(runFields, "filter", body.filter);
+      readFilter(selectRunFields(true), "filter", body.filter);
       const id = readId(request);
       const action = body.action && parseAction(body.action);
       if (action !== undefined) {

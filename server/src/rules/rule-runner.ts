@@ -1,6 +1,6 @@
 import { checkFilter } from "../filter/checker.ts";
 import type { CheckedFilter } from "../filter/checker.ts";
-import { runFields } from "../filter/fields.ts";
+import { runFields, selectRunFields } from "../filter/fields.ts";
 import { FilterError } from "../filter/filter-error.ts";
 import { judgeMetadataKey } from "../judges/call-judge.ts";
 import { messageOf, RequestError } from "../model/errors.ts";
@@ -175,7 +175,8 @@ export class RuleRunner {
     const invalid: InvalidRule[] = [];
     for (const rule of rules) {
       try {
-        const runFilters = rule.filter === "" ? [] : [checkFilter(rule.filter, runFields)];
+        const runFilters =
+          rule.filter === "" ? [] : [checkFilter(rule.filter, selectRunFields(true))];
         const exclusions = rule.action.kind === "judge" ? [otherThanJudgeCalls] : [];
         valid.push({ ...rule, runFilters: [...runFilters, ...exclusions] });
       } catch (cause) {

@@ -1,7 +1,7 @@
 import { threadKeys } from "millrace/model";
 import { measureNames } from "./usage/measures.ts";
 import type { MeasureName } from "./usage/measures.ts";
-import { createModelCallSql } from "./usage/run-cost.ts";
+import { createModelCallSql, maxModelNameChars } from "./usage/run-cost.ts";
 import { usageSources } from "./usage/usage-sources.ts";
 import type { UsageName } from "./usage/usage-sources.ts";
 import { payloadTextSql } from "./shared-texts/sqlite-shared-texts.ts";
@@ -106,7 +106,7 @@ interface Member {
   /** Path below the member. */
   readonly inner?: string;
   /** Values of other types are treated as absent. */
-  readonly type?: "object" | "array";
+  readonly type?: "object" | "array" | "text";
 }
 
 /**
@@ -141,6 +141,23 @@ export function createTraceModelsSql(runAlias: string): string {
       AND (t.project_id = ${runAlias}.project_id OR t.project_id IN (SELECT id FROM projects
         WHERE tenant_id = (SELECT tenant_id FROM projects WHERE id = ${runAlias}.project_id))))`;
 }
+
+/** SQL for the name that a model call gives its model in the metadata; NULL for other runs. */
+export function createNamedModelSql(runAlias: string): string {
+  const name = createMemberSql(runAlias, {
+    member: "extra",
+    inner: ".metadata.ls_model_name",
+    type: "text",
+  });
+  return `CASE WHEN ${createModelCallSql(`${runAlias}.run_type`)} THEN substr(${name} ->> '$', 1, ${maxModelNameChars}) END`;
+}
+
+/**
+ * SQL for the model that a run calls: the one whose price applied. A call without a price, such as a failed one, has the
+ * name in its metadata.
+ */
+export const createCalledModelSql = (runAlias: string): string =>
+  `coalesce(${runAlias}.cost_json ->> '$.model', ${createNamedModelSql(runAlias)})`;
 
 /**
  * SQL for the id of the thread that a run belongs to; NULL if it belongs to none. If the metadata has several of the

@@ -204,6 +204,14 @@ describe.skipIf(browser === undefined)("a list of traces, in Chromium", () => {
     await page.goto(`${address}?filter=${encodeURIComponent("and(and(and(")}`);
     await page.getByText("The filter in the URL is not valid").waitFor();
     expect(await page.getByRole("alert").count()).toBe(1);
+    expect(await page.getByRole("button", { name: "Export all matches" }).count()).toBe(0);
+    await page.goto(`${address}?filter=${encodeURIComponent('eq(nonsense,"x")')}`);
+    const alert = page.getByRole("alert");
+    await expect
+      .poll(() => alert.allInnerTexts())
+      .toEqual([
+        'unknown field `nonsense`; write metadata.nonsense for metadata, or feedback_key = "nonsense" for feedback',
+      ]);
     await page.getByRole("button", { name: "Clear filter" }).click();
     await rows().first().waitFor();
     expect(faults.filter((fault) => !fault.includes("422"))).toEqual([]);

@@ -296,9 +296,13 @@ describe.skipIf(browser === undefined)("sorted lists, in Chromium", () => {
     30_000,
   );
 
-  test("experiments, queues and feedback, which can't be sorted, keep the server's order", async () => {
+  test("experiments are sorted as loaded; queues and feedback keep the server's order", async () => {
     await page.goto(`${server.url}/o/${tenant}/datasets/${datasetId}?tab=experiments`);
     await expectRows("name", ["new experiment", "middle experiment", "old experiment"]);
+    await sortBy("name", "asc");
+    await expectRows("name", ["middle experiment", "new experiment", "old experiment"]);
+    await sortBy("start", "asc");
+    await expectRows("name", ["old experiment", "middle experiment", "new experiment"]);
     await page.goto(`${server.url}/o/${tenant}/annotation-queues`);
     await expectRows("name", ["third queue", "first queue", "second queue"]);
     expect(await page.locator("th[aria-sort]").count()).toBe(0);

@@ -5,7 +5,8 @@ import { exampleFields, runFields } from "../fields.ts";
 import { FilterError } from "../filter-error.ts";
 import { parseFilter } from "../infix-parser.ts";
 
-const print = (text: string): string => printFilter(parseFilter(text));
+const print = (text: string): string =>
+  printFilter(parseFilter(text, (name) => name === "latency"));
 
 describe("words and operators are other forms of functions", () => {
   test.each([
@@ -17,6 +18,10 @@ describe("words and operators are other forms of functions", () => {
       'and(search("user@host.test"), search("it\'s"), search("50%"), search("#3"), search("https://a.test/b?c"))',
     ],
     ["latency > 5s", 'gt(latency, "5s")'],
+    ["latency > 5 s", 'gt(latency, "5s")'],
+    ["latency > 5 ms refund", 'and(gt(latency, "5ms"), search("refund"))'],
+    ["latency > 5 seconds", 'and(gt(latency, 5), search("seconds"))'],
+    ["total_tokens > 5 s", 'and(gt(total_tokens, 5), search("s"))'],
     ["latency>=1.5", "gte(latency, 1.5)"],
     ["latency < 200ms", 'lt(latency, "200ms")'],
     ["start_time <= 2026-01-31", 'lte(start_time, "2026-01-31")'],

@@ -219,6 +219,7 @@ describe("models and their prices", () => {
       call1("nobody-knows", now),
       call1("nobody-knew", old),
       call1("mine-3", { ...now, outputs: {} }),
+      call1(undefined, { ...now, outputs: {} }),
       call1("x", {
         ...now,
         outputs: { usage_metadata: { input_tokens: 1, output_tokens: 1, total_cost: 7 } },
@@ -238,11 +239,12 @@ describe("models and their prices", () => {
         ["none", "nobody-knows", 3, 0],
         ["table", "mine*", 2, 6],
         ["library", "gpt-4o", 1, 2.5],
+        ["no_tokens", "mine-3", 1, 0],
         ["no_tokens", null, 1, 0],
-        ["reported", null, 1, 7],
+        ["reported", "x", 1, 7],
       ]),
     );
-    expect(groups).toHaveLength(5);
+    expect(groups).toHaveLength(6);
     expect(groups[0]).toMatchObject({
       reason: 'No price is known for the model "nobody-knows".',
       latest: expect.stringMatching(/^20/) as string,

@@ -3,7 +3,7 @@ import type { FastifyRequest } from "fastify";
 import type { ValueKind } from "millrace/model";
 import { RequestError } from "../../model/errors.ts";
 import { readFilter } from "../../filter/filter-parameter.ts";
-import { runFields } from "../../filter/fields.ts";
+import { selectRunFields } from "../../filter/fields.ts";
 import type { CheckedFilter } from "../../filter/checker.ts";
 import { countIntervalMicros } from "../run-list.ts";
 import type { CountQuery, RunCount } from "../run-list.ts";
@@ -50,7 +50,11 @@ export async function countRuns(store: RunStore, request: FastifyRequest): Promi
   const widthMicros = chooseWidth((toMicros - fromMicros) / bucketCount);
   const isRoot = parseBoolean(query, "is_root");
   const countQuery = { projectId, isRoot, fromMicros, toMicros, widthMicros };
-  const filter = readFilter(runFields, "filter", firstValue(query, "filter"));
+  const filter = readFilter(
+    selectRunFields(isRoot === true),
+    "filter",
+    firstValue(query, "filter"),
+  );
   const { counts, countedToMicros } =
     filter === undefined
       ? { counts: await store.read.runLists.countRuns(tenantId, countQuery) }

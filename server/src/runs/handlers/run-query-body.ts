@@ -4,6 +4,7 @@ import type { Static } from "typebox";
 import { RequestError } from "../../model/errors.ts";
 import type { CheckedFilter } from "../../filter/checker.ts";
 import { runFields } from "../../filter/fields.ts";
+import type { FieldTable } from "../../filter/fields.ts";
 import { Maybe, Time } from "../../http/schema-parts.ts";
 import { parseTimeBound } from "../../model/parse-time.ts";
 import { serverLimits } from "../../model/options.ts";
@@ -44,9 +45,13 @@ export type RunQueryBody = Static<typeof runQueryBody>;
 /**
  * Converts the body of a query to the form that the store expects.
  *
+ * @param fields - the fields that `filter` and `search_filter` may name.
  * @throws RequestError 422: a parameter or a filter is invalid.
  */
-export function parseRunQuery(body: RunQueryBody): {
+export function parseRunQuery(
+  body: RunQueryBody,
+  fields: FieldTable = runFields,
+): {
   query: RunQuery;
   select: ReadonlySet<string> | undefined;
 } {
@@ -58,7 +63,7 @@ export function parseRunQuery(body: RunQueryBody): {
   return {
     select,
     query: {
-      filter: parseFilter(body),
+      filter: parseFilter(body, fields),
       order,
       limit: body.limit ?? serverLimits.queryDefault,
       bytesMax: serverLimits.queryBytes,
@@ -69,7 +74,7 @@ export function parseRunQuery(body: RunQueryBody): {
   };
 }
 
-function parseFilter(body: RunQueryBody): RunFilter {
+function parseFilter(body: RunQueryBody, fields: FieldTable): RunFilter {
   const filter = {
     projectIds: parseIds(body, "session"),
     ids: parseIds(body, "id"),
@@ -77,22 +82,30 @@ function parseFilter(body: RunQueryBody): RunFilter {
     traceId: parseId(body.trace, "trace"),
     parentRunId: parseId(body.parent_run, "parent_run"),
     runType: body.run_type ?? undefined,
-    isRoot: body.is_root ?? (body.execution_order === 1 ? true : undefined),
+    isRoot: readIsRoot(body),
     hasError: body.error ?? undefined,
     earliestStartMicros: parseMicros(body, "start_time"),
     latestStartMicros: parseMicros(body, "end_time"),
     text: body.query === "" ? undefined : (body.query ?? undefined),
-    runFilters: parseRunFilters(body),
+    runFilters: parseRunFilters(body, fields),
     rootFilter: readFilter(runFields, "trace_filter", body.trace_filter),
     treeFilter: readFilter(runFields, "tree_filter", body.tree_filter),
   };
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
 }
 
+/** Whether the query is for root runs or for other runs; `undefined` if it is for both. */
+export const readIsRoot = (
+  body: Pick<RunQueryBody, "is_root" | "execution_order">,
+): boolean | undefined => body.is_root ?? (body.execution_order === 1 ? true : undefined);
+
 /** Parses `filter` and `search_filter`, which both apply to the run itself. A run must match both. */
-function parseRunFilters(body: RunQueryBody): readonly CheckedFilter[] | undefined {
+function parseRunFilters(
+  body: RunQueryBody,
+  fields: FieldTable,
+): readonly CheckedFilter[] | undefined {
   const filters = (["filter", "search_filter"] as const)
-    .map((name) => readFilter(runFields, name, body[name]))
+    .map((name) => readFilter(fields, name, body[name]))
     .filter((filter) => filter !== undefined);
   return filters.length === 0 ? undefined : filters;
 }

@@ -4,11 +4,12 @@ import { setImmediate } from "node:timers/promises";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { createCursorError, readListCursor, toListCursor } from "../../http/list-cursor.ts";
+import { selectRunFields } from "../../filter/fields.ts";
 import { RequestError } from "../../model/errors.ts";
 import type { ListPosition, RunSearch, SearchSlice } from "../run-list.ts";
 import type { RunStore } from "../run-store.ts";
 import { toIso } from "../../http/wire-text.ts";
-import { parseRunQuery, runQueryBody } from "./run-query-body.ts";
+import { parseRunQuery, readIsRoot, runQueryBody } from "./run-query-body.ts";
 
 /** Maximum number of runs on one page of the list. */
 const maxPageRuns = 200;
@@ -108,7 +109,7 @@ export async function searchWithin<Run>(
  * @throws RequestError 422: the query is not for exactly one project, or a filter is invalid.
  */
 export function parseSearch({ cursor, sort = "start", ...body }: RunSearchBody): RunSearch {
-  const { query } = parseRunQuery(body);
+  const { query } = parseRunQuery(body, selectRunFields(readIsRoot(body) === true));
   const { projectIds = [], ...filter } = query.filter;
   const [projectId] = projectIds;
   if (projectId === undefined || projectIds.length > 1) {

@@ -3,7 +3,7 @@ import type { FilterSource } from "../../filter/compiler.ts";
 import { createJsonValueSql, postgresFilterSql } from "../../filter/postgres-filter-sql.ts";
 import { createPayloadTextSql } from "../shared-texts/postgres-shared-texts.ts";
 import { measureNames } from "../usage/measures.ts";
-import { createModelCallSql } from "../usage/run-cost.ts";
+import { createModelCallSql, maxModelNameChars } from "../usage/run-cost.ts";
 
 /**
  * Returns the SQL expressions for the fields of a run: columns of `runs` under an alias, and members of the run's
@@ -116,6 +116,17 @@ export function createTraceModelsSql(runAlias: string): string {
     WHERE t.tenant_id = ${runAlias}.tenant_id AND t.trace_id = ${runAlias}.trace_id
       AND ${createModelCallSql("t.run_type")} AND jsonb_typeof(m.model) = 'string')`;
 }
+
+/** SQL for the name that a model call gives its model in the metadata; NULL for other runs. */
+export function createNamedModelSql(runAlias: string): string {
+  const metadata = createMemberSql(runAlias, "extra", { inner: "metadata", type: "object" });
+  return `CASE WHEN ${createModelCallSql(`${runAlias}.run_type`)} THEN (SELECT left(m.model #>> '{}', ${maxModelNameChars})
+    FROM (SELECT ${metadata} -> 'ls_model_name' AS model OFFSET 0) m WHERE jsonb_typeof(m.model) = 'string') END`;
+}
+
+/** Like {@link createNamedModelSql}, for runs that have no basis of their cost, which names their model. */
+export const createUnpricedModelSql = (runAlias: string): string =>
+  `CASE WHEN ${runAlias}.cost_json IS NULL THEN ${createNamedModelSql(runAlias)} END`;
 
 /**
  * SQL for the id of the thread that a run belongs to; NULL if it belongs to none. If the metadata has several of the

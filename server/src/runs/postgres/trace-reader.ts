@@ -2,13 +2,18 @@ import type { PostgresDatabase } from "../../storage/postgres/postgres-database.
 import { decodeText } from "../../storage/postgres/text-encoding.ts";
 import type { Promised } from "../../storage/promised.ts";
 import type { TraceColumns, TracePage, TraceQuery, TraceReads, TraceUsage } from "../trace.ts";
-import { readModel, TraceUsages } from "../usage/trace-usages.ts";
+import type { CostBasis } from "../usage/run-cost.ts";
+import { TraceUsages } from "../usage/trace-usages.ts";
 import type { RunColumnValues } from "./run-columns.ts";
+import { createUnpricedModelSql } from "./run-filter-source.ts";
 
 type PromisedTraceReads = Promised<{ readonly traces: TraceReads }>["traces"];
 
-const columns =
-  "id, parent_run_id, name, run_type, start_us, end_us, has_error, total_tokens, total_cost, prompt_cost, completion_cost, first_token_us, cost_json";
+/** A row with the model that a call without a price names. */
+type TraceRow = RunColumnValues & { readonly unpriced_model: string | null };
+
+const modelColumns = `cost_json, ${createUnpricedModelSql("runs")} AS unpriced_model`;
+const columns = `id, parent_run_id, name, run_type, start_us, end_us, has_error, total_tokens, total_cost, prompt_cost, completion_cost, first_token_us, ${modelColumns}`;
 
 /** Reads traces without payloads. */
 export class PostgresTraceReader implements PromisedTraceReads {
@@ -25,7 +30,7 @@ export class PostgresTraceReader implements PromisedTraceReads {
     // Read the mark before the runs. It is the oldest transaction that is still running: what it and later ones change
     // is returned by the next query with this mark as `since`, even if this query has returned it, too.
     const mark = await this.#readMark();
-    const { rows } = await this.#db.query<RunColumnValues>(
+    const { rows } = await this.#db.query<TraceRow>(
       `SELECT ${columns} FROM runs
        WHERE tenant_id = $1 AND trace_id = $2 AND id > $3 AND changed >= $4::bigint ORDER BY id LIMIT $5::int`,
       [tenantId, traceId, afterId, since, limit + 1],
@@ -49,8 +54,8 @@ export class PostgresTraceReader implements PromisedTraceReads {
     const usage = new TraceUsages();
     for (const traceId of new Set(traceIds)) {
       const limit = usage.nextLimit;
-      const { rows } = await this.#db.query<RunColumnValues>(
-        `SELECT run_type, start_us, total_tokens, total_cost, first_token_us, cost_json FROM runs
+      const { rows } = await this.#db.query<TraceRow>(
+        `SELECT run_type, start_us, total_tokens, total_cost, first_token_us, ${modelColumns} FROM runs
          WHERE tenant_id = $1 AND trace_id = $2 LIMIT $3::int`,
         [tenantId, traceId, limit + 1],
       );
@@ -62,7 +67,7 @@ export class PostgresTraceReader implements PromisedTraceReads {
           tokens: row.total_tokens,
           cost: row.total_cost,
           firstTokenMicros: row.first_token_us,
-          costJson: row.cost_json,
+          model: readModel(row),
         })),
         limit,
       );
@@ -71,7 +76,11 @@ export class PostgresTraceReader implements PromisedTraceReads {
   }
 }
 
-const toColumns = (rows: readonly RunColumnValues[]): TraceColumns => ({
+/** The model whose price applied; of a call without a price, such as a failed one, the name in its metadata. */
+const readModel = ({ cost_json: costJson, unpriced_model: named }: TraceRow): string | null =>
+  (costJson === null ? undefined : (JSON.parse(costJson) as CostBasis).model) ?? named;
+
+const toColumns = (rows: readonly TraceRow[]): TraceColumns => ({
   ids: rows.map(({ id }) => id),
   parentIds: rows.map((row) => row.parent_run_id),
   names: rows.map(({ name }) => decodeText(name)),
@@ -84,5 +93,5 @@ const toColumns = (rows: readonly RunColumnValues[]): TraceColumns => ({
   promptCosts: rows.map((row) => row.prompt_cost),
   completionCosts: rows.map((row) => row.completion_cost),
   firstTokens: rows.map((row) => row.first_token_us),
-  models: rows.map((row) => (row.cost_json === null ? null : readModel(row.cost_json))),
+  models: rows.map(readModel),
 });

@@ -1,4 +1,5 @@
 import type { TraceColumns, TracePage, TraceQuery, TraceReads, TraceUsage } from "../trace.ts";
+import { createCalledModelSql } from "../run-filter-source.ts";
 import { TraceUsages } from "../usage/trace-usages.ts";
 import type { UsageRun } from "../usage/trace-usages.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
@@ -18,7 +19,7 @@ const columns: { readonly [Name in keyof TraceColumns]: string } = {
   promptCosts: "prompt_cost",
   completionCosts: "completion_cost",
   firstTokens: "first_token_us",
-  models: "cost_json ->> '$.model'",
+  models: createCalledModelSql("runs"),
 };
 const columnNames = Object.keys(columns) as readonly (keyof TraceColumns)[];
 
@@ -60,7 +61,7 @@ export class TraceReader implements TraceReads {
       mark: db.prepare("SELECT max(rowid) FROM payloads").raw(),
       listUsage: db
         .prepare(
-          `SELECT run_type, start_us, total_tokens, total_cost, first_token_us, cost_json FROM runs
+          `SELECT run_type, start_us, total_tokens, total_cost, first_token_us, ${createCalledModelSql("runs")} FROM runs
              WHERE trace_id = ? AND ${tenantCondition} LIMIT ?`,
         )
         .raw(),
@@ -105,7 +106,7 @@ const toUsageRun = (values: readonly unknown[]): UsageRun => ({
   tokens: numberOrNull(values[2]),
   cost: numberOrNull(values[3]),
   firstTokenMicros: numberOrNull(values[4]),
-  costJson: typeof values[5] === "string" ? values[5] : null,
+  model: typeof values[5] === "string" ? values[5] : null,
 });
 
 const toColumns = (

@@ -154,9 +154,19 @@ test("a list of traces counts the models of all runs of a trace, and the filter 
     ],
   });
   for (const { value, runs } of counts.traceModel ?? []) {
-    const filter = `eq(trace_model, "${value}")`;
-    expect((await count({ is_root: true, filter })).runs).toBe(runs);
+    for (const filter of [`eq(trace_model, "${value}")`, `model = "${value}"`]) {
+      expect((await count({ is_root: true, filter })).runs).toBe(runs);
+      const query = new URLSearchParams({ session: project, is_root: "true", filter });
+      const counted = (await call(server, `GET /ui/runs/counts?${query.toString()}`)).json;
+      const buckets = counted["buckets"] as unknown as readonly { readonly runs: number }[];
+      expect(buckets.reduce((sum, bucket) => sum + bucket.runs, 0)).toBe(runs);
+      const search = { session: [project], is_root: true, filter };
+      const found = await call(server, "POST /ui/runs/search", { body: search });
+      expect(found.json["runs"]).toHaveLength(runs);
+    }
   }
+  // In a list of all runs, `model` is the model of the run itself.
+  expect((await count({ filter: "model = gpt-5" })).runs).toBe(13);
   expect(await count({})).toMatchObject({
     model: [
       { value: "gpt-5", runs: 13 },

@@ -180,6 +180,18 @@ test("the error of a filter has its position, and the field to suggest values fo
   const server = await runServer();
   const check = async (filter: string): Promise<unknown> =>
     (await call(server, "POST /ui/filters/check", { body: { of: "runs", filter } })).json["fault"];
+  // The UI suggests the fields itself: the error does not list them again.
+  for (const [filter, reason] of [
+    ["nam = a", "unknown field `nam`, did you mean `name`?"],
+    ["tokens > 5", "unknown field `tokens`, did you mean `total_tokens`?"],
+    ["user = u1", "unknown field `user`, did you mean `metadata.user_id`?"],
+    [
+      "thumbs = 1",
+      'unknown field `thumbs`; write metadata.thumbs for metadata, or feedback_key = "thumbs" for feedback',
+    ],
+  ] as const) {
+    expect(await check(filter)).toMatchObject({ reason });
+  }
   expect(await check('eq(name, "a")')).toBeNull();
   expect(await check("  ")).toBeNull();
   expect(await check('eq(nam, "a")')).toMatchObject({ offset: 3, length: 3 });
@@ -262,7 +274,7 @@ test("a list has the usage of each root's whole trace, and none for other runs",
     session_name: "used",
     outputs: used(9),
   });
-  const callModel = (index: number, tokens: number, model: string) =>
+  const callModel = (index: number, tokens: number, model: string, extra: object = {}) =>
     wireRun({
       parent: root,
       micros: startMicros + index * 1_000,
@@ -272,9 +284,15 @@ test("a list has the usage of each root's whole trace, and none for other runs",
       extra: { metadata: { ls_model_name: model } },
       outputs: used(tokens),
       events: [{ name: "new_token", time: "2026-03-01T12:00:01.500Z" }],
+      ...extra,
     });
+  const failed = { outputs: undefined, events: undefined, error: "429" };
   const post = [
     root,
+    // A failed call has neither tokens nor a price.
+    callModel(4, 0, "failed-model", failed),
+    callModel(5, 0, "m".repeat(300), failed),
+    callModel(6, 0, "alias of a chain", { ...failed, run_type: "chain" }),
     callModel(1, 1_000, "gpt-4o"),
     callModel(2, 30, "no-such-model"),
     callModel(3, 500, "gpt-4o"),
@@ -292,11 +310,15 @@ test("a list has the usage of each root's whole trace, and none for other runs",
   expect(first?.["trace_usage"]).toEqual({
     total_tokens: 1_530,
     total_cost: 0.00375,
-    models: ["gpt-4o", "no-such-model"],
+    models: ["gpt-4o", "no-such-model", "failed-model"],
     first_token_time: "2026-03-01T12:00:01.500000Z",
     is_partial: false,
   });
-  expect(calls.map((run) => run["trace_usage"])).toEqual([null, null, null]);
+  const trace = await call(server, `GET /ui/traces/${root.id}`);
+  expect((trace.json["models"] as unknown as readonly string[]).toSorted()).toEqual(
+    ["failed-model", "gpt-4o", "m".repeat(200), "no-such-model"].toSorted(),
+  );
+  expect(calls.map((run) => run["trace_usage"])).toEqual(calls.map(() => null));
 });
 
 const used = (tokens: number) => ({

@@ -5,6 +5,9 @@ const modelCallTypes: readonly string[] = ["llm", "embedding"];
 
 export const isModelCall = (runType: string): boolean => modelCallTypes.includes(runType);
 
+/** Longer names of models are cut where they are shown for runs without a price. */
+export const maxModelNameChars = 200;
+
 /** SQL for the condition that a run calls a model. */
 export const createModelCallSql = (runTypeColumn: string): string =>
   `${runTypeColumn} IN (${modelCallTypes.map((type) => `'${type}'`).join(", ")})`;

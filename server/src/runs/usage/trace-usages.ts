@@ -1,6 +1,5 @@
 import type { TraceUsage } from "../trace.ts";
 import { isModelCall, roundCost } from "./run-cost.ts";
-import type { CostBasis } from "./run-cost.ts";
 
 /** Maximum number of runs from which the usage of one trace is summed: a list shows the usage of many traces. */
 const maxUsageRuns = 1_000;
@@ -20,7 +19,8 @@ export interface UsageRun {
   readonly tokens: number | null;
   readonly cost: number | null;
   readonly firstTokenMicros: number | null;
-  readonly costJson: string | null;
+  /** The model that the run calls. */
+  readonly model: string | null;
 }
 
 /** Sums the usage of the traces of a list, from a limited number of runs. */
@@ -54,9 +54,8 @@ function sumUsage(calls: readonly UsageRun[]): Omit<TraceUsage, "isPartial"> {
     if (call.firstTokenMicros !== null) {
       firstTokenMicros = Math.min(firstTokenMicros ?? Infinity, call.firstTokenMicros);
     }
-    const model = call.costJson === null ? null : readModel(call.costJson);
-    if (model !== null && models.size < maxModels) {
-      models.add(model);
+    if (call.model !== null && models.size < maxModels) {
+      models.add(call.model);
     }
   }
   return {
@@ -66,7 +65,3 @@ function sumUsage(calls: readonly UsageRun[]): Omit<TraceUsage, "isPartial"> {
     firstTokenMicros,
   };
 }
-
-/** The model from which the cost of a run was computed, or for which no price is known. */
-export const readModel = (basisJson: string): string | null =>
-  (JSON.parse(basisJson) as CostBasis).model ?? null;

@@ -103,6 +103,15 @@ export function formatCount(value: number): string {
 
 const dayMs = 86_400_000;
 
+/** How far a label may reach beyond the plot: as far as its padding, in pixels. */
+const edgePixels = 8;
+
+/** Whether a label of the horizontal axis is not cut off at the edges of the plot. */
+export const isLabelInside = (
+  { center, width }: { readonly center: number; readonly width: number },
+  plotWidth: number,
+): boolean => center - width / 2 >= -edgePixels && center + width / 2 <= plotWidth + edgePixels;
+
 /**
  * The labels of a time axis, in the browser's time zone: clock times, with the date at midnight instead of 00:00; dates
  * only if the ticks are days apart.

@@ -1,5 +1,5 @@
 import uPlot from "uplot";
-import { toTimeLabels } from "./chart-data.ts";
+import { isLabelInside, toTimeLabels } from "./chart-data.ts";
 import type { ChartSeries } from "./chart-data.ts";
 
 export interface PlotOptions {
@@ -36,6 +36,11 @@ const axisFont = '11px "Inter Variable", system-ui, sans-serif';
 /** Width of the vertical axis with short labels, and the space beside its labels; in pixels. */
 const minAxisWidth = 52;
 const axisGap = 12;
+/**
+ * In a plot that is lower, in pixels, the labels of the vertical axis are closer, so that there is more than the zero. It is a plot of counts: there are no labels
+ * between whole numbers.
+ */
+const lowHeight = 120;
 /** A drag of fewer pixels counts as a click. */
 const minDragPixels = 4;
 
@@ -107,7 +112,13 @@ function toOptions(
     },
     axes: [
       { ...axis, space: 70, size: 28, ...(scale === "time" ? { values: formatTimeLabels } : {}) },
-      { ...axis, space: 30, size: computeAxisWidth, values: (_, ticks) => ticks.map(format) },
+      {
+        ...axis,
+        space: height < lowHeight ? 18 : 30,
+        size: computeAxisWidth,
+        values: (_, ticks) =>
+          ticks.map((tick) => (height < lowHeight && !Number.isInteger(tick) ? "" : format(tick))),
+      },
     ],
     series: [{}, ...seriesOptions.map((seriesOption) => toSeries(seriesOption, readColor))],
     hooks: {
@@ -182,10 +193,22 @@ function findIsolatedIndexes(plot: uPlot, seriesIndex: number): number[] {
 const widenRange = (from: number, to: number): readonly [number, number] =>
   from === to ? [from - 1, to + 1] : [from, to];
 
-const formatTimeLabels = (
-  _: uPlot,
+/** The labels of the time axis. A label that would reach beyond the plot is left out: it would be cut off. */
+function formatTimeLabels(
+  plot: uPlot,
   ticks: readonly number[],
   ...others: readonly number[]
-): string[] =>
+): string[] {
   // uPlot passes the distance between two ticks as the last argument.
-  toTimeLabels(ticks, others.at(-1) ?? 0);
+  const labels = toTimeLabels(ticks, others.at(-1) ?? 0);
+  const plotWidth = plot.bbox.width / uPlot.pxRatio;
+  plot.ctx.font = axisFont;
+  return labels.map((label, index) =>
+    isLabelInside(
+      { center: plot.valToPos(ticks[index] ?? 0, "x"), width: plot.ctx.measureText(label).width },
+      plotWidth,
+    )
+      ? label
+      : "",
+  );
+}

@@ -12,6 +12,7 @@ import {
   removeConditions,
   replaceCondition,
   splitConditions,
+  toTypedCondition,
 } from "./filter-conditions.ts";
 import { Suggestions, useSuggestions } from "./filter-suggestions.tsx";
 import { createFilterCheckQuery, filterLanguageQuery } from "./queries.ts";
@@ -74,7 +75,16 @@ export const FilterBar = (props: FilterBarProps) => {
   }, [value, valuesKey]);
   const listId = useId();
   const { data: languages } = useQuery(filterLanguageQuery);
-  const fault = useFault(resource, draft.text === "" ? value : draft.text);
+  /** The text for which Enter was pressed. */
+  const [enteredText, setEnteredText] = useState<string>();
+  const foundFault = useFault(resource, draft.text === "" ? value : draft.text);
+  // While the user types, the end of the text is not an error: the rest follows.
+  const isUnfinished =
+    draft.text !== "" &&
+    draft.text !== enteredText &&
+    foundFault !== undefined &&
+    foundFault.offset >= draft.text.trimEnd().length;
+  const fault = isUnfinished ? undefined : foundFault;
   const isOpen = cursor !== undefined;
   const { completion, suggestions } = useSuggestions(props, {
     language: languages?.[resource],
@@ -105,6 +115,7 @@ export const FilterBar = (props: FilterBarProps) => {
   };
   const applyDraft = async (): Promise<void> => {
     close();
+    setEnteredText(draft.text);
     const action = (actionCount.current += 1);
     const text = draft.text.trim();
     const check = createFilterCheckQuery(resource, text);
@@ -133,7 +144,7 @@ export const FilterBar = (props: FilterBarProps) => {
     applyFilter(mergeLaterFilter({ base: value, applied, later: latest.value }));
   };
   const editCondition = (condition: string): void => {
-    setDraft({ text: condition, edited: condition });
+    setDraft({ text: toTypedCondition(condition), edited: condition });
     close();
     input.current?.focus();
   };
@@ -219,7 +230,7 @@ export const FilterBar = (props: FilterBarProps) => {
             <FaultMirror filter={draft.text} fault={fault} scrollLeft={scrollLeft} />
           )}
         </span>
-        {draft.text !== (draft.edited ?? "") && (
+        {draft.text !== toTypedCondition(draft.edited ?? "") && (
           <button type="button" className="filter-apply" onClick={() => void applyDraft()}>
             Apply filter ⏎
           </button>
@@ -276,7 +287,8 @@ const FilterChips = ({
 }) => (
   <ul className="filter-chips" aria-label="Filter conditions">
     {splitConditions(filter).map((condition) => (
-      <li key={condition} className="filter-chip" data-edited={condition === edited || undefined}>
+      // A condition that is being edited is in the input. Its chip keeps its place among the others.
+      <li key={condition} className="filter-chip" hidden={condition === edited}>
         <button
           type="button"
           className="filter-chip-text"

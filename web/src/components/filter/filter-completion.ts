@@ -1,4 +1,5 @@
 import type { FilterField, FilterLanguage, ValueKind } from "millrace/model";
+import { toTypedValue } from "./filter-conditions.ts";
 import { toFilterTokens } from "./filter-tokens.ts";
 import type { FilterToken } from "./filter-tokens.ts";
 
@@ -20,6 +21,8 @@ export interface ValueRequest {
   /** The text to insert before and after a selected value. */
   readonly before: string;
   readonly after: string;
+  /** Whether a value is inserted without quotes where they are not needed, as after an operator. */
+  readonly isPlain?: boolean;
 }
 
 /** The suggestions at a cursor position, and the range that they replace. */
@@ -43,6 +46,8 @@ interface OpenCall {
   field: string | undefined;
   /** The key of an earlier `eq(metadata_key, …)` in the same `and`: `metadata_value` conditions are about this key. */
   key: string | undefined;
+  /** Whether the condition is written with an operator, so that nothing follows its value. */
+  isInfix?: boolean;
 }
 
 /** Suggests completions at the cursor. Tokens after the cursor are ignored. */
@@ -53,10 +58,11 @@ export function completeFilter(
 ): Completion {
   const tokens = toFilterTokens(filter);
   const tokenIndex = tokens.findIndex(
-    ({ kind, from, to, isClosed }) =>
+    ({ kind, text, from, to, isClosed }) =>
       from < cursor &&
       (kind === "text" ? isInText({ from, to, isClosed }, cursor) : to >= cursor) &&
-      kind !== "mark",
+      kind !== "mark" &&
+      !isOperatorToken(kind, text),
   );
   const current = tokenIndex === -1 ? undefined : tokens[tokenIndex];
   const tokensBefore = tokens.filter(({ to }) => to <= (current?.from ?? cursor));
@@ -64,7 +70,10 @@ export function completeFilter(
   const from = current?.from ?? cursor;
   const range = { from, to: current?.to ?? cursor, typed: filter.slice(from, cursor) };
   if (openCall === undefined) {
-    return completeCondition(range, tokensBefore, language);
+    return (
+      completeOperand(range, tokensBefore, language) ??
+      completeCondition(range, tokensBefore, language)
+    );
   }
   if (isCombination(language, openCall.name)) {
     return completeFunction(range, language);
@@ -150,6 +159,41 @@ function completeCondition(
   return { from, to, suggestions: [...comparisons, ...suggestions] };
 }
 
+const isOperatorToken = (kind: FilterToken["kind"], text: string): boolean =>
+  kind === "other" && /^[<>=!]$/.test(text);
+
+/** Words that are operators before a quoted text. */
+const wordOperators: ReadonlySet<string> = new Set(["contains", "has", "like"]);
+
+/** Suggests values after an operator, as in `name = s`; `undefined` if there is none before the cursor. */
+function completeOperand(
+  range: TokenRange,
+  tokensBefore: readonly FilterToken[],
+  language: FilterLanguage,
+): Completion | undefined {
+  const operatorStart =
+    tokensBefore.findLastIndex(({ kind, text }) => !isOperatorToken(kind, text)) + 1;
+  const hasSymbol = operatorStart < tokensBefore.length;
+  const word = tokensBefore.at(-1);
+  const isWord =
+    !hasSymbol &&
+    word?.kind === "name" &&
+    wordOperators.has(word.text) &&
+    /^["']/.test(range.typed);
+  const fieldToken = hasSymbol ? tokensBefore[operatorStart - 1] : tokensBefore.at(-2);
+  if ((!hasSymbol && !isWord) || fieldToken?.kind !== "name") {
+    return undefined;
+  }
+  const name = isWord ? word.text : "eq";
+  return completeValue(range, findField(language, fieldToken.text), {
+    name,
+    argumentIndex: 1,
+    field: fieldToken.text,
+    key: undefined,
+    isInfix: true,
+  });
+}
+
 /** Suggests functions, and fields that are inserted together with their most common function. */
 function completeFunction({ from, to, typed }: TokenRange, language: FilterLanguage): Completion {
   const functions = language.functions
@@ -214,14 +258,19 @@ function completeValue(
   if (field === undefined) {
     return { from, to, suggestions: [] };
   }
-  const after = openCall.name === "in" ? "" : ")";
+  const isInfix = openCall.isInfix === true;
+  const isPlain = isInfix && !wordOperators.has(openCall.name) && !/^["']/.test(typed);
+  const after = openCall.name === "in" || isInfix ? "" : ")";
   const unquoted = typed.replace(/^["']/, "");
   const openingBracket =
     openCall.name === "in" && openCall.argumentIndex === 1 && typed === "" ? "[" : "";
   const fixedValues = [
-    ...field.choices.map((choice) => JSON.stringify(choice)),
+    ...field.choices.map((choice) => (isPlain ? toTypedValue(choice) : JSON.stringify(choice))),
     ...(field.type === "boolean" ? ["true", "false"] : []),
-    ...(field.isNullable && (openCall.name === "eq" || openCall.name === "neq") ? ["null"] : []),
+    // The models of a trace are a list, which is never null.
+    ...(field.isNullable && !modelFields.has(field.name) && equalityNames.has(openCall.name)
+      ? ["null"]
+      : []),
   ];
   const suggestions = fixedValues
     .filter((value) => startsWithIgnoringCase(value.replaceAll('"', ""), unquoted))
@@ -237,15 +286,29 @@ function completeValue(
         from,
         to,
         suggestions,
-        valueRequest: { ...request, prefix: unquoted, before: openingBracket, after },
+        valueRequest: {
+          ...request,
+          prefix: unquoted,
+          before: openingBracket,
+          after,
+          ...(isPlain && { isPlain }),
+        },
       };
 }
+
+const equalityNames: ReadonlySet<string> = new Set(["eq", "neq"]);
+
+/** The fields whose values are the models that are named in metadata. */
+const modelFields: ReadonlySet<string> = new Set(["model", "trace_model"]);
 
 /** The values to request for a field; `undefined` for a metadata value whose key is unknown. */
 function toValueRequest(
   { words }: FilterField,
   { field = "", key }: OpenCall,
 ): Pick<ValueRequest, "kind" | "key"> | undefined {
+  if (modelFields.has(field)) {
+    return { kind: "metadata_value", key: "ls_model_name" };
+  }
   if (words !== "metadata_value") {
     return words === null ? undefined : { kind: words };
   }
@@ -278,8 +341,18 @@ export function toValueSuggestions(
     .map((value) => ({
       label: value,
       detail: "",
-      insertedText: `${request.before}${isPath ? value : JSON.stringify(value)}${request.after}`,
+      insertedText: `${request.before}${writeValue(value, { isPath, ...request })}${request.after}`,
     }));
+}
+
+function writeValue(
+  value: string,
+  { isPath, isPlain = false }: { readonly isPath: boolean; readonly isPlain?: boolean },
+): string {
+  if (isPath) {
+    return value;
+  }
+  return isPlain ? toTypedValue(value) : JSON.stringify(value);
 }
 
 /** Inserts a suggestion into the filter. Returns the new filter and the new cursor position. */

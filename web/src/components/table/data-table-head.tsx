@@ -1,5 +1,5 @@
 import { useRef } from "react";
-import type { PointerEvent } from "react";
+import type { DragEvent, PointerEvent } from "react";
 import { clampWidth, moveColumn } from "./column-layout.ts";
 import type { ColumnLayout } from "./column-layout.ts";
 import type { Column, Sort } from "./data-table-columns.ts";
@@ -66,7 +66,7 @@ export const DataTableHead = <Row extends object>(props: DataTableHeadProps<Row>
   );
 };
 
-/** A column title: a button if it can be dragged or sorts the table, else plain text. */
+/** A column title: a button if it sorts the table, else text. It can be dragged if the columns can be moved. */
 const ColumnTitle = <Row extends object>({
   column,
   sort,
@@ -78,8 +78,24 @@ const ColumnTitle = <Row extends object>({
   readonly onMove: (id: string, before: string) => void;
 }) => {
   const canSort = column.sort !== undefined && onSort !== undefined;
-  if (!canSort && onLayout === undefined) {
-    return <span className="data-title">{column.title}</span>;
+  const dragging =
+    onLayout === undefined
+      ? {}
+      : {
+          draggable: true,
+          onDragStart: (event: DragEvent) => event.dataTransfer.setData("text/plain", column.id),
+          onDragOver: (event: DragEvent) => event.preventDefault(),
+          onDrop: (event: DragEvent) => {
+            event.preventDefault();
+            onMove(event.dataTransfer.getData("text/plain"), column.id);
+          },
+        };
+  if (!canSort) {
+    return (
+      <span className="data-title" {...dragging}>
+        {column.title}
+      </span>
+    );
   }
   const order = sort?.column === column.id ? sort.order : undefined;
   const reversedOrder = order === "asc" ? "desc" : "asc";
@@ -87,23 +103,14 @@ const ColumnTitle = <Row extends object>({
     <button
       type="button"
       className="data-title"
-      data-sorts={canSort || undefined}
       data-order={order}
-      draggable={onLayout !== undefined}
-      onDragStart={(event) => event.dataTransfer.setData("text/plain", column.id)}
-      onDragOver={(event) => event.preventDefault()}
-      onDrop={(event) => {
-        event.preventDefault();
-        onMove(event.dataTransfer.getData("text/plain"), column.id);
-      }}
-      onClick={() => {
-        if (canSort) {
-          onSort({
-            column: column.id,
-            order: order === undefined ? (column.sort ?? "desc") : reversedOrder,
-          });
-        }
-      }}
+      {...dragging}
+      onClick={() =>
+        onSort({
+          column: column.id,
+          order: order === undefined ? (column.sort ?? "desc") : reversedOrder,
+        })
+      }
     >
       {column.title}
     </button>

@@ -17,6 +17,8 @@ interface DataTableRowProps<Row> {
   readonly offsetTop: number;
   readonly columns: readonly Column<Row>[];
   readonly renderLink: ((row: Row, linkProps: RowLinkProps) => ReactNode) | undefined;
+  /** Renders further lines of the row. */
+  readonly renderDetail: ((row: Row) => ReactNode) | undefined;
   readonly isCurrent: boolean;
   readonly isOpen: boolean;
   /** `undefined` if rows can't be selected. */
@@ -27,7 +29,8 @@ interface DataTableRowProps<Row> {
 }
 
 const PlainRow = <Row extends object>(props: DataTableRowProps<Row>) => {
-  const { row, index, offsetTop, columns, renderLink, isCurrent, isOpen, isSelected } = props;
+  const { row, index, offsetTop, columns, renderLink, renderDetail, isCurrent } = props;
+  const { isOpen, isSelected } = props;
   const tabIndex = isCurrent ? 0 : -1;
   // Determined once, when the row appears, so that a row that stays in view is not marked as fresh again.
   const [isFresh] = useState(() => props.isFresh?.(row) === true);
@@ -41,6 +44,7 @@ const PlainRow = <Row extends object>(props: DataTableRowProps<Row>) => {
       data-index={index}
       data-open={isOpen || undefined}
       data-row-focus={isFocusable || undefined}
+      data-detailed={renderDetail !== undefined || undefined}
       data-opens={!isFocusable || undefined}
       data-fresh={isFresh || undefined}
       tabIndex={isFocusable ? tabIndex : undefined}
@@ -72,6 +76,7 @@ const PlainRow = <Row extends object>(props: DataTableRowProps<Row>) => {
             : column.renderCell(row)}
         </td>
       ))}
+      {renderDetail !== undefined && <td className="data-detail">{renderDetail(row)}</td>}
     </tr>
   );
 };

@@ -62,6 +62,8 @@ export interface DataTableProps<Row> {
   readonly onTopChange?: (isAtTop: boolean) => void;
   readonly error?: Error | null;
   readonly onRetry?: () => unknown;
+  /** Further lines of a row on narrow screens, which have no room for most columns. Pass the same function at each render. */
+  readonly renderNarrowDetail?: (row: Row) => ReactNode;
   /** Shown if there are no rows. */
   readonly emptyState?: ReactNode;
   /** Shown after the last row. */
@@ -77,7 +79,9 @@ const enabledFeatures = tableFeatures({
   rowSelectionFeature,
 });
 
-const rowHeight = 36;
+const lineRowHeight = 36;
+/** The height of a row with its narrow detail, in pixels. */
+const detailRowHeight = 76;
 /** More rows are loaded when this many rows or fewer remain below the view. */
 const readAheadRows = 30;
 const narrowMediaQuery = "(max-width: 760px)";
@@ -121,6 +125,8 @@ const FilledTable = <Row extends object>(
     error,
   } = props;
   const isNarrow = useMediaQuery(narrowMediaQuery, false);
+  const renderDetail = isNarrow ? props.renderNarrowDetail : undefined;
+  const rowHeight = renderDetail === undefined ? lineRowHeight : detailRowHeight;
   const selection = useRowSelection(props);
   useListKeys({ canOpen: props.renderLink !== undefined, canSelect: selection.isEnabled });
   const table = useTable({
@@ -157,9 +163,10 @@ const FilledTable = <Row extends object>(
       return row === undefined ? index : getRowId(row);
     },
     overscan: 12,
-    scrollPaddingStart: rowHeight,
+    scrollPaddingStart: lineRowHeight,
     initialOffset,
   });
+  useLayoutEffect(() => virtualizer.measure(), [virtualizer, rowHeight]);
   const currentRow = currentIndex === undefined ? undefined : rows[currentIndex];
   useSavedPosition(props.savedPosition, scroller, {
     scrollTop: virtualizer.scrollOffset ?? 0,
@@ -214,6 +221,7 @@ const FilledTable = <Row extends object>(
                 offsetTop={start}
                 columns={visibleColumns}
                 renderLink={props.renderLink}
+                renderDetail={renderDetail}
                 isCurrent={index === (currentIndex ?? 0)}
                 isOpen={props.openId !== undefined && props.openId === row.id}
                 isFresh={props.isFresh}

@@ -19,6 +19,8 @@ export function toExperimentColumns(
     {
       id: "name",
       title: "Experiment",
+      sort: "asc",
+      sortValue: ({ name }) => name,
       width: 200,
       grow: 2,
       isFixed: true,
@@ -43,6 +45,8 @@ export function toExperimentColumns(
     ...keys.slice(0, maxScoreColumns).map((key, index): Column<Experiment> => ({
       id: `score ${key}`,
       title: toVisibleText(key),
+      sort: "desc",
+      sortValue: ({ scores }) => scores[key],
       width: 132,
       isShownWhenNarrow: index === 0,
       renderCell: ({ id, scores }) => (
@@ -66,6 +70,8 @@ const statisticColumns: readonly Column<Experiment>[] = [
   {
     id: "errors",
     title: "Errors",
+    sort: "desc",
+    sortValue: ({ errorRate }) => errorRate,
     width: 72,
     align: "end",
     renderCell: ({ runCount, errorRate = 0 }) =>
@@ -78,6 +84,8 @@ const statisticColumns: readonly Column<Experiment>[] = [
   {
     id: "latency",
     title: "p50 latency",
+    sort: "desc",
+    sortValue: ({ latencyP50Ms }) => latencyP50Ms,
     width: 104,
     align: "end",
     tooltip: "Median latency",
@@ -87,6 +95,8 @@ const statisticColumns: readonly Column<Experiment>[] = [
   {
     id: "tokens",
     title: "Tokens",
+    sort: "desc",
+    sortValue: ({ tokens }) => tokens,
     width: 84,
     align: "end",
     renderCell: ({ tokens = 0 }) => (tokens === 0 ? "–" : tokens.toLocaleString("en")),
@@ -94,6 +104,8 @@ const statisticColumns: readonly Column<Experiment>[] = [
   {
     id: "cost",
     title: "Cost",
+    sort: "desc",
+    sortValue: ({ cost }) => cost,
     width: 84,
     align: "end",
     renderCell: ({ cost }) => (cost === undefined ? "–" : formatDollars(cost)),
@@ -101,6 +113,8 @@ const statisticColumns: readonly Column<Experiment>[] = [
   {
     id: "runs",
     title: "Runs",
+    sort: "desc",
+    sortValue: ({ runCount }) => runCount,
     width: 72,
     align: "end",
     renderCell: ({ runCount }) => runCount?.toLocaleString("en") ?? noStatistics,
@@ -108,6 +122,8 @@ const statisticColumns: readonly Column<Experiment>[] = [
   {
     id: "start",
     title: "Started",
+    sort: "desc",
+    sortValue: ({ startMs }) => startMs,
     width: 100,
     renderCell: ({ startMs }) => <Ago timeMs={startMs} />,
   },

@@ -6,6 +6,7 @@ import type { ReactNode } from "react";
 import { Empty } from "../../components/page/states.tsx";
 import { DataTable } from "../../components/table/data-table.tsx";
 import type { RowLinkProps } from "../../components/table/data-table.tsx";
+import { useLoadedSort } from "../../components/table/loaded-sort.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { usePinnedBaseline } from "./baseline.ts";
 import { toExperimentColumns } from "./experiment-columns.tsx";
@@ -34,6 +35,7 @@ export const Experiments = ({
     () => toExperimentColumns(experiments ?? [], baseline),
     [experiments, baseline],
   );
+  const { rows, ...sorting } = useLoadedSort(experiments, columns);
   // The baseline is the first column, and the others follow in the order in which they were run.
   const getStartMs = (id: string): number =>
     id === baselineId
@@ -95,7 +97,8 @@ export const Experiments = ({
       </div>
       <DataTable
         resourceName="experiments"
-        rows={experiments}
+        rows={rows}
+        {...sorting}
         getRowId={({ id }) => id}
         columns={columns}
         renderLink={toLink({ tenantId, datasetId, baseline: baseline?.id })}
@@ -105,6 +108,12 @@ export const Experiments = ({
         onLoadMore={() => void (pages.isFetching ? undefined : pages.fetchNextPage())}
         error={pages.error}
         onRetry={pages.refetch}
+        footer={
+          pages.hasNextPage &&
+          sorting.sort !== undefined && (
+            <p className="note list-foot">Only the loaded experiments are sorted.</p>
+          )
+        }
         emptyState={
           <Empty title="No experiments yet">
             <p>

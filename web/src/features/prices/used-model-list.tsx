@@ -6,19 +6,16 @@ import { Failure, Loading } from "../../components/page/states.tsx";
 import { formatDollars } from "../../components/text/cost.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
-import type { PriceSource, UsedModel } from "./price.ts";
+import type { PriceSource, UsedModel, UsedModels } from "./price.ts";
 import { usedModelsQuery } from "./queries.ts";
 
 /** The models of recent calls: those without a price first. */
 export const UsedModelList = ({ onAdd }: { readonly onAdd: (model: string) => void }) => {
   const { data: used, error, refetch } = useQuery(usedModelsQuery);
-  const unpriced = used?.models.filter(({ source }) => source === "none") ?? [];
   return (
     <FormSection
       title="Models in use"
-      description={
-        used === undefined ? undefined : describeUsage(unpriced.length, used.days, used.isComplete)
-      }
+      description={used === undefined ? undefined : describeUsage(used)}
     >
       {used === undefined && error === null && <Loading resourceName="the models" />}
       {used === undefined && error !== null && (
@@ -62,14 +59,17 @@ export const UsedModelList = ({ onAdd }: { readonly onAdd: (model: string) => vo
   );
 };
 
-function describeUsage(unpricedCount: number, days: number, isComplete: boolean): string {
+function describeUsage({ models, days, isComplete }: UsedModels): string {
+  const has = (wanted: PriceSource) => models.some(({ source }) => source === wanted);
   const time = isComplete
     ? `the last ${days} days`
     : `the last ${days} days (only the latest ones, because counting all takes too long)`;
-  const missing =
-    unpricedCount === 0
-      ? "All of them have a price."
-      : "The cost of calls without a price is unknown: add one, then recompute.";
+  const complete = has("no_tokens")
+    ? "All calls that report tokens have a price."
+    : "All of them have a price.";
+  const missing = has("none")
+    ? "The cost of calls without a price is unknown: add one, then recompute."
+    : complete;
   return `Model calls of ${time}. ${missing}`;
 }
 

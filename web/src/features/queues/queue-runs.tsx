@@ -40,7 +40,7 @@ const columns: readonly Column<QueuedRun>[] = [
   {
     id: "status",
     title: "Status",
-    renderCell: ({ status }) => <StatusBadge status={status} />,
+    renderCell: ({ status }) => <StatusBadge status={status} isCompact />,
     width: 84,
   },
   {

@@ -15,8 +15,18 @@ const statusLabels: { readonly [Status in RunStatus]: string } = {
 };
 
 /** A run's status: a dot, and the word in color for runs that failed or have not ended. */
-export const StatusBadge = ({ status }: { readonly status: RunStatus }) => (
-  <span className="status" data-status={status}>
-    {statusLabels[status]}
-  </span>
-);
+export const StatusBadge = ({
+  status,
+  isCompact = false,
+}: {
+  readonly status: RunStatus;
+  /** Whether a run that succeeded has only the dot, as in a list in which most runs do. */
+  readonly isCompact?: boolean;
+}) => {
+  const isDot = isCompact && status === "success";
+  return (
+    <span className="status" data-status={status} title={isDot ? statusLabels[status] : undefined}>
+      <span className={isDot ? "unseen" : undefined}>{statusLabels[status]}</span>
+    </span>
+  );
+};

@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import { formatDollars } from "../../components/text/cost.ts";
 import { formatCount } from "../../components/chart/chart-data.ts";
 import type { Column } from "../../components/table/data-table.tsx";
@@ -27,7 +28,7 @@ export const toRunColumns = ({
     id: "name",
     title: "Name",
     renderCell: ({ name }) => toVisibleText(name),
-    width: 150,
+    width: 130,
     grow: 2,
     isFixed: true,
     isShownWhenNarrow: true,
@@ -36,8 +37,8 @@ export const toRunColumns = ({
   {
     id: "status",
     title: "Status",
-    renderCell: ({ status }) => <StatusBadge status={status} />,
-    width: 84,
+    renderCell: ({ status }) => <StatusBadge status={status} isCompact />,
+    width: 78,
     isShownWhenNarrow: true,
     tooltip: notSortableTooltip,
   },
@@ -45,7 +46,7 @@ export const toRunColumns = ({
     id: "preview",
     title: "Input → output",
     renderCell: (run) => <RunPreview run={run} />,
-    width: 320,
+    width: 180,
     grow: 5,
     tooltip: `What the run was about: the beginning of its input, and of its output or error. ${notSortableTooltip}`,
   },
@@ -61,7 +62,7 @@ export const toRunColumns = ({
     id: "model",
     title: "Model",
     renderCell: ({ models }) => <Models models={models} />,
-    width: 120,
+    width: 110,
     tooltip: `Models that were called. ${notSortableTooltip}`,
   },
   {
@@ -69,7 +70,7 @@ export const toRunColumns = ({
     title: "Latency",
     renderCell: ({ startMs, endMs }) =>
       endMs === undefined ? "" : formatDuration(endMs - startMs),
-    width: 96,
+    width: 80,
     align: "end",
     isShownWhenNarrow: true,
     sort: "desc",
@@ -80,7 +81,7 @@ export const toRunColumns = ({
     title: "First token",
     renderCell: ({ startMs, firstTokenMs }) =>
       firstTokenMs === undefined ? "" : formatDuration(Math.max(0, firstTokenMs - startMs)),
-    width: 92,
+    width: 88,
     align: "end",
     tooltip: `Time from the start to the first token. ${notSortableTooltip}`,
   },
@@ -89,7 +90,7 @@ export const toRunColumns = ({
     title: "Tokens",
     renderCell: ({ tokens, isUsagePartial }) =>
       tokens === undefined ? "" : `${isUsagePartial ? "≥ " : ""}${formatCount(tokens)}`,
-    width: 76,
+    width: 70,
     align: "end",
     tooltip: `Tokens of the run; for a trace, of all its model calls. ${notSortableTooltip}`,
   },
@@ -97,7 +98,7 @@ export const toRunColumns = ({
     id: "cost",
     title: "Cost",
     renderCell: (run) => <Cost run={run} />,
-    width: 104,
+    width: 84,
     align: "end",
     tooltip: `Cost in US dollars of the run; for a trace, of all its model calls. ${notSortableTooltip}`,
   },
@@ -105,7 +106,7 @@ export const toRunColumns = ({
     id: "tags",
     title: "Tags",
     renderCell: ({ tags }) => <TagList tags={tags} />,
-    width: 100,
+    width: 120,
     grow: 1,
   },
   {
@@ -147,6 +148,27 @@ export const toRunColumns = ({
     tooltip: `Mean score of the feedback ${key}. ${notSortableTooltip}`,
   })),
 ];
+
+/** What a run was about, and its model, tokens, cost and start: for narrow screens, which show few columns. */
+export const renderRunDetail = (run: RunItem): ReactNode => (
+  <>
+    <RunPreview run={run} />
+    <span className="quiet">
+      {run.models.length > 0 && (
+        <>
+          <Models models={run.models} /> ·{" "}
+        </>
+      )}
+      {run.tokens !== undefined && `${formatCount(run.tokens)} tokens · `}
+      {run.cost !== undefined && (
+        <>
+          <Cost run={run} /> ·{" "}
+        </>
+      )}
+      <Ago timeMs={run.startMs} />
+    </span>
+  </>
+);
 
 /** The beginning of a run's input and of its output. For a failed run, the error replaces the output. */
 const RunPreview = ({ run: { inputs, outputs, error } }: { readonly run: RunItem }) => {
@@ -206,15 +228,14 @@ function createTextColumn({
   };
 }
 
-const TagList = ({ tags }: { readonly tags: readonly string[] }) => (
-  <>
-    {tags.map((tag) => (
-      <span key={tag} className="tag">
-        {toVisibleText(tag)}
-      </span>
-    ))}
-  </>
-);
+/** The first tag, and the number of further ones: the column has no room for several. */
+const TagList = ({ tags: [first, ...others] }: { readonly tags: readonly string[] }) =>
+  first === undefined ? null : (
+    <span className="run-tags" title={toVisibleText([first, ...others].join(", "))}>
+      <span className="tag">{toVisibleText(first)}</span>
+      {others.length > 0 && <span className="quiet">+{others.length}</span>}
+    </span>
+  );
 
 const MeanScore = ({ summary }: { readonly summary: RunItem["feedback"][string] | undefined }) => {
   if (summary === undefined) {

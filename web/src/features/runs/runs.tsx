@@ -20,7 +20,7 @@ import { FacetPanel, useStoredFlag } from "./facets/facet-panel.tsx";
 import { ProjectHeader } from "./project-header.tsx";
 import { readRunValues } from "./queries.ts";
 import { QuickFilterBar } from "./quick-filter-bar.tsx";
-import { collectKeys, toRunColumns } from "./run-columns.tsx";
+import { collectKeys, renderRunDetail, toRunColumns } from "./run-columns.tsx";
 import type { RunItem } from "./run-item.ts";
 import { parseListSearch } from "./run-list-search.ts";
 import type { ProjectAddress } from "./run-list-search.ts";
@@ -73,7 +73,12 @@ export const Runs = ({
   const sortColumn = query.sort === "latency" ? "latency" : "start";
   return (
     <>
-      <ProjectHeader address={address} list={list} isPaused={isPaused} />
+      <ProjectHeader
+        address={address}
+        // The error in the filter is shown at the filter.
+        list={fault === undefined ? list : { ...list, error: null }}
+        isPaused={isPaused}
+      />
       <div className="run-tools">
         <FilterBar
           resource="runs"
@@ -136,6 +141,7 @@ export const Runs = ({
               layout={layout}
               onLayout={setLayout}
               renderLink={renderLink}
+              renderNarrowDetail={renderRunDetail}
               isFresh={isFresh}
               sort={{ column: sortColumn, order: query.order }}
               onSort={({ column, order }) => change({ sort: toSort(column, order) })}
@@ -174,14 +180,16 @@ export const Runs = ({
           <p>Change or remove the condition that is marked above.</p>
         </Empty>
       )}
-      <SelectionBar
-        address={address}
-        query={query}
-        listKey={listKey}
-        selectedIds={selectedIds}
-        onClear={() => changeSelection(new Set())}
-        onCompare={() => change({ compare: true })}
-      />
+      {fault === undefined && (
+        <SelectionBar
+          address={address}
+          query={query}
+          listKey={listKey}
+          selectedIds={selectedIds}
+          onClear={() => changeSelection(new Set())}
+          onCompare={() => change({ compare: true })}
+        />
+      )}
     </>
   );
 };

@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import { formatCount } from "../../components/chart/chart-data.ts";
 import type { Column } from "../../components/table/data-table.tsx";
 import { formatDollars } from "../../components/text/cost.ts";
@@ -11,6 +12,8 @@ export const threadColumns: readonly Column<ThreadItem>[] = [
     id: "id",
     title: "Thread",
     renderCell: ({ id }) => <bdi>{toVisibleText(id)}</bdi>,
+    sort: "asc",
+    sortValue: ({ id }) => id,
     width: 140,
     grow: 2,
     isFixed: true,
@@ -29,6 +32,8 @@ export const threadColumns: readonly Column<ThreadItem>[] = [
     title: "Turns",
     renderCell: ({ turnCount, isTruncated }) =>
       `${turnCount.toLocaleString("en")}${isTruncated ? "+" : ""}`,
+    sort: "desc",
+    sortValue: ({ turnCount }) => turnCount,
     width: 72,
     align: "end",
     isShownWhenNarrow: true,
@@ -38,6 +43,8 @@ export const threadColumns: readonly Column<ThreadItem>[] = [
     title: "Errors",
     renderCell: ({ errorCount }) =>
       errorCount === 0 ? "" : <span className="bad">{errorCount.toLocaleString("en")}</span>,
+    sort: "desc",
+    sortValue: ({ errorCount }) => errorCount,
     width: 72,
     align: "end",
   },
@@ -45,6 +52,8 @@ export const threadColumns: readonly Column<ThreadItem>[] = [
     id: "tokens",
     title: "Tokens",
     renderCell: ({ tokens }) => (tokens === undefined ? "" : formatCount(tokens)),
+    sort: "desc",
+    sortValue: ({ tokens }) => tokens,
     width: 84,
     align: "end",
   },
@@ -52,6 +61,8 @@ export const threadColumns: readonly Column<ThreadItem>[] = [
     id: "cost",
     title: "Cost",
     renderCell: ({ cost }) => (cost === undefined ? "" : formatDollars(cost)),
+    sort: "desc",
+    sortValue: ({ cost }) => cost,
     width: 84,
     align: "end",
   },
@@ -66,10 +77,23 @@ export const threadColumns: readonly Column<ThreadItem>[] = [
     id: "last",
     title: "Last turn",
     renderCell: ({ lastStartMs }) => <Ago timeMs={lastStartMs} />,
+    sort: "desc",
+    sortValue: ({ lastStartMs }) => lastStartMs,
     width: 104,
     isShownWhenNarrow: true,
   },
 ];
+
+/** The last message of a thread, its cost and its feedback: for narrow screens, which show few columns. */
+export const renderThreadDetail = ({ lastMessage, cost, feedback }: ThreadItem): ReactNode => (
+  <>
+    <span>{lastMessage !== undefined && <MessagePreview message={lastMessage} />}</span>
+    <span className="quiet">
+      {cost !== undefined && `${formatDollars(cost)} `}
+      <FeedbackScores scores={feedback} />
+    </span>
+  </>
+);
 
 const sourceLabels: { readonly [Source in LastMessage["source"]]: string } = {
   inputs: "User",

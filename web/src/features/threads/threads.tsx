@@ -6,9 +6,10 @@ import { useSearchShortcut } from "../../components/keyboard/list-keys.ts";
 import { Empty } from "../../components/page/states.tsx";
 import { DataTable } from "../../components/table/data-table.tsx";
 import type { RowLinkProps } from "../../components/table/data-table.tsx";
+import { useLoadedSort } from "../../components/table/loaded-sort.ts";
 import { ProjectPageHead } from "../projects/project-page-head.tsx";
 import { createThreadsQuery } from "./queries.ts";
-import { threadColumns } from "./thread-columns.tsx";
+import { renderThreadDetail, threadColumns } from "./thread-columns.tsx";
 import type { ThreadItem } from "./thread-item.ts";
 import "./threads.css";
 
@@ -24,6 +25,7 @@ export const Threads = () => {
     () => pages.data && removeRepeated(pages.data.pages.flatMap(({ items }) => items)),
     [pages.data],
   );
+  const { rows, ...sorting } = useLoadedSort(threads, threadColumns);
   const searchField = useSearchShortcut("Search threads");
   return (
     <div className="fill">
@@ -43,9 +45,11 @@ export const Threads = () => {
       </ProjectPageHead>
       <DataTable
         resourceName="threads"
-        rows={threads}
+        rows={rows}
+        {...sorting}
         getRowId={({ id }) => id}
         columns={threadColumns}
+        renderNarrowDetail={renderThreadDetail}
         error={pages.error}
         onRetry={pages.refetch}
         hasMore={pages.hasNextPage}
@@ -60,11 +64,16 @@ export const Threads = () => {
         )}
         emptyState={<NoThreads isSearch={q !== ""} />}
         footer={
-          pages.data?.pages.some(({ isPartial }) => isPartial) === true && (
-            <p className="note thread-note">
-              Some older runs could not be searched. The list may be incomplete.
-            </p>
-          )
+          <>
+            {pages.hasNextPage && sorting.sort !== undefined && (
+              <p className="note thread-note">Only the loaded threads are sorted.</p>
+            )}
+            {pages.data?.pages.some(({ isPartial }) => isPartial) === true && (
+              <p className="note thread-note">
+                Some older runs could not be searched. The list may be incomplete.
+              </p>
+            )}
+          </>
         }
       />
     </div>

@@ -4,6 +4,7 @@ import {
   formatCount,
   stackSeries,
   toTimeLabels,
+  isLabelInside,
 } from "../../../src/components/chart/chart-data.ts";
 
 const stack = (label: string, values: readonly (number | null)[]) =>
@@ -48,4 +49,17 @@ test("a time axis names the day at midnight, and only days if its ticks are days
   ]);
   expect(toTimeLabels([at(1, 0), at(2, 0)], 24 * hourMs)).toEqual(["Mar 1", "Mar 2"]);
   expect(toTimeLabels([at(1, 9, 30)], 60_000)).toEqual(["09:30"]);
+});
+
+test("a label that would reach beyond the plot is left out", () => {
+  const plotWidth = 600;
+  for (const [center, isInside] of [
+    [0, false],
+    [20, true],
+    [300, true],
+    [580, true],
+    [598, false],
+  ] as const) {
+    expect(isLabelInside({ center, width: 50 }, plotWidth)).toBe(isInside);
+  }
 });

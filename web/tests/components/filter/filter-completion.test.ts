@@ -11,6 +11,7 @@ import {
   splitConditions,
   addCondition,
   removeConditions,
+  toTypedCondition,
 } from "../../../src/components/filter/filter-conditions.ts";
 import { filterWords } from "../../support/filter-words.ts";
 
@@ -91,6 +92,34 @@ describe("the suggestions for a filter", () => {
     });
   });
 
+  test("are values after an operator, without quotes where none are needed", () => {
+    expect(labels("name = s|")).toEqual([]);
+    expect(complete("name = s|").completion.valueRequest).toEqual({
+      kind: "name",
+      prefix: "s",
+      before: "",
+      after: "",
+      isPlain: true,
+    });
+    for (const typed of ["model =|", "model = |", "model != gpt-5|", 'eq(model, "g|']) {
+      expect(complete(typed).completion.valueRequest).toMatchObject({
+        kind: "metadata_value",
+        key: "ls_model_name",
+      });
+    }
+    expect(labels("model = |")).toEqual([]);
+    expect(labels("status =|")).toEqual(["success", "error", "pending"]);
+    expect(take("status = er|", "error")).toBe("status = error|");
+    expect(take('status = "er|', '"error"')).toBe('status = "error"|');
+    expect(complete('tags has "pr|').completion.valueRequest).toMatchObject({ kind: "tag" });
+    expect(complete('name contains "s|').completion.valueRequest?.isPlain).toBeUndefined();
+    expect(labels("name = support and sta|")).toContain("status = …");
+    const request = complete("name = |").completion.valueRequest;
+    expect(
+      request && toValueSuggestions(["a-b", "two words", "5"], request).map((s) => s.insertedText),
+    ).toEqual(["a-b", '"two words"', '"5"']);
+  });
+
   test("quote the server's values, and leave out keys that can't be a path", () => {
     const value = complete('eq(metadata.user, "|').completion.valueRequest;
     const key = complete("eq(metadata.|").completion.valueRequest;
@@ -140,6 +169,25 @@ describe("the conditions of a filter", () => {
     expect(removeConditions('and(eq(status, "error"), gt(latency, 5))', isStatus)).toBe(
       "gt(latency, 5)",
     );
+  });
+
+  test("are edited as one types them", () => {
+    for (const [condition, typed] of [
+      ['gt(latency, "3s")', "latency > 3s"],
+      ["gte(total_tokens, 5)", "total_tokens >= 5"],
+      ['eq(metadata.a, "5")', 'metadata.a = "5"'],
+      ['neq(name, "two words")', 'name != "two words"'],
+      ['eq(name, "null")', 'name = "null"'],
+      ["eq(error, null)", "error = null"],
+      ['has(tags, "prod")', 'tags has "prod"'],
+      ['search(error, "429")', 'error contains "429"'],
+      ['search("refund")', '"refund"'],
+      ['in(name, ["a", "b"])', 'in(name, ["a", "b"])'],
+      ['not(eq(name, "a"))', 'not(eq(name, "a"))'],
+      ["exists(metadata.a)", "exists(metadata.a)"],
+    ] as const) {
+      expect(toTypedCondition(condition)).toBe(typed);
+    }
   });
 
   test("are shortened for display if they are simple", () => {

@@ -166,6 +166,28 @@ test("the first click on a title sorts in its default order, the second in rever
   );
 });
 
+test("only the title of a column that sorts is a button; each can be dragged", () => {
+  render(<Table onSort={vi.fn<(sort: unknown) => void>()} />);
+  const [, name, weight] = screen.getAllByRole("columnheader");
+  expect(within(name!).queryByRole("button")).toBeNull();
+  expect(within(weight!).getByRole("button").getAttribute("draggable")).toBe("true");
+  expect(within(name!).getByText("Name").getAttribute("draggable")).toBe("true");
+});
+
+test("on a narrow screen a row has the further lines that its list provides", () => {
+  vi.stubGlobal("matchMedia", () => ({
+    matches: true,
+    addEventListener: vi.fn<() => void>(),
+    removeEventListener: vi.fn<() => void>(),
+  }));
+  render(<Table renderNarrowDetail={({ weight }) => <span>{`${weight} grams`}</span>} />);
+  expect(screen.getByText("3 grams").closest("tr")).toBe(bodyRows()[3]);
+  cleanup();
+  render(<Table />);
+  expect(screen.queryByText("3 grams")).toBeNull();
+  vi.unstubAllGlobals();
+});
+
 test("a column that the user shows is still shown after a reload", () => {
   const first = render(<Table />);
   expect(screen.queryByRole("columnheader", { name: "Colour" })).toBeNull();

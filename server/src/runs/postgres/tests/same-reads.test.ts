@@ -417,7 +417,10 @@ test("model calls are counted by their price on both engines", async () => {
       extra: { metadata: { ls_model_name: model } },
     });
   const models = ["gpt-4o", "our-own-model", "gpt-4o", "our-own-model", "our-own-model"];
-  await pair.send({ post: [...models.map(call), wireRun({ session_name: "priced 0" })] });
+  const failed = { ...call("failed-model", 5), outputs: undefined, error: "429" };
+  await pair.send({
+    post: [...models.map(call), wireRun({ session_name: "priced 0" }), failed],
+  });
   await other.send({ post: [call("of-others", 0)] });
   const search = { sinceMicros: someMicros, withinMs };
   const { db } = pairs.postgres;
@@ -442,11 +445,22 @@ test("model calls are counted by their price on both engines", async () => {
         cost: 5,
         latestMicros: someMicros + 2 * second,
       },
+      {
+        price: "no_tokens",
+        model: "failed-model",
+        provider: null,
+        reason: null,
+        calls: 1,
+        cost: 0,
+        latestMicros: someMicros + 5 * second,
+      },
     ],
     otherCalls: 0,
     isComplete: true,
   });
   expect(await pairs.sqlite.readers.prices.readModelCalls(pair.tenantId, search)).toEqual(found);
+  const usage = await pairs.postgres.read.traces.readUsage(pair.tenantId, [failed.id]);
+  expect(usage.get(failed.id)?.models).toEqual(["failed-model"]);
   const none = { ...search, withinMs: -1 };
   expect(await new PriceReader(db).readModelCalls(pair.tenantId, none)).toMatchObject({
     isComplete: false,
