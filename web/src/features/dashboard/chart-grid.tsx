@@ -3,6 +3,7 @@ import { useMemo } from "react";
 import { Chart } from "../../components/chart/chart.tsx";
 import { toCharts } from "./dashboard-charts.ts";
 import type { DashboardChart } from "./dashboard-charts.ts";
+import { resolveScope } from "./dashboard-search.ts";
 import type { DashboardSearch } from "./dashboard-search.ts";
 import type { Metrics } from "./metrics.ts";
 import { toRunListSearch } from "./run-links.ts";
@@ -31,7 +32,7 @@ export const ChartGrid = ({
       to: "/o/$tenantId/projects/p/$projectId",
       params: address,
       search: toRunListSearch({
-        scope: search.scope ?? "traces",
+        scope: resolveScope(search),
         filter: search.filter,
         fromMs: start,
         toMs: start + metrics.widthMs,

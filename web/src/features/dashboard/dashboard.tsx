@@ -9,7 +9,7 @@ import { pickTimes } from "../../components/time/time-range.ts";
 import { ProjectPageHead } from "../projects/project-page-head.tsx";
 import { readRunValues } from "../runs/queries.ts";
 import { ChartGrid } from "./chart-grid.tsx";
-import { defaultRange, groupings, scopes } from "./dashboard-search.ts";
+import { defaultRange, groupings, resolveScope, scopes } from "./dashboard-search.ts";
 import type { DashboardSearch, Grouping, Scope } from "./dashboard-search.ts";
 import { GroupTable } from "./group-table.tsx";
 import { MetricTiles } from "./metric-tiles.tsx";
@@ -120,7 +120,7 @@ const DashboardControls = ({ search }: { readonly search: DashboardSearch }) => 
       <NativeSelect
         size="xs"
         aria-label="Runs"
-        value={search.scope ?? "traces"}
+        value={resolveScope(search)}
         data={scopes.map((value) => ({ value, label: scopeLabels[value] }))}
         onChange={({ currentTarget: { value } }) => {
           const scope = scopes.find((name) => name === value);

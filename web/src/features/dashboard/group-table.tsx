@@ -6,6 +6,7 @@ import { formatDollars } from "../../components/text/cost.ts";
 import { formatDuration } from "../../components/time/time.ts";
 import { listGroupValues } from "./chart-grid.tsx";
 import { toGroupColor, toGroupLabel } from "./dashboard-charts.ts";
+import { resolveScope } from "./dashboard-search.ts";
 import type { DashboardSearch } from "./dashboard-search.ts";
 import { computeCostPerRun, computeErrorRate, formatChange } from "./metrics.ts";
 import type { MetricGroup, MetricValues, Metrics } from "./metrics.ts";
@@ -68,7 +69,7 @@ export const GroupTable = ({
                     to="/o/$tenantId/projects/p/$projectId"
                     params={address}
                     search={toRunListSearch({
-                      scope: search.scope ?? "traces",
+                      scope: resolveScope(search),
                       filter: search.filter,
                       fromMs: metrics.fromMs,
                       toMs: metrics.toMs,
@@ -88,6 +89,11 @@ export const GroupTable = ({
           </tbody>
         </table>
       </ScrollX>
+      {search.group === "model" && resolveScope(search) === "traces" && (
+        <p className="note">
+          Traces rarely have a model of their own. Choose "Model calls" to count by model.
+        </p>
+      )}
       {search.group === "tag" && (
         <p className="note">A run with several tags is counted for each of them.</p>
       )}

@@ -3,6 +3,7 @@ import { formatTime } from "../../../src/components/time/time.ts";
 import { toCharts, toGroupLabel } from "../../../src/features/dashboard/dashboard-charts.ts";
 import {
   parseDashboardSearch,
+  resolveScope,
   toDashboardTimes,
 } from "../../../src/features/dashboard/dashboard-search.ts";
 import {
@@ -132,4 +133,11 @@ test("what the figures lack is still being counted without a filter, and was not
   expect(describeMissing([range(9), range(7), range(5), range(3), range(1)], true)).toBe(
     `Incomplete: reading all runs would take too long. Not counted: ${named(9)}, ${named(7)}, ${named(5)} and 2 more`,
   );
+});
+
+test("by model, model calls are counted unless a scope is chosen", () => {
+  expect(resolveScope({})).toBe("traces");
+  expect(resolveScope({ group: "name" })).toBe("traces");
+  expect(resolveScope({ group: "model" })).toBe("models");
+  expect(resolveScope({ group: "model", scope: "traces" })).toBe("traces");
 });
