@@ -11,6 +11,22 @@ export interface ChartSeries {
    * @defaultValue "line"
    */
   readonly kind?: "line" | "area" | "bars" | "stack";
+  /**
+   * The value of the whole range, which the legend shows while no position is selected.
+   *
+   * @defaultValue the sum of the values of bars; a line has none, because rates and percentiles can't be added up
+   */
+  readonly total?: number | undefined;
+}
+
+/** The value of the whole range of a series; `undefined` if it has none. */
+export function readTotal({ kind, values, total }: ChartSeries): number | undefined {
+  if (total !== undefined) {
+    return total;
+  }
+  return kind === "bars" || kind === "stack"
+    ? values.reduce<number>((sum, value) => sum + (value ?? 0), 0)
+    : undefined;
 }
 
 /**

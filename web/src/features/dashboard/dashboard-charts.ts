@@ -5,7 +5,7 @@ import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatDuration } from "../../components/time/time.ts";
 import { formatShare } from "../../api/live-report.ts";
 import { computeErrorRate } from "./metrics.ts";
-import type { MetricGroup, MetricPoints, Metrics } from "./metrics.ts";
+import type { MetricGroup, MetricPoints, Metrics, MetricValues } from "./metrics.ts";
 
 /** A chart of the dashboard. */
 export interface DashboardChart {
@@ -44,6 +44,7 @@ export const toGroupLabel = ({ kind, value }: Pick<MetricGroup, "kind" | "value"
 };
 
 type ReadPoints = (points: MetricPoints) => readonly (number | null)[];
+type ReadTotal = (values: MetricValues) => number | undefined;
 
 /**
  * Creates the charts. Without groups, they compare all runs with the previous period. With groups, they have a series
@@ -59,15 +60,23 @@ export function toCharts(metrics: Metrics): readonly DashboardChart[] {
           label: `p95 ${label.toLowerCase()}`,
           format: formatDuration,
           read: (points) => read(points).p95,
+          readTotal: (values) => read(values).p95,
           kind: "line",
         })
       : createPercentileChart(metrics, label, read);
   return [
-    createChart({ label: "Runs", format: formatCount, read: ({ runs }) => runs, kind: "stack" }),
+    createChart({
+      label: "Runs",
+      format: formatCount,
+      read: ({ runs }) => runs,
+      readTotal: ({ runs }) => runs,
+      kind: "stack",
+    }),
     createChart({
       label: "Error rate",
       format: formatShare,
       read: readErrorRates,
+      readTotal: computeErrorRate,
       kind: "line",
       isError: true,
     }),
@@ -79,9 +88,16 @@ export function toCharts(metrics: Metrics): readonly DashboardChart[] {
       label: "Tokens",
       format: formatCount,
       read: ({ tokens }) => tokens,
+      readTotal: ({ tokens }) => tokens,
       kind: "stack",
     }),
-    createChart({ label: "Cost", format: formatDollars, read: ({ cost }) => cost, kind: "stack" }),
+    createChart({
+      label: "Cost",
+      format: formatDollars,
+      read: ({ cost }) => cost,
+      readTotal: ({ cost }) => cost,
+      kind: "stack",
+    }),
   ];
 }
 
@@ -89,7 +105,10 @@ export function toCharts(metrics: Metrics): readonly DashboardChart[] {
 const hasFirstTokens = ({ total, previous }: Metrics): boolean =>
   total.firstToken.p50 !== undefined || previous.firstToken.p50 !== undefined;
 
-type ReadDurations = (points: MetricPoints) => MetricPoints["latency"];
+/** Selects a duration of points or of totals. */
+type ReadDurations = <Values extends Pick<MetricPoints | MetricValues, "latency" | "firstToken">>(
+  values: Values,
+) => Values["latency"];
 
 const readErrorRates: ReadPoints = ({ runs, errors }) =>
   runs.map((count, index) => computeErrorRate({ runs: count, errors: errors[index] ?? 0 }) ?? null);
@@ -98,13 +117,14 @@ interface ChartOptions {
   readonly label: string;
   readonly format: (value: number) => string;
   readonly read: ReadPoints;
+  readonly readTotal: ReadTotal;
   readonly kind: "stack" | "line";
   readonly isError?: boolean;
 }
 
 const createGroupChart = (
   { groups }: Metrics,
-  { label, format, read, kind, isError = false }: ChartOptions,
+  { label, format, read, readTotal, kind, isError = false }: ChartOptions,
 ): DashboardChart => ({
   label,
   format,
@@ -114,13 +134,14 @@ const createGroupChart = (
     color: toGroupColor(group, index),
     kind,
     values: read(group.points),
+    total: readTotal(group.total),
   })),
   groups,
 });
 
 const createUngroupedChart = (
-  { points, previousPoints }: Metrics,
-  { label, format, read, kind, isError = false }: ChartOptions,
+  { points, previousPoints, total, previous }: Metrics,
+  { label, format, read, readTotal, kind, isError = false }: ChartOptions,
 ): DashboardChart => ({
   label,
   format,
@@ -130,12 +151,14 @@ const createUngroupedChart = (
       label: "Previous",
       color: "--ink-2",
       values: read(previousPoints),
+      total: readTotal(previous),
     },
     {
       label: "Current",
       color: isError ? "--bad" : "--accent",
       kind: kind === "stack" ? "bars" : "line",
       values: read(points),
+      total: readTotal(total),
     },
   ],
   groups: [undefined, undefined],
@@ -144,7 +167,7 @@ const createUngroupedChart = (
 const percentileColors = { p50: "--accent", p95: "--type-llm", p99: "--busy" } as const;
 
 const createPercentileChart = (
-  { points, previousPoints }: Metrics,
+  { points, previousPoints, total, previous }: Metrics,
   label: string,
   read: ReadDurations,
 ): DashboardChart => ({
@@ -152,11 +175,17 @@ const createPercentileChart = (
   format: formatDuration,
   isError: false,
   series: [
-    { label: "Previous p50", color: "--ink-2", values: read(previousPoints).p50 },
+    {
+      label: "Previous p50",
+      color: "--ink-2",
+      values: read(previousPoints).p50,
+      total: read(previous).p50,
+    },
     ...(["p50", "p95", "p99"] as const).map((name): ChartSeries => ({
       label: name,
       color: percentileColors[name],
       values: read(points)[name],
+      total: read(total)[name],
     })),
   ],
   groups: [undefined, undefined, undefined, undefined],

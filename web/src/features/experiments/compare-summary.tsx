@@ -136,6 +136,7 @@ const ScoreDistribution = ({
           label: getExperimentName(context, id),
           color: getExperimentColor(context, id),
           values: experiments[id]?.bins ?? [],
+          total: experiments[id]?.count ?? 0,
         }))}
       />
       <p className="unseen">

@@ -87,11 +87,13 @@ export const LiveTiles = ({ live }: { readonly live: LiveReport }) => {
 };
 
 const stepSeconds = 5;
+const liveSeconds = 300;
 
 /** Charts of the throughput and the trace latency in the last five minutes. */
 export const LiveCharts = ({ live }: { readonly live: LiveReport }) => {
   const { stepStarts, rate, latency } = useMemo(() => {
     const series = toSeries(live, stepSeconds);
+    const { runsPerSecond, traces, errorRate, p50Ms, p99Ms } = summarize(live, liveSeconds);
     return {
       stepStarts: series.stepStarts,
       rate: [
@@ -99,23 +101,29 @@ export const LiveCharts = ({ live }: { readonly live: LiveReport }) => {
           label: "runs/s",
           color: "--accent",
           kind: "area" as const,
-          values: series.steps.map(({ runsPerSecond }) => runsPerSecond),
+          values: series.steps.map((step) => step.runsPerSecond),
+          total: runsPerSecond,
         },
         {
           label: "failed traces/s",
           color: "--bad",
-          values: series.steps.map(
-            ({ traces, errorRate }) => (traces * (errorRate ?? 0)) / stepSeconds,
-          ),
+          values: series.steps.map((step) => (step.traces * (step.errorRate ?? 0)) / stepSeconds),
+          total: (traces * (errorRate ?? 0)) / liveSeconds,
         },
       ],
       latency: [
         {
           label: "p50",
           color: "--accent",
-          values: series.steps.map(({ p50Ms }) => p50Ms ?? null),
+          values: series.steps.map((step) => step.p50Ms ?? null),
+          total: p50Ms,
         },
-        { label: "p99", color: "--busy", values: series.steps.map(({ p99Ms }) => p99Ms ?? null) },
+        {
+          label: "p99",
+          color: "--busy",
+          values: series.steps.map((step) => step.p99Ms ?? null),
+          total: p99Ms,
+        },
       ],
     };
   }, [live]);

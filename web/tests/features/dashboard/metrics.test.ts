@@ -141,3 +141,21 @@ test("by model, model calls are counted unless a scope is chosen", () => {
   expect(resolveScope({ group: "model" })).toBe("models");
   expect(resolveScope({ group: "model", scope: "traces" })).toBe("traces");
 });
+
+test("each series has the value of the whole range", () => {
+  const totalsOf = (metrics: unknown) =>
+    toCharts(parseMetrics(metrics)).map(({ label, series }) => [
+      label,
+      series.map(({ total }) => total),
+    ]);
+  expect(totalsOf(response)).toEqual([
+    ["Runs", [2, 4]],
+    ["Error rate", [0.5, 0.25]],
+    ["Latency", [10, 10, undefined, undefined]],
+    ["Tokens", [7, 7]],
+    ["Cost", [0.5, 0.5]],
+  ]);
+  const grouped = totalsOf({ ...response, groups: [group] });
+  expect(grouped[0]).toEqual(["Runs", [4]]);
+  expect(grouped[1]).toEqual(["Error rate", [0.25]]);
+});
