@@ -1,11 +1,11 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { Chart } from "../../components/chart/chart.tsx";
-import { toCharts } from "./dashboard-charts.ts";
-import type { DashboardChart } from "./dashboard-charts.ts";
+import { toCharts } from "../metrics/metric-charts.ts";
+import type { MetricChart } from "../metrics/metric-charts.ts";
 import { resolveScope } from "./dashboard-search.ts";
 import type { DashboardSearch } from "./dashboard-search.ts";
-import type { Metrics } from "./metrics.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import { toRunListSearch } from "./run-links.ts";
 
 /**
@@ -23,7 +23,7 @@ export const ChartGrid = ({
 }) => {
   const navigate = useNavigate();
   const charts = useMemo(() => toCharts(metrics), [metrics]);
-  const openRuns = ({ groups, isError }: DashboardChart, index: number, series: number): void => {
+  const openRuns = ({ groups, isError }: MetricChart, index: number, series: number): void => {
     const start = metrics.starts[index];
     if (start === undefined) {
       return;

@@ -5,11 +5,11 @@ import { ScrollX } from "../../components/page/scroll-x.tsx";
 import { formatDollars } from "../../components/text/cost.ts";
 import { formatDuration } from "../../components/time/time.ts";
 import { listGroupValues } from "./chart-grid.tsx";
-import { toGroupColor, toGroupLabel } from "./dashboard-charts.ts";
+import { toGroupColor, toGroupLabel } from "../metrics/metric-charts.ts";
 import { resolveScope } from "./dashboard-search.ts";
 import type { DashboardSearch } from "./dashboard-search.ts";
-import { computeCostPerRun, computeErrorRate, formatChange } from "./metrics.ts";
-import type { MetricGroup, MetricValues, Metrics } from "./metrics.ts";
+import { computeCostPerRun, computeErrorRate, formatChange } from "../metrics/metrics.ts";
+import type { MetricGroup, MetricValues, Metrics } from "../metrics/metrics.ts";
 import { toRunListSearch } from "./run-links.ts";
 
 interface Column {

@@ -3,7 +3,7 @@ import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { getJson } from "../../api/http.ts";
 import { resolveScope, toDashboardTimes } from "./dashboard-search.ts";
 import type { DashboardSearch } from "./dashboard-search.ts";
-import { parseMetrics } from "./metrics.ts";
+import { parseMetrics } from "../metrics/metrics.ts";
 
 const refetchIntervalMs = 30_000;
 /**

@@ -16,8 +16,10 @@ interface Figure {
   readonly format: (value: number) => string;
 }
 
+const countTile = "Runs";
+
 const tiles: readonly Figure[] = [
-  { name: "Runs", figure: "runs", read: ({ runs }) => runs, format: formatCount },
+  { name: countTile, figure: "runs", read: ({ runs }) => runs, format: formatCount },
   { name: "Error rate", figure: "error_rate", read: computeErrorRate, format: formatShare },
   {
     name: "p50 latency",
@@ -65,12 +67,18 @@ const zeroToUndefined = (value: number): number | undefined => (value === 0 ? un
  */
 export const MetricTiles = ({
   metrics: { total, previous },
-  address: { tenantId, projectId },
+  label = "Totals",
+  countName = countTile,
+  address,
 }: {
   readonly metrics: Metrics;
-  readonly address: { readonly tenantId: string; readonly projectId: string };
+  readonly label?: string;
+  /** The name of the runs that are counted. */
+  readonly countName?: string;
+  /** The project, if alerts on the figures can be created. */
+  readonly address?: { readonly tenantId: string; readonly projectId: string };
 }) => (
-  <Tiles label="Totals">
+  <Tiles label={label}>
     {tiles
       .map(({ read, ...tile }) => ({
         ...tile,
@@ -84,19 +92,21 @@ export const MetricTiles = ({
       .map(({ name, figure, format, value, previousValue }) => (
         <Tile
           key={name}
-          name={name}
+          name={name === countTile ? countName : name}
           value={value === undefined ? undefined : format(value)}
           change={formatChange(value, previousValue)}
           action={
-            <Link
-              to="/o/$tenantId/rules"
-              params={{ tenantId }}
-              search={{ project: projectId, tab: "alerts", figure }}
-              className="metric-alert"
-              aria-label={`Create alert on ${name}`}
-            >
-              Create alert
-            </Link>
+            address && (
+              <Link
+                to="/o/$tenantId/rules"
+                params={{ tenantId: address.tenantId }}
+                search={{ project: address.projectId, tab: "alerts", figure }}
+                className="metric-alert"
+                aria-label={`Create alert on ${name}`}
+              >
+                Create alert
+              </Link>
+            )
           }
         />
       ))}

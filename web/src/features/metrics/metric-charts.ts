@@ -7,8 +7,8 @@ import { formatShare } from "../../api/live-report.ts";
 import { computeErrorRate } from "./metrics.ts";
 import type { MetricGroup, MetricPoints, Metrics, MetricValues } from "./metrics.ts";
 
-/** A chart of the dashboard. */
-export interface DashboardChart {
+/** A chart of metrics. */
+export interface MetricChart {
   readonly label: string;
   readonly format: (value: number) => string;
   readonly series: readonly ChartSeries[];
@@ -50,11 +50,11 @@ type ReadTotal = (values: MetricValues) => number | undefined;
  * Creates the charts. Without groups, they compare all runs with the previous period. With groups, they have a series
  * for each group.
  */
-export function toCharts(metrics: Metrics): readonly DashboardChart[] {
+export function toCharts(metrics: Metrics): readonly MetricChart[] {
   const isGrouped = metrics.groups.length > 0;
-  const createChart = (options: ChartOptions): DashboardChart =>
+  const createChart = (options: ChartOptions): MetricChart =>
     isGrouped ? createGroupChart(metrics, options) : createUngroupedChart(metrics, options);
-  const createDurationChart = (label: string, read: ReadDurations): DashboardChart =>
+  const createDurationChart = (label: string, read: ReadDurations): MetricChart =>
     isGrouped
       ? createGroupChart(metrics, {
           label: `p95 ${label.toLowerCase()}`,
@@ -125,7 +125,7 @@ interface ChartOptions {
 const createGroupChart = (
   { groups }: Metrics,
   { label, format, read, readTotal, kind, isError = false }: ChartOptions,
-): DashboardChart => ({
+): MetricChart => ({
   label,
   format,
   isError,
@@ -142,7 +142,7 @@ const createGroupChart = (
 const createUngroupedChart = (
   { points, previousPoints, total, previous }: Metrics,
   { label, format, read, readTotal, kind, isError = false }: ChartOptions,
-): DashboardChart => ({
+): MetricChart => ({
   label,
   format,
   isError,
@@ -170,7 +170,7 @@ const createPercentileChart = (
   { points, previousPoints, total, previous }: Metrics,
   label: string,
   read: ReadDurations,
-): DashboardChart => ({
+): MetricChart => ({
   label,
   format: formatDuration,
   isError: false,

@@ -91,7 +91,7 @@ function parseGroup(value: unknown, count: number): MetricGroup {
   };
 }
 
-function parseValues(value: unknown): MetricValues {
+export function parseValues(value: unknown): MetricValues {
   const values = toRecord(value);
   const parsePercentiles = (name: string) =>
     createRecord(percentiles, (percentile) => toNumber(toRecord(values[name])[percentile]));

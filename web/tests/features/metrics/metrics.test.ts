@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { formatTime } from "../../../src/components/time/time.ts";
-import { toCharts, toGroupLabel } from "../../../src/features/dashboard/dashboard-charts.ts";
+import { toCharts, toGroupLabel } from "../../../src/features/metrics/metric-charts.ts";
 import {
   parseDashboardSearch,
   resolveScope,
@@ -11,7 +11,7 @@ import {
   describeMissing,
   formatChange,
   parseMetrics,
-} from "../../../src/features/dashboard/metrics.ts";
+} from "../../../src/features/metrics/metrics.ts";
 
 const durations = { p50: 10, p95: null, p99: null };
 const values = { runs: 4, errors: 1, tokens: 7, cost: 0.5, latency_ms: durations };
