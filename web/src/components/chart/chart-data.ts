@@ -6,11 +6,12 @@ export interface ChartSeries {
   /** A color of theme.css, such as `--accent`. */
   readonly color: string;
   /**
-   * How the series is drawn. `stack` draws bars on top of the stacked series that follow it in the list.
+   * How the series is drawn. `stack` draws bars on top of the stacked series that follow it in the list. `reference`
+   * draws a faint, dashed line over the others, to compare them with; clicks never pick it.
    *
    * @defaultValue "line"
    */
-  readonly kind?: "line" | "area" | "bars" | "stack";
+  readonly kind?: "line" | "area" | "bars" | "stack" | "reference";
   /**
    * The value of the whole range, which the legend shows while no position is selected.
    *
@@ -68,7 +69,9 @@ export function findSeriesAt(
   const isBar = (seriesIndex: number): boolean =>
     series[seriesIndex]?.kind === "stack" || series[seriesIndex]?.kind === "bars";
   const candidates = [...drawnValues.entries()].flatMap(([seriesIndex, drawn]) =>
-    drawn === null || (isBar(seriesIndex) && series[seriesIndex]?.values[index] === 0)
+    drawn === null ||
+    series[seriesIndex]?.kind === "reference" ||
+    (isBar(seriesIndex) && series[seriesIndex]?.values[index] === 0)
       ? []
       : [{ seriesIndex, drawn }],
   );

@@ -21,6 +21,13 @@ export interface ChartProps {
   readonly range?: readonly [from: number, to: number] | undefined;
   /** In pixels. @defaultValue 160 */
   readonly height?: number;
+  /**
+   * Whether the chart has a legend of its own. Without one, a legend that several charts share names the series, and the
+   * values at the selected position are shown over the plot.
+   *
+   * @defaultValue true
+   */
+  readonly hasLegend?: boolean;
   /** Called with the range on the horizontal scale that the user dragged across. */
   readonly onSelect?: (from: number, to: number) => void;
   /**
@@ -36,6 +43,7 @@ export interface ChartProps {
  */
 export const Chart = (props: ChartProps) => {
   const { label, positions, series, format = formatCount, scale = "time", onPick } = props;
+  const { hasLegend = true } = props;
   const [index, setIndex] = useState<number>();
   const container = usePlot(props, setIndex);
   const position = index === undefined ? undefined : positions[index];
@@ -47,13 +55,18 @@ export const Chart = (props: ChartProps) => {
           {position !== undefined &&
             (scale === "time" ? formatTime(position).slice(0, 19) : format(position))}
         </span>
-        <ul className="chart-legend" aria-hidden="true">
-          {series.map((shown) => (
-            <li key={shown.label} style={{ borderColor: `var(${shown.color})` }}>
-              {shown.label} <b>{formatLegendValue(shown, index, format)}</b>
-            </li>
-          ))}
-        </ul>
+        {(hasLegend || index !== undefined) && (
+          <ul
+            className={hasLegend ? "chart-legend" : "chart-legend chart-values"}
+            aria-hidden="true"
+          >
+            {series.map((shown) => (
+              <li key={shown.label} style={{ borderColor: `var(${shown.color})` }}>
+                {shown.label} <b>{formatLegendValue(shown, index, format)}</b>
+              </li>
+            ))}
+          </ul>
+        )}
       </figcaption>
       <div
         className="chart-plot"
@@ -141,6 +154,13 @@ function formatLegendValue(
 const formatValue = (value: number | null | undefined, format: (value: number) => string): string =>
   value === undefined || value === null ? "–" : format(value);
 
+/** The indexes of series in the order in which they are drawn: bars would cover references. */
+function toDrawnOrder(series: readonly ChartSeries[]): readonly number[] {
+  const isReference = (seriesIndex: number): boolean => series[seriesIndex]?.kind === "reference";
+  const indexes = [...series.keys()];
+  return [...indexes.filter((at) => !isReference(at)), ...indexes.filter(isReference)];
+}
+
 function usePlot(props: ChartProps, onPoint: (index: number | undefined) => void) {
   const {
     positions,
@@ -154,9 +174,16 @@ function usePlot(props: ChartProps, onPoint: (index: number | undefined) => void
   } = props;
   const container = useRef<HTMLDivElement>(null);
   const [plot, setPlot] = useState<ChartPlot>();
-  const data = useMemo(() => [positions, ...stackSeries(series)], [positions, series]);
+  const order = useMemo(() => toDrawnOrder(series), [series]);
+  const data = useMemo(() => {
+    const drawnValues = stackSeries(series);
+    return [positions, ...order.map((seriesIndex) => drawnValues[seriesIndex] ?? [])];
+  }, [positions, series, order]);
   const seriesKey = JSON.stringify(
-    series.map(({ label, color, kind }) => ({ label, color, kind })),
+    order.map((seriesIndex) => {
+      const { label, color, kind } = series[seriesIndex] ?? {};
+      return { label, color, kind };
+    }),
   );
   const canSelect = onSelect !== undefined;
   const canPick = onPick !== undefined;

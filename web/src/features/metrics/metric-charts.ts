@@ -25,11 +25,27 @@ const groupColors = [
   "--type-embedding",
   "--type-prompt",
   "--type-parser",
-  "--busy",
-  "--good",
+  "--series-lime",
+  "--ink",
 ];
 
-export const toGroupColor = ({ kind }: Pick<MetricGroup, "kind">, index: number): string => {
+/** The colors of statuses, which have the same meaning everywhere. */
+const statusColors: Readonly<Record<string, string>> = {
+  success: "--good",
+  error: "--bad",
+  pending: "--busy",
+};
+
+/** The color of a group. The groups of statuses have the colors of statuses. */
+export const toGroupColor = (
+  { kind, value }: Pick<MetricGroup, "kind" | "value">,
+  index: number,
+  grouping?: string,
+): string => {
+  const statusColor = grouping === "status" ? statusColors[value] : undefined;
+  if (statusColor !== undefined) {
+    return statusColor;
+  }
   if (kind === "value") {
     return groupColors[index] ?? "--ink-2";
   }
@@ -50,19 +66,25 @@ type ReadTotal = (values: MetricValues) => number | undefined;
  * Creates the charts. Without groups, they compare all runs with the previous period. With groups, they have a series
  * for each group.
  */
-export function toCharts(metrics: Metrics): readonly MetricChart[] {
+export function toCharts(metrics: Metrics, grouping?: string): readonly MetricChart[] {
   const isGrouped = metrics.groups.length > 0;
   const createChart = (options: ChartOptions): MetricChart =>
-    isGrouped ? createGroupChart(metrics, options) : createUngroupedChart(metrics, options);
+    isGrouped
+      ? createGroupChart(metrics, options, grouping)
+      : createUngroupedChart(metrics, options);
   const createDurationChart = (label: string, read: ReadDurations): MetricChart =>
     isGrouped
-      ? createGroupChart(metrics, {
-          label: `p95 ${label.toLowerCase()}`,
-          format: formatDuration,
-          read: (points) => read(points).p95,
-          readTotal: (values) => read(values).p95,
-          kind: "line",
-        })
+      ? createGroupChart(
+          metrics,
+          {
+            label: `p95 ${label.toLowerCase()}`,
+            format: formatDuration,
+            read: (points) => read(points).p95,
+            readTotal: (values) => read(values).p95,
+            kind: "line",
+          },
+          grouping,
+        )
       : createPercentileChart(metrics, label, read);
   return [
     createChart({
@@ -122,22 +144,38 @@ interface ChartOptions {
   readonly isError?: boolean;
 }
 
-const createGroupChart = (
-  { groups }: Metrics,
+/** By tag, a run is counted several times, so the groups add up to more than the runs of the period before. */
+const uncomparableGrouping = "tag";
+
+function createGroupChart(
+  { groups, previous, previousPoints }: Metrics,
   { label, format, read, readTotal, kind, isError = false }: ChartOptions,
-): MetricChart => ({
-  label,
-  format,
-  isError,
-  series: groups.map((group, index) => ({
-    label: toGroupLabel(group),
-    color: toGroupColor(group, index),
-    kind,
-    values: read(group.points),
-    total: readTotal(group.total),
-  })),
-  groups,
-});
+  grouping: string | undefined,
+): MetricChart {
+  const references: readonly ChartSeries[] =
+    kind === "stack" && grouping !== uncomparableGrouping
+      ? [{ ...previousSeries, values: read(previousPoints), total: readTotal(previous) }]
+      : [];
+  return {
+    label,
+    format,
+    isError,
+    series: [
+      ...references,
+      ...groups.map((group, index) => ({
+        label: toGroupLabel(group),
+        color: toGroupColor(group, index, grouping),
+        kind,
+        values: read(group.points),
+        total: readTotal(group.total),
+      })),
+    ],
+    groups: [...references.map(() => undefined), ...groups],
+  };
+}
+
+/** The period before, which is drawn faintly. */
+const previousSeries = { label: "Previous", color: "--ink-2", kind: "reference" } as const;
 
 const createUngroupedChart = (
   { points, previousPoints, total, previous }: Metrics,
@@ -148,8 +186,7 @@ const createUngroupedChart = (
   isError,
   series: [
     {
-      label: "Previous",
-      color: "--ink-2",
+      ...previousSeries,
       values: read(previousPoints),
       total: readTotal(previous),
     },
@@ -176,8 +213,8 @@ const createPercentileChart = (
   isError: false,
   series: [
     {
+      ...previousSeries,
       label: "Previous p50",
-      color: "--ink-2",
       values: read(previousPoints).p50,
       total: read(previous).p50,
     },

@@ -106,7 +106,7 @@ export const RangeFigures = ({
           Incomplete: there are too many projects to read all of them in time.
         </output>
       )}
-      <div className="overview-charts">
+      <div className="overview-charts chart-row">
         {charts.map((chart) => (
           <Chart
             key={chart.label}

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import {
   describeSeries,
+  findSeriesAt,
   formatCount,
   stackSeries,
   toTimeLabels,
@@ -48,4 +49,11 @@ test("a time axis names the day at midnight, and only days if its ticks are days
   ]);
   expect(toTimeLabels([at(1, 0), at(2, 0)], 24 * hourMs)).toEqual(["Mar 1", "Mar 2"]);
   expect(toTimeLabels([at(1, 9, 30)], 60_000)).toEqual(["09:30"]);
+});
+
+test("a click never picks a reference", () => {
+  const reference = { label: "before", color: "--ink-2", kind: "reference" as const, values: [5] };
+  expect(findSeriesAt([reference], 0, 5)).toBeUndefined();
+  const line = { label: "now", color: "--accent", values: [1] };
+  expect(findSeriesAt([reference, line], 0, 5)).toBe(1);
 });

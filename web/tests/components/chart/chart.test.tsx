@@ -27,3 +27,18 @@ test("without a selected position, the legend shows the whole range: the sum of 
   fireEvent.keyDown(slider, { key: "ArrowRight" });
   expect(legend()).toEqual(["OK 6", "p95 7", "mean 2"]);
 });
+
+test("a chart without a legend of its own shows the values of the selected position only", () => {
+  render(
+    <Chart
+      label="Runs"
+      positions={[0, 60_000]}
+      series={[{ label: "OK", color: "--accent", kind: "stack", values: [600, 6] }]}
+      hasLegend={false}
+      onPick={() => undefined}
+    />,
+  );
+  expect(legend()).toEqual([]);
+  fireEvent.keyDown(screen.getByRole("slider", { name: "Runs" }), { key: "ArrowRight" });
+  expect(legend()).toEqual(["OK 600"]);
+});

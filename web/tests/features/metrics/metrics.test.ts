@@ -1,6 +1,10 @@
 import { expect, test } from "vitest";
 import { formatTime } from "../../../src/components/time/time.ts";
-import { toCharts, toGroupLabel } from "../../../src/features/metrics/metric-charts.ts";
+import {
+  toCharts,
+  toGroupColor,
+  toGroupLabel,
+} from "../../../src/features/metrics/metric-charts.ts";
 import {
   parseDashboardSearch,
   resolveScope,
@@ -10,6 +14,7 @@ import {
   computeCostPerRun,
   describeMissing,
   formatChange,
+  formatShareChange,
   parseMetrics,
 } from "../../../src/features/metrics/metrics.ts";
 
@@ -70,6 +75,7 @@ test("without groups, charts compare with the period before; with groups, they s
   const labels = toCharts(parseMetrics(response)).map(({ label }) => label);
   expect(labels, "without a first token, there is no chart of it").not.toContain("First token");
   expect(charts[0]?.series.map(({ label, kind }) => [label, kind])).toEqual([
+    ["Previous", "reference"],
     ["m", "stack"],
     ["Other", "stack"],
   ]);
@@ -156,6 +162,23 @@ test("each series has the value of the whole range", () => {
     ["Cost", [0.5, 0.5]],
   ]);
   const grouped = totalsOf({ ...response, groups: [group] });
-  expect(grouped[0]).toEqual(["Runs", [4]]);
+  expect(grouped[0]).toEqual(["Runs", [2, 4]]);
   expect(grouped[1]).toEqual(["Error rate", [0.25]]);
+});
+
+test("statuses have the colors of statuses; by tag there is no sum to compare with", () => {
+  const error = { kind: "value", value: "error" } as const;
+  expect(toGroupColor(error, 0, "status")).toBe("--bad");
+  expect(toGroupColor(error, 0, "name")).toBe("--type-retriever");
+  const [runs] = toCharts(parseMetrics({ ...response, groups: [group] }), "tag");
+  expect(runs?.series.map(({ label }) => label)).toEqual(["m"]);
+  expect(runs?.groups.map((shown) => shown?.value)).toEqual(["m"]);
+});
+
+test("a change of a share is in percentage points, also after a period without errors", () => {
+  expect(formatShareChange(0.25, 1)).toBe("−75 points");
+  expect(formatShareChange(0.03, 0)).toBe("+3 points");
+  expect(formatShareChange(0.0321, 0.02)).toBe("+1.2 points");
+  expect(formatShareChange(0.02, 0.02)).toBe("±0 points");
+  expect(formatShareChange(undefined, 0.02)).toBeUndefined();
 });
