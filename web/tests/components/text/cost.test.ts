@@ -12,11 +12,12 @@ test("a cost has whole cents, and a small one three significant digits", () => {
     "$1,234.50",
     "$0.00",
   ]);
-  expect(formatDollars(0.0000001)).toBe("< $0.000001");
+  expect(formatDollars(1e-15)).toBe("< $0.000000000001");
 });
 
 test("the costs of a column have the same digits", () => {
   const costs = [9.3, 0.1, 0.0146, 0];
   expect(costs.map(createCostFormat(costs))).toEqual(["$9.300", "$0.100", "$0.015", "$0.000"]);
+  expect([1, 1e-9].map(createCostFormat([1, 1e-9]))).toEqual(["$1.000000", "< $0.000001"]);
   expect([12, 0.5].map(createCostFormat([12, 0.5]))).toEqual(["$12.00", "$0.50"]);
 });
