@@ -11,6 +11,7 @@ const maxFiles = 25;
 const vagueNames = /^(?:utils?|helpers?|common|misc|types)\.tsx?$/;
 /** The features of the UI that other features may import. */
 const sharedFeatures = [
+  "metrics",
   "projects",
   "runs",
   "trace",

@@ -59,6 +59,7 @@ export const uiEndpoints = {
     action: "start experiments",
   },
   readMetrics: { method: "GET", path: "/ui/metrics", action: "read metrics of a project" },
+  readOverview: { method: "GET", path: "/ui/overview", action: "read metrics of all projects" },
   listThreads: { method: "GET", path: "/ui/threads", action: "list threads" },
   listTurns: { method: "GET", path: "/ui/threads/turns", action: "list the turns of a thread" },
   readLive: { method: "GET", path: "/ui/live", action: "watch arriving runs" },

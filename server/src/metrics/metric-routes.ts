@@ -18,6 +18,7 @@ import type {
   MetricValues,
   Metrics,
   MicrosRange,
+  OverviewQuery,
   Percentiles,
 } from "./metrics.ts";
 
@@ -40,6 +41,10 @@ const maxRangeMicros = 366 * 24 * hourMicros;
 const readMs = 250;
 const filterMs = 2_000;
 
+/** Milliseconds after which the overview reads no more projects, and the maximum number of projects that it reads. */
+const overviewMs = 2_000;
+const maxOverviewProjects = 500;
+
 /** Adds the route of the UI's dashboards. */
 export function addUiMetricRoutes(app: FastifyInstance, store: MetricStore): void {
   app.route({
@@ -57,6 +62,38 @@ export function addUiMetricRoutes(app: FastifyInstance, store: MetricStore): voi
     }),
     handler: (request) => readMetrics(store.forRequest(request), request),
   });
+  app.route({
+    ...route(uiEndpoints.readOverview, {
+      tag: "runs",
+      summary:
+        "Reads metrics of all projects over time, without experiments, and of the period before.",
+      query: {
+        from: "The first start time.",
+        to: "The end of the range.",
+        scope: "Which runs are counted; default traces.",
+      },
+    }),
+    handler: (request) => readOverview(store.forRequest(request), request),
+  });
+}
+
+async function readOverview(store: MetricStore, request: FastifyRequest): Promise<unknown> {
+  const query = parseOverviewQuery(request.query as QueryString);
+  const { all, projects, missing, isPartial } = await store.read.metrics.readOverview(
+    request.tenantId,
+    query,
+  );
+  return {
+    ...toTimesJson(query),
+    all: toAllJson(all),
+    projects: projects.map(({ projectId, total, runs }) => ({
+      id: projectId,
+      total: toValuesJson(total),
+      runs,
+    })),
+    missing: missing.map(toRangeJson),
+    is_partial: isPartial,
+  };
 }
 
 async function readMetrics(store: MetricStore, request: FastifyRequest): Promise<unknown> {
@@ -65,30 +102,45 @@ async function readMetrics(store: MetricStore, request: FastifyRequest): Promise
 }
 
 function parseMetricQuery(query: QueryString): MetricQuery {
-  const fromMicros = parseRequiredTime(query, "from");
-  const toMicros = parseRequiredTime(query, "to");
-  if (toMicros <= fromMicros || toMicros - fromMicros > maxRangeMicros) {
-    throw new RequestError(422, "to must be after from, by at most 366 days");
-  }
   const scope = parseChoice(query, "scope", scopes) ?? "traces";
   const filter = readFilter(
     selectRunFields(scope === "traces"),
     "filter",
     firstValue(query, "filter"),
   );
+  return {
+    projectId: parseId(firstValue(query, "session"), "session"),
+    scope,
+    groupBy: parseChoice(query, "group", dimensions),
+    ...parsePoints(query),
+    withinMs: filter === undefined ? readMs : filterMs,
+    ...(filter === undefined ? {} : { filter: { runFilters: [filter] } }),
+  };
+}
+
+const parseOverviewQuery = (query: QueryString): OverviewQuery => ({
+  scope: parseChoice(query, "scope", scopes) ?? "traces",
+  ...parsePoints(query),
+  withinMs: readMs,
+  maxMs: overviewMs,
+  maxProjects: maxOverviewProjects,
+});
+
+/** Parses the range of a query, divides it into points, and widens it to whole points. */
+function parsePoints(query: QueryString): MicrosRange & { readonly widthMicros: number } {
+  const fromMicros = parseRequiredTime(query, "from");
+  const toMicros = parseRequiredTime(query, "to");
+  if (toMicros <= fromMicros || toMicros - fromMicros > maxRangeMicros) {
+    throw new RequestError(422, "to must be after from, by at most 366 days");
+  }
   const widthMicros =
     pointWidths.find((width) => (toMicros - fromMicros) / width <= maxPoints) ??
     pointWidths.at(-1) ??
     minuteMicros;
   return {
-    projectId: parseId(firstValue(query, "session"), "session"),
-    scope,
-    groupBy: parseChoice(query, "group", dimensions),
     fromMicros: Math.floor(fromMicros / widthMicros) * widthMicros,
     toMicros: Math.ceil(toMicros / widthMicros) * widthMicros,
     widthMicros,
-    withinMs: filter === undefined ? readMs : filterMs,
-    ...(filter === undefined ? {} : { filter: { runFilters: [filter] } }),
   };
 }
 
@@ -109,15 +161,8 @@ function parseChoice<Choice extends string>(
 }
 
 const toJson = (query: MetricQuery, { all, groups, missing }: Metrics) => ({
-  from: toIso(query.fromMicros),
-  to: toIso(query.toMicros),
-  width_ms: query.widthMicros / 1_000,
-  all: {
-    total: toValuesJson(all.total),
-    previous: toValuesJson(all.previous),
-    points: toPointsJson(all.points),
-    previous_points: toPointsJson(all.previousPoints),
-  },
+  ...toTimesJson(query),
+  all: toAllJson(all),
   groups: groups.map(({ kind, value, total, previous, points }: MetricGroup) => ({
     kind,
     value,
@@ -125,10 +170,27 @@ const toJson = (query: MetricQuery, { all, groups, missing }: Metrics) => ({
     previous: toValuesJson(previous),
     points: toPointsJson(points),
   })),
-  missing: missing.map(({ fromMicros, toMicros }: MicrosRange) => ({
-    from: toIso(fromMicros),
-    to: toIso(toMicros),
-  })),
+  missing: missing.map(toRangeJson),
+});
+
+const toTimesJson = ({
+  widthMicros,
+  ...range
+}: MicrosRange & { readonly widthMicros: number }) => ({
+  ...toRangeJson(range),
+  width_ms: widthMicros / 1_000,
+});
+
+const toRangeJson = ({ fromMicros, toMicros }: MicrosRange) => ({
+  from: toIso(fromMicros),
+  to: toIso(toMicros),
+});
+
+const toAllJson = ({ total, previous, points, previousPoints }: Metrics["all"]) => ({
+  total: toValuesJson(total),
+  previous: toValuesJson(previous),
+  points: toPointsJson(points),
+  previous_points: toPointsJson(previousPoints),
 });
 
 const toValuesJson = ({ latency, firstToken, ...counts }: MetricValues) => ({

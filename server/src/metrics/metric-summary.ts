@@ -24,15 +24,25 @@ export interface UnitCounts {
   readonly body: Uint8Array;
 }
 
-interface Units {
+/** The counts of a range and of the period before. */
+export interface PeriodUnits {
   readonly current: readonly UnitCounts[];
   /** The units of the period before, which is as long. */
   readonly previous: readonly UnitCounts[];
   readonly missing: readonly MicrosRange[];
 }
 
+/** The members of a query on which its summary depends. */
+type SummaryQuery = Pick<
+  MetricQuery,
+  "fromMicros" | "toMicros" | "widthMicros" | "scope" | "groupBy" | "value"
+>;
+
 /** Computes the metrics of a query from the counts of units of time. */
-export function summarizeUnits(query: MetricQuery, { current, previous, missing }: Units): Metrics {
+export function summarizeUnits(
+  query: SummaryQuery,
+  { current, previous, missing }: PeriodUnits,
+): Metrics {
   const { groupBy } = query;
   const isInScope = createScopeTest(query);
   const values = groupBy === undefined ? [] : chooseValues(query, groupBy, current);
@@ -42,14 +52,14 @@ export function summarizeUnits(query: MetricQuery, { current, previous, missing 
   return summary.toMetrics(missing);
 }
 
-const createScopeTest = ({ scope }: MetricQuery): ((key: CellKey) => boolean) => {
+const createScopeTest = ({ scope }: SummaryQuery): ((key: CellKey) => boolean) => {
   const classes = new Set(classesByScope[scope]);
   return ({ runClass }) => classes.has(runClass);
 };
 
 /** Returns the values that become groups. */
 const chooseValues = (
-  query: MetricQuery,
+  query: SummaryQuery,
   groupBy: Dimension,
   units: readonly UnitCounts[],
 ): readonly string[] =>
@@ -105,13 +115,13 @@ class GroupCells {
 type Period = "current" | "previous";
 
 class Summary {
-  readonly #query: MetricQuery;
+  readonly #query: SummaryQuery;
   readonly #all = new GroupCells();
   readonly #values: ReadonlyMap<string, GroupCells>;
   readonly #none = new GroupCells();
   readonly #other = new GroupCells();
 
-  constructor(query: MetricQuery, values: readonly string[]) {
+  constructor(query: SummaryQuery, values: readonly string[]) {
     this.#query = query;
     this.#values = new Map(values.map((value) => [value, new GroupCells()]));
   }

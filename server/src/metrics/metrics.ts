@@ -82,8 +82,38 @@ export interface Metrics {
   readonly missing: readonly MicrosRange[];
 }
 
+/** A query for the metrics of all projects of a tenant. Experiments are not counted. */
+export interface OverviewQuery extends MicrosRange {
+  readonly scope: Scope;
+  /** Width of one point. The range begins and ends at a multiple of it. */
+  readonly widthMicros: number;
+  /** Milliseconds for which runs are read that are not included in the stored metrics. */
+  readonly withinMs: number;
+  /** Milliseconds after which no more projects are read. */
+  readonly maxMs: number;
+  /** Maximum number of projects that are read. */
+  readonly maxProjects: number;
+}
+
+/** The metrics of a project, without those of the period before. */
+export interface ProjectMetrics {
+  readonly projectId: string;
+  readonly total: MetricValues;
+  /** The number of runs at each point. */
+  readonly runs: readonly number[];
+}
+
+/** The metrics of the projects of a tenant. */
+export interface OverviewMetrics extends Pick<Metrics, "all" | "missing"> {
+  /** The projects with runs in the range. */
+  readonly projects: readonly ProjectMetrics[];
+  /** Whether projects were left out: too many have runs, or reading them took too long. */
+  readonly isPartial: boolean;
+}
+
 export interface MetricReads {
   read(tenantId: string, query: MetricQuery): Metrics;
+  readOverview(tenantId: string, query: OverviewQuery): OverviewMetrics;
 }
 
 /** The stored metrics of one unit of time, by the index of their dimension. */

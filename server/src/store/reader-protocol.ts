@@ -85,7 +85,7 @@ const longQueries: LongQueryRules = {
   runs: { readStatistics: true, readProjectStatistics: true, query: isFiltered },
   runLists: { search: isFiltered, countRuns: true, countMatches: true },
   runPages: { query: isFiltered, search: isFiltered },
-  metrics: { read: true },
+  metrics: { read: true, readOverview: true },
   threads: { list: true, readTurns: true },
   storage: { measure: true, listProjects: true, countRuns: true, measureRuns: true },
 };

@@ -584,6 +584,7 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
         filter: (filter) => toRunFilter(filter, keys),
       }),
     ],
+    readOverview: unchanged,
   },
   threads: {
     list: ([tenantId, query], { toProjectKey }) => [

@@ -90,13 +90,19 @@ describe.skipIf(browser === undefined)("the dashboard of a project, in Chromium"
     await page.goto(address);
     await page.getByRole("link", { name: "Dashboard" }).click();
     await expect.poll(async () => tile("Runs").textContent(), patience).toBe("24+2,300 %");
-    expect(await tile("Error rate").textContent()).toBe("25 %−75 %");
+    expect(await tile("Error rate").textContent()).toBe("25 %−75 points");
     expect(await tile("p50 latency").textContent()).toMatch(/^(?:1\.9[6-9]|2\.0[0-4]) s/);
     expect(await tile("Tokens").textContent()).toBe("240+2,300 %");
     expect(await tile("Cost").textContent()).toBe("$0.24+2,300 %");
     // No trace has a first token of its own, so nothing is shown instead of an empty figure.
     expect(await page.getByText(/first token/i).count()).toBe(0);
     await showScreen(page, "dashboard");
+    const tops = await page
+      .locator(".chart-plot")
+      .evaluateAll((plots) => plots.map((plot) => plot.getBoundingClientRect().top));
+    expect(tops.length).toBe(5);
+    // Two or three plots are in each row.
+    expect(new Set(tops.map(Math.round)).size).toBeLessThanOrEqual(3);
     expect(await findFaults(page)).toEqual([]);
     expect(opened.faults).toEqual([]);
   });
@@ -186,6 +192,9 @@ describe.skipIf(browser === undefined)("the dashboard of a project, in Chromium"
       .poll(async () => rows.allTextContents(), patience)
       .toEqual([expect.stringMatching(/^bob16/), expect.stringMatching(/^ann8/)]);
     await showScreen(page, "dashboard-grouped");
+    // The groups are named once, and the plots of a row begin at the same height.
+    await page.getByRole("list", { name: "Groups of all charts" }).waitFor();
+    expect(await page.locator("figure .chart-legend").count()).toBe(0);
     expect(await findFaults(page)).toEqual([]);
     await page.getByRole("link", { name: "ann" }).click();
     expect(await countListed()).toBe(8);
@@ -246,6 +255,28 @@ describe.skipIf(browser === undefined)("the dashboard of a project, in Chromium"
     const failure = page.getByRole("alert", { name: "Could not load the metrics" });
     await failure.filter({ hasText: "expected , after the field" }).waitFor();
     opened.faults.length = 0;
+  });
+
+  test("/ and f focus the filter; unknown parameters of the URL count as absent", async () => {
+    await page.goto(`${address}/dashboard?scope=nonsense&group=none`);
+    await expect.poll(async () => tile("Runs").textContent(), patience).toMatch(/^24/);
+    expect(await page.getByLabel("Runs", { exact: true }).first().inputValue()).toBe("traces");
+    for (const key of ["/", "f"]) {
+      await page.locator("h1").click();
+      await page.keyboard.press(key);
+      await expect
+        .poll(
+          () =>
+            page
+              .getByLabel("Filter", { exact: true })
+              .evaluate((input) => input === document.activeElement),
+          patience,
+        )
+        .toBe(true);
+      await page.keyboard.press("Escape");
+      await page.evaluate(() => (document.activeElement as HTMLElement).blur());
+    }
+    expect(opened.faults).toEqual([]);
   });
 
   test("every range of one hour to ninety days can be selected; the numbers are those of the server", async () => {

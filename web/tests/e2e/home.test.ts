@@ -9,6 +9,12 @@ import { showScreen } from "../support/screenshots.ts";
 
 const browser = await startBrowser();
 const hourMs = 3_600_000;
+/** A latency of 10 ms, which the server knows within 2 %. */
+const durations = Array.from(
+  { length: 3 },
+  () => expect.stringMatching(/^(?:9\.[89]\d*|10(?:\.[0-2]\d*)?) ms$/) as unknown as string,
+);
+const empty = Array.from({ length: 7 }, () => "");
 
 describe.skipIf(browser === undefined)("the home page, in Chromium", () => {
   let opened: OpenedPage;
@@ -21,7 +27,7 @@ describe.skipIf(browser === undefined)("the home page, in Chromium", () => {
     opened = await openPage(browser!, "quiet");
     ({ client, page, faults } = opened);
     ({ url } = opened.server);
-    // The live view covers five minutes: nothing of this is in it.
+    // The live figures cover five minutes: nothing of this is in them.
     for (const hoursAgo of [2, 3, 3, 100]) {
       const startTime = Date.now() - hoursAgo * hourMs;
       const run = client.startRun({ name: "ask", startTime });
@@ -43,26 +49,49 @@ describe.skipIf(browser === undefined)("the home page, in Chromium", () => {
     await browser?.close();
   });
 
-  test("a project that is quiet now shows its last day, its last activity and a sparkline", async () => {
+  test("all figures cover the chosen range, also of a project that is quiet now", async () => {
     await page.goto(url);
-    const row = page.getByRole("row", { name: /quiet/ });
+    const table = page.getByRole("region", { name: "Projects", exact: true });
+    const row = table.getByRole("row", { name: /quiet/ });
     await row.locator(".sparkline").waitFor();
     const cells = async (): Promise<readonly string[]> =>
-      (await row.getByRole("cell").allInnerTexts()).slice(1, 5);
-    expect(await cells()).toEqual(["2 h ago", "3", "", "33 %"]);
-    const range = page.getByRole("radiogroup", { name: "Time range of the projects" });
+      (await row.getByRole("cell").allInnerTexts()).slice(1);
+    await expect
+      .poll(cells, { timeout: 10_000 })
+      .toEqual(["2 h ago", "3", "", "33 %", ...durations, "", ""]);
+    const tile = (label: string, name: string) =>
+      page.getByLabel(label, { exact: true }).locator(".tile").filter({ hasText: name });
+    await expect
+      .poll(() => tile("Traces, last 24 h", "p99 latency").locator("dd").textContent())
+      .toMatch(/^(?:9\.[89]|10)/);
+    expect(await tile("Traces, last 24 h", "Error rate").locator("dd").textContent()).toMatch(
+      /^33 %/,
+    );
+    const range = page.getByRole("radiogroup", { name: "Time range" });
     await range.getByText("7 d").click();
     await expect.poll(async () => (await cells())[1], { timeout: 10_000 }).toBe("4");
+    await expect
+      .poll(() => tile("Traces, last 7 d", "Traces").locator("dd").textContent())
+      .toMatch(/^4/);
+    for (const choice of ["30 d", "90 d"]) {
+      await range.getByText(choice).click();
+      await page.getByRole("columnheader", { name: `Last ${choice}` }).waitFor();
+      await expect.poll(async () => (await cells())[1], { timeout: 10_000 }).toBe("4");
+    }
     await range.getByText("1 h", { exact: true }).click();
-    await expect.poll(cells, { timeout: 10_000 }).toEqual(["2 h ago", "0", "", ""]);
+    await expect.poll(cells, { timeout: 10_000 }).toEqual(["2 h ago", "0", ...empty]);
     await page.reload();
     await page.getByRole("columnheader", { name: "Last 1 h" }).waitFor();
     await range.getByText("24 h").click();
     // Each part names the time that it covers.
-    for (const text of ["Last minute", "Throughput, last 5 min", "Trace latency, last 5 min"]) {
+    for (const text of [
+      "Live, last minute",
+      "Throughput, last 5 min",
+      "Trace latency, last 5 min",
+    ]) {
       await page.getByText(text, { exact: true }).waitFor();
     }
-    await page.getByRole("columnheader", { name: "Last 5 min" }).waitFor();
+    await page.getByRole("columnheader", { name: "Last 24 h" }).waitFor();
     expect(faults).toEqual([]);
   }, 40_000);
 

@@ -5,8 +5,16 @@ import type { CountQuery, RunCount, StoredCounts } from "../../runs/run-list.ts"
 import { readBody } from "../metric-body.ts";
 import { allDimension, summarizeUnits } from "../metric-summary.ts";
 import type { UnitCounts } from "../metric-summary.ts";
-import { classesByScope, dimensions, unitMicros } from "../metrics.ts";
-import type { MetricQuery, MetricReads, Metrics, MicrosRange } from "../metrics.ts";
+import { classesByScope, dimensions, markLevels, unitMicros } from "../metrics.ts";
+import type {
+  MetricQuery,
+  MetricReads,
+  Metrics,
+  MicrosRange,
+  OverviewMetrics,
+  OverviewQuery,
+} from "../metrics.ts";
+import { OverviewSummary } from "../overview-summary.ts";
 import { joinRanges, selectLevel } from "../outdated-units.ts";
 import type { CollectedUnits } from "../outdated-units.ts";
 import { PostgresMetricUnits } from "./metric-units.ts";
@@ -40,6 +48,62 @@ export class PostgresMetricReader implements PromisedMetricReads {
       previous: previous.units,
       missing: [...current.missing, ...previous.missing],
     });
+  }
+
+  /** Must be the first call of its transaction. */
+  async readOverview(tenantId: string, query: OverviewQuery): Promise<OverviewMetrics> {
+    await this.#db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+    const { fromMicros, toMicros, maxProjects } = query;
+    const startMs = performance.now();
+    const deadlineMs = startMs + query.withinMs;
+    const previousRange = {
+      fromMicros: fromMicros - (toMicros - fromMicros),
+      toMicros: fromMicros,
+    };
+    const summary = new OverviewSummary(query);
+    const ids = await this.#listActive(tenantId, { ...previousRange, toMicros }, maxProjects + 1);
+    let isPartial = ids.length > maxProjects;
+    for (const projectId of ids.slice(0, maxProjects)) {
+      if (performance.now() > startMs + query.maxMs) {
+        isPartial = true;
+        break;
+      }
+      const projectQuery = { ...query, projectId, groupBy: undefined };
+      const current = await this.#collect(tenantId, projectQuery, deadlineMs);
+      const previous = await this.#collect(
+        tenantId,
+        { ...projectQuery, ...previousRange },
+        deadlineMs,
+      );
+      summary.add(projectId, {
+        current: current.units,
+        previous: previous.units,
+        missing: [...current.missing, ...previous.missing],
+      });
+    }
+    return summary.toMetrics(isPartial);
+  }
+
+  /** Lists the projects that may have runs in a range: those with sums of days in it, or with marks. */
+  async #listActive(
+    tenantId: string,
+    { fromMicros, toMicros }: MicrosRange,
+    limit: number,
+  ): Promise<readonly string[]> {
+    const { rows } = await this.#db.query<{ readonly id: string }>(
+      `SELECT id FROM projects p WHERE tenant_id = $1 AND reference_dataset_id IS NULL AND (
+         EXISTS (SELECT FROM metrics m WHERE m.tenant_id = $1 AND m.project_id = p.id AND m.level = ${markLevels.day}
+           AND m.dimension = ${dimensions.indexOf(allDimension)} AND m.unit >= $2::bigint AND m.unit < $3::bigint)
+         OR EXISTS (SELECT FROM metric_marks k WHERE k.tenant_id = $1 AND k.project_id = p.id))
+       ORDER BY name_json LIMIT $4::int`,
+      [
+        tenantId,
+        Math.floor(fromMicros / unitMicros.day),
+        Math.ceil(toMicros / unitMicros.day),
+        limit,
+      ],
+    );
+    return rows.map(({ id }) => id);
   }
 
   /**

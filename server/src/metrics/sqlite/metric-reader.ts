@@ -1,9 +1,18 @@
 import { toConditions } from "../../runs/sqlite/run-conditions.ts";
 import { hasTextIndex } from "../../runs/sqlite/text-index/text-index.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
+import { parseRows } from "../../storage/sqlite/rows.ts";
 import { allDimension, summarizeUnits } from "../metric-summary.ts";
-import { dimensions } from "../metrics.ts";
-import type { MetricQuery, MetricReads, Metrics, MicrosRange } from "../metrics.ts";
+import { dimensions, markLevels, unitMicros } from "../metrics.ts";
+import type {
+  MetricQuery,
+  MetricReads,
+  Metrics,
+  MicrosRange,
+  OverviewMetrics,
+  OverviewQuery,
+} from "../metrics.ts";
+import { OverviewSummary } from "../overview-summary.ts";
 import { selectLevel } from "../outdated-units.ts";
 import type { CollectedUnits } from "../outdated-units.ts";
 import { MetricUnits } from "./metric-units.ts";
@@ -14,12 +23,23 @@ export class MetricReader implements MetricReads {
   readonly #hasTextIndex: boolean;
   readonly #units: MetricUnits;
   readonly #findProject;
+  readonly #listActive;
 
   constructor(db: Connection) {
     this.#db = db;
     this.#hasTextIndex = hasTextIndex(db);
     this.#units = new MetricUnits(db);
     this.#findProject = db.prepare("SELECT 1 FROM projects WHERE id = ? AND tenant_id = ?").raw();
+    // Projects without sums of days and without marks have no runs in the range.
+    this.#listActive = db
+      .prepare(
+        `SELECT id FROM projects p WHERE tenant_id = ? AND reference_dataset_id IS NULL AND (
+           EXISTS (SELECT 1 FROM metrics m WHERE m.project_id = p.id AND m.level = ${markLevels.day}
+             AND m.dimension = ${allIndex} AND m.unit >= ? AND m.unit < ?)
+           OR EXISTS (SELECT 1 FROM metric_marks k WHERE k.project_id = p.id))
+         ORDER BY name_json LIMIT ?`,
+      )
+      .raw();
   }
 
   read(tenantId: string, query: MetricQuery): Metrics {
@@ -42,6 +62,46 @@ export class MetricReader implements MetricReads {
         previous: previous.units,
         missing: [...current.missing, ...previous.missing],
       });
+    } finally {
+      this.#db.exec("COMMIT");
+    }
+  }
+
+  readOverview(tenantId: string, query: OverviewQuery): OverviewMetrics {
+    const { fromMicros, toMicros, maxProjects } = query;
+    const startMs = performance.now();
+    const deadlineMs = startMs + query.withinMs;
+    const previousRange = {
+      fromMicros: fromMicros - (toMicros - fromMicros),
+      toMicros: fromMicros,
+    };
+    const summary = new OverviewSummary(query);
+    this.#db.exec("BEGIN");
+    try {
+      const ids = parseRows(
+        this.#listActive.all([
+          tenantId,
+          Math.floor(previousRange.fromMicros / unitMicros.day),
+          Math.ceil(toMicros / unitMicros.day),
+          maxProjects + 1,
+        ]),
+      ).map(([id]) => String(id));
+      let isPartial = ids.length > maxProjects;
+      for (const projectId of ids.slice(0, maxProjects)) {
+        if (performance.now() > startMs + query.maxMs) {
+          isPartial = true;
+          break;
+        }
+        const projectQuery = { ...query, projectId, groupBy: undefined };
+        const current = this.#collect(tenantId, projectQuery, deadlineMs);
+        const previous = this.#collect(tenantId, { ...projectQuery, ...previousRange }, deadlineMs);
+        summary.add(projectId, {
+          current: current.units,
+          previous: previous.units,
+          missing: [...current.missing, ...previous.missing],
+        });
+      }
+      return summary.toMetrics(isPartial);
     } finally {
       this.#db.exec("COMMIT");
     }

@@ -7,7 +7,7 @@ import type { Rejection } from "../../runs/run-record.ts";
 import { packPosts } from "../../runs/sqlite/post-rows.ts";
 import { createWriters } from "../../store/repositories.ts";
 import { openWriter } from "../../store/schema.ts";
-import type { MetricQuery, Metrics } from "../metrics.ts";
+import type { MetricQuery, Metrics, OverviewMetrics, OverviewQuery } from "../metrics.ts";
 import { PostgresMetricCounter } from "../postgres/metric-counter.ts";
 import { MetricComputer } from "../sqlite/metric-computer.ts";
 import { MetricReader } from "../sqlite/metric-reader.ts";
@@ -30,6 +30,7 @@ export interface MetricEngine {
   /** Computes until no mark is left. */
   computeAll(): Promise<void>;
   read(query: Omit<MetricQuery, "projectId">): Promise<Metrics>;
+  readOverview(query: OverviewQuery): Promise<OverviewMetrics>;
   close(): Promise<void>;
 }
 
@@ -91,6 +92,7 @@ function createSqliteEngine(): MetricEngine {
       computeUntilDone(compute, async () => Number(readOne("SELECT count(*) FROM metric_marks"))),
     read: async (query) =>
       reader.read(tenantId, { ...query, projectId: String(readOne("SELECT id FROM projects")) }),
+    readOverview: async (query) => reader.readOverview(tenantId, query),
     close: async () => db.close(),
   };
 }
@@ -139,6 +141,7 @@ async function openPostgres(): Promise<MetricDatabase> {
         );
         return read.metrics.read(tenantId, { ...query, projectId: rows[0]?.id ?? "" });
       },
+      readOverview: (query) => read.metrics.readOverview(tenantId, query),
       close: async () => undefined,
     };
   };

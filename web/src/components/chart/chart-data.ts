@@ -6,11 +6,28 @@ export interface ChartSeries {
   /** A color of theme.css, such as `--accent`. */
   readonly color: string;
   /**
-   * How the series is drawn. `stack` draws bars on top of the stacked series that follow it in the list.
+   * How the series is drawn. `stack` draws bars on top of the stacked series that follow it in the list. `reference`
+   * draws a faint, dashed line over the others, to compare them with; clicks never pick it.
    *
    * @defaultValue "line"
    */
-  readonly kind?: "line" | "area" | "bars" | "stack";
+  readonly kind?: "line" | "area" | "bars" | "stack" | "reference";
+  /**
+   * The value of the whole range, which the legend shows while no position is selected.
+   *
+   * @defaultValue the sum of the values of bars; a line has none, because rates and percentiles can't be added up
+   */
+  readonly total?: number | undefined;
+}
+
+/** The value of the whole range of a series; `undefined` if it has none. */
+export function readTotal({ kind, values, total }: ChartSeries): number | undefined {
+  if (total !== undefined) {
+    return total;
+  }
+  return kind === "bars" || kind === "stack"
+    ? values.reduce<number>((sum, value) => sum + (value ?? 0), 0)
+    : undefined;
 }
 
 /**
@@ -52,7 +69,9 @@ export function findSeriesAt(
   const isBar = (seriesIndex: number): boolean =>
     series[seriesIndex]?.kind === "stack" || series[seriesIndex]?.kind === "bars";
   const candidates = [...drawnValues.entries()].flatMap(([seriesIndex, drawn]) =>
-    drawn === null || (isBar(seriesIndex) && series[seriesIndex]?.values[index] === 0)
+    drawn === null ||
+    series[seriesIndex]?.kind === "reference" ||
+    (isBar(seriesIndex) && series[seriesIndex]?.values[index] === 0)
       ? []
       : [{ seriesIndex, drawn }],
   );

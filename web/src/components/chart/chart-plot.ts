@@ -168,7 +168,9 @@ function toSeries(
   return {
     label,
     width: isBars ? 0 : 1.5,
-    stroke: () => readColor(name),
+    ...(kind === "reference"
+      ? { dash: [4, 4], stroke: () => `color-mix(in srgb, ${readColor(name)} 60%, transparent)` }
+      : { stroke: () => readColor(name) }),
     points: isBars
       ? { show: false }
       : { show: true, size: 5, fill: () => readColor(name), filter: findIsolatedIndexes },

@@ -1,7 +1,7 @@
 import { useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
 import type { HTMLAttributes } from "react";
 import { formatTime } from "../time/time.ts";
-import { describeSeries, findSeriesAt, formatCount, stackSeries } from "./chart-data.ts";
+import { describeSeries, findSeriesAt, formatCount, readTotal, stackSeries } from "./chart-data.ts";
 import type { ChartSeries } from "./chart-data.ts";
 import { drawChart } from "./chart-plot.ts";
 import type { ChartPlot } from "./chart-plot.ts";
@@ -19,10 +19,15 @@ export interface ChartProps {
   readonly format?: (value: number) => string;
   /** The range of the horizontal scale. @defaultValue from the first to the last position */
   readonly range?: readonly [from: number, to: number] | undefined;
-  /** The value that the legend shows while the pointer is elsewhere: the last one, or the sum of all. @defaultValue "last" */
-  readonly restingValue?: "last" | "total";
   /** In pixels. @defaultValue 160 */
   readonly height?: number;
+  /**
+   * Whether the chart has a legend of its own. Without one, a legend that several charts share names the series, and the
+   * values at the selected position are shown over the plot.
+   *
+   * @defaultValue true
+   */
+  readonly hasLegend?: boolean;
   /** Called with the range on the horizontal scale that the user dragged across. */
   readonly onSelect?: (from: number, to: number) => void;
   /**
@@ -32,10 +37,13 @@ export interface ChartProps {
   readonly onPick?: (index: number, seriesIndex: number) => void;
 }
 
-/** A chart of series over time or over numbers. It shows the values under the pointer, and a text for screen readers. */
+/**
+ * A chart of series over time or over numbers. The legend shows the values under the pointer,
+ * otherwise those of the whole range. A text describes the chart for screen readers.
+ */
 export const Chart = (props: ChartProps) => {
   const { label, positions, series, format = formatCount, scale = "time", onPick } = props;
-  const { restingValue = "last" } = props;
+  const { hasLegend = true } = props;
   const [index, setIndex] = useState<number>();
   const container = usePlot(props, setIndex);
   const position = index === undefined ? undefined : positions[index];
@@ -47,19 +55,18 @@ export const Chart = (props: ChartProps) => {
           {position !== undefined &&
             (scale === "time" ? formatTime(position).slice(0, 19) : format(position))}
         </span>
-        <ul className="chart-legend" aria-hidden="true">
-          {series.map(({ label: name, color, values }) => (
-            <li key={name} style={{ borderColor: `var(${color})` }}>
-              {name}{" "}
-              <b>
-                {formatValue(
-                  index === undefined ? readRestingValue(values, restingValue) : values[index],
-                  format,
-                )}
-              </b>
-            </li>
-          ))}
-        </ul>
+        {(hasLegend || index !== undefined) && (
+          <ul
+            className={hasLegend ? "chart-legend" : "chart-legend chart-values"}
+            aria-hidden="true"
+          >
+            {series.map((shown) => (
+              <li key={shown.label} style={{ borderColor: `var(${shown.color})` }}>
+                {shown.label} <b>{formatLegendValue(shown, index, format)}</b>
+              </li>
+            ))}
+          </ul>
+        )}
       </figcaption>
       <div
         className="chart-plot"
@@ -131,16 +138,28 @@ const toSliderProps = ({
   },
 });
 
-const readRestingValue = (
-  values: readonly (number | null)[],
-  restingValue: "last" | "total",
-): number | null | undefined =>
-  restingValue === "last"
-    ? values.findLast((candidate) => candidate !== null)
-    : values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
+/** The value at the selected position. Without one, that of the whole range, or nothing if the series has none. */
+function formatLegendValue(
+  series: ChartSeries,
+  index: number | undefined,
+  format: (value: number) => string,
+): string {
+  if (index !== undefined) {
+    return formatValue(series.values[index], format);
+  }
+  const total = readTotal(series);
+  return total === undefined ? "" : format(total);
+}
 
 const formatValue = (value: number | null | undefined, format: (value: number) => string): string =>
   value === undefined || value === null ? "–" : format(value);
+
+/** The indexes of series in the order in which they are drawn: bars would cover references. */
+function toDrawnOrder(series: readonly ChartSeries[]): readonly number[] {
+  const isReference = (seriesIndex: number): boolean => series[seriesIndex]?.kind === "reference";
+  const indexes = [...series.keys()];
+  return [...indexes.filter((at) => !isReference(at)), ...indexes.filter(isReference)];
+}
 
 function usePlot(props: ChartProps, onPoint: (index: number | undefined) => void) {
   const {
@@ -155,9 +174,16 @@ function usePlot(props: ChartProps, onPoint: (index: number | undefined) => void
   } = props;
   const container = useRef<HTMLDivElement>(null);
   const [plot, setPlot] = useState<ChartPlot>();
-  const data = useMemo(() => [positions, ...stackSeries(series)], [positions, series]);
+  const order = useMemo(() => toDrawnOrder(series), [series]);
+  const data = useMemo(() => {
+    const drawnValues = stackSeries(series);
+    return [positions, ...order.map((seriesIndex) => drawnValues[seriesIndex] ?? [])];
+  }, [positions, series, order]);
   const seriesKey = JSON.stringify(
-    series.map(({ label, color, kind }) => ({ label, color, kind })),
+    order.map((seriesIndex) => {
+      const { label, color, kind } = series[seriesIndex] ?? {};
+      return { label, color, kind };
+    }),
   );
   const canSelect = onSelect !== undefined;
   const canPick = onPick !== undefined;

@@ -1,10 +1,11 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { Chart } from "../../components/chart/chart.tsx";
-import { toCharts } from "./dashboard-charts.ts";
-import type { DashboardChart } from "./dashboard-charts.ts";
+import { toCharts, toGroupColor, toGroupLabel } from "../metrics/metric-charts.ts";
+import type { MetricChart } from "../metrics/metric-charts.ts";
+import { resolveScope } from "./dashboard-search.ts";
 import type { DashboardSearch } from "./dashboard-search.ts";
-import type { Metrics } from "./metrics.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import { toRunListSearch } from "./run-links.ts";
 
 /**
@@ -21,8 +22,8 @@ export const ChartGrid = ({
   readonly address: { readonly tenantId: string; readonly projectId: string };
 }) => {
   const navigate = useNavigate();
-  const charts = useMemo(() => toCharts(metrics), [metrics]);
-  const openRuns = ({ groups, isError }: DashboardChart, index: number, series: number): void => {
+  const charts = useMemo(() => toCharts(metrics, search.group), [metrics, search.group]);
+  const openRuns = ({ groups, isError }: MetricChart, index: number, series: number): void => {
     const start = metrics.starts[index];
     if (start === undefined) {
       return;
@@ -31,7 +32,7 @@ export const ChartGrid = ({
       to: "/o/$tenantId/projects/p/$projectId",
       params: address,
       search: toRunListSearch({
-        scope: search.scope ?? "traces",
+        scope: resolveScope(search),
         filter: search.filter,
         fromMs: start,
         toMs: start + metrics.widthMs,
@@ -42,28 +43,54 @@ export const ChartGrid = ({
       }),
     });
   };
+  const isGrouped = metrics.groups.length > 0;
   return (
-    <div className="metric-charts">
-      {charts.map((chart) => (
-        <Chart
-          key={chart.label}
-          label={chart.label}
-          positions={metrics.starts}
-          series={chart.series}
-          format={chart.format}
-          onPick={(index, series) => openRuns(chart, index, series)}
-          onSelect={(from, to) =>
-            void navigate({
-              to: "/o/$tenantId/projects/p/$projectId/dashboard",
-              params: address,
-              search: toSelectedSearch(search, { from, to: to + metrics.widthMs }),
-            })
-          }
-        />
-      ))}
-    </div>
+    <>
+      {isGrouped && <GroupLegend groups={metrics.groups} grouping={search.group} />}
+      <div className="metric-charts chart-row">
+        {charts.map((chart) => (
+          <Chart
+            key={chart.label}
+            hasLegend={!isGrouped}
+            label={chart.label}
+            positions={metrics.starts}
+            series={chart.series}
+            format={chart.format}
+            onPick={(index, series) => openRuns(chart, index, series)}
+            onSelect={(from, to) =>
+              void navigate({
+                to: "/o/$tenantId/projects/p/$projectId/dashboard",
+                params: address,
+                search: toSelectedSearch(search, { from, to: to + metrics.widthMs }),
+              })
+            }
+          />
+        ))}
+      </div>
+    </>
   );
 };
+
+/** The legend of all charts, which have the same groups. The dashed line is the period before. */
+const GroupLegend = ({
+  groups,
+  grouping,
+}: {
+  readonly groups: Metrics["groups"];
+  readonly grouping: DashboardSearch["group"];
+}) => (
+  <ul className="chart-legend group-legend" aria-label="Groups of all charts">
+    {groups.map((group, index) => (
+      <li
+        key={`${group.kind} ${group.value}`}
+        style={{ borderColor: `var(${toGroupColor(group, index, grouping)})` }}
+      >
+        {toGroupLabel(group)}
+      </li>
+    ))}
+    {grouping !== "tag" && <li className="legend-reference">Previous period</li>}
+  </ul>
+);
 
 /** The values of the property that have groups of their own; all other runs are in the groups "Other" and "None". */
 export const listGroupValues = ({ groups }: Metrics): readonly string[] =>

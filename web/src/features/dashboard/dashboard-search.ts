@@ -16,10 +16,17 @@ export const defaultRange = "1d";
 /** Search parameters in the URL of the dashboard. A custom range without an end ends now. */
 export interface DashboardSearch extends UrlTimes {
   readonly group?: Grouping;
-  /** @defaultValue traces */
+  /** @defaultValue see {@link resolveScope} */
   readonly scope?: Scope;
   readonly filter?: string;
 }
+
+/**
+ * Returns which runs are counted: the chosen ones, or else traces. By model, model calls are counted unless another scope
+ * was chosen, because a trace rarely has a model of its own.
+ */
+export const resolveScope = ({ scope, group }: Pick<DashboardSearch, "scope" | "group">): Scope =>
+  scope ?? (group === "model" ? "models" : "traces");
 
 /** Parses the search parameters of a URL. Leaves out invalid values. */
 export function parseDashboardSearch(search: Readonly<Record<string, unknown>>): DashboardSearch {

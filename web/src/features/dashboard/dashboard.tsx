@@ -2,6 +2,8 @@ import { NativeSelect } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
+import { useCommands } from "../../components/keyboard/commands.ts";
+import type { Command } from "../../components/keyboard/commands.ts";
 import { FilterBar } from "../../components/filter/filter-bar.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
 import { TimeRangePicker } from "../../components/time/time-range-picker.tsx";
@@ -9,12 +11,18 @@ import { pickTimes } from "../../components/time/time-range.ts";
 import { ProjectPageHead } from "../projects/project-page-head.tsx";
 import { readRunValues } from "../runs/queries.ts";
 import { ChartGrid } from "./chart-grid.tsx";
-import { defaultRange, groupings, scopes } from "./dashboard-search.ts";
+import {
+  defaultRange,
+  groupings,
+  parseDashboardSearch,
+  resolveScope,
+  scopes,
+} from "./dashboard-search.ts";
 import type { DashboardSearch, Grouping, Scope } from "./dashboard-search.ts";
 import { GroupTable } from "./group-table.tsx";
-import { MetricTiles } from "./metric-tiles.tsx";
-import { describeMissing } from "./metrics.ts";
-import type { Metrics } from "./metrics.ts";
+import { MetricTiles } from "../metrics/metric-tiles.tsx";
+import { describeMissing } from "../metrics/metrics.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import { createMetricsQuery } from "./queries.ts";
 import "../projects/projects.css";
 import "./dashboard.css";
@@ -24,7 +32,8 @@ const route = getRouteApi("/o/$tenantId/projects/p/$projectId/dashboard");
 /** The page `/o/{tenantId}/projects/p/{projectId}/dashboard`: metrics of a project's runs over time. */
 export const Dashboard = () => {
   const { tenantId, projectId } = route.useParams();
-  const search = route.useSearch();
+  // The router keeps members that it did not parse, among them invalid ones.
+  const search = parseDashboardSearch(route.useSearch());
   const { data: metrics, error, refetch } = useQuery(createMetricsQuery(projectId, search));
   return (
     <div>
@@ -73,8 +82,8 @@ const MetricsView = ({
       </>
     )}
     <p className="note">
-      Changes are relative to the previous period. Percentiles are accurate to 2 %. Days begin at
-      00:00 UTC.
+      Changes are relative to the previous period; those of error rates are in percentage points.
+      Percentiles are accurate to 2 %. Days begin at 00:00 UTC.
     </p>
   </>
 );
@@ -120,7 +129,7 @@ const DashboardControls = ({ search }: { readonly search: DashboardSearch }) => 
       <NativeSelect
         size="xs"
         aria-label="Runs"
-        value={search.scope ?? "traces"}
+        value={resolveScope(search)}
         data={scopes.map((value) => ({ value, label: scopeLabels[value] }))}
         onChange={({ currentTarget: { value } }) => {
           const scope = scopes.find((name) => name === value);
@@ -148,6 +157,16 @@ const DashboardControls = ({ search }: { readonly search: DashboardSearch }) => 
   );
 };
 
+/** The keys of the run list, too: both focus the filter bar, which also searches for words. */
+const filterCommands: readonly Command[] = [
+  { id: "dashboard-search", group: "This page", label: "Search runs", keys: "/", run: focusFilter },
+  { id: "dashboard-filter", group: "This page", label: "Filter runs", keys: "f", run: focusFilter },
+];
+
+function focusFilter(): void {
+  document.querySelector<HTMLElement>("[data-filter-input]")?.focus();
+}
+
 const DashboardFilter = ({
   projectId,
   filter,
@@ -156,6 +175,7 @@ const DashboardFilter = ({
   readonly filter: string;
 }) => {
   const navigate = route.useNavigate();
+  useCommands(filterCommands);
   return (
     <FilterBar
       resource="runs"

@@ -2,31 +2,56 @@ import { Link } from "@tanstack/react-router";
 import { formatShare } from "../../api/live-report.ts";
 import { formatCount } from "../../components/chart/chart-data.ts";
 import { ScrollX } from "../../components/page/scroll-x.tsx";
-import { formatDollars } from "../../components/text/cost.ts";
+import { createCostFormat, formatDollars } from "../../components/text/cost.ts";
 import { formatDuration } from "../../components/time/time.ts";
 import { listGroupValues } from "./chart-grid.tsx";
-import { toGroupColor, toGroupLabel } from "./dashboard-charts.ts";
+import { toGroupColor, toGroupLabel } from "../metrics/metric-charts.ts";
+import { resolveScope } from "./dashboard-search.ts";
 import type { DashboardSearch } from "./dashboard-search.ts";
-import { computeCostPerRun, computeErrorRate, formatChange } from "./metrics.ts";
-import type { MetricGroup, MetricValues, Metrics } from "./metrics.ts";
+import {
+  computeCostPerRun,
+  computeErrorRate,
+  formatChange,
+  formatShareChange,
+} from "../metrics/metrics.ts";
+import type { MetricGroup, MetricValues, Metrics } from "../metrics/metrics.ts";
 import { toRunListSearch } from "./run-links.ts";
 
 interface Column {
   readonly title: string;
   readonly read: (values: MetricValues) => number | undefined;
   readonly format: (value: number) => string;
+  /** Creates the format that all cells of the column share. */
+  readonly createFormat?: (values: readonly number[]) => (value: number) => string;
+  /** @defaultValue {@link formatChange} */
+  readonly formatChange?: typeof formatChange;
 }
 
 const columns: readonly Column[] = [
   { title: "Runs", read: ({ runs }) => runs, format: formatCount },
-  { title: "Error rate", read: computeErrorRate, format: formatShare },
+  {
+    title: "Error rate",
+    read: computeErrorRate,
+    format: formatShare,
+    formatChange: formatShareChange,
+  },
   { title: "p50", read: ({ latency }) => latency.p50, format: formatDuration },
   { title: "p95", read: ({ latency }) => latency.p95, format: formatDuration },
   { title: "p99", read: ({ latency }) => latency.p99, format: formatDuration },
   { title: "First token", read: ({ firstToken }) => firstToken.p50, format: formatDuration },
   { title: "Tokens", read: ({ tokens }) => tokens, format: formatCount },
-  { title: "Cost", read: ({ cost }) => cost, format: formatDollars },
-  { title: "Cost per run", read: computeCostPerRun, format: formatDollars },
+  {
+    title: "Cost",
+    read: ({ cost }) => cost,
+    createFormat: createCostFormat,
+    format: formatDollars,
+  },
+  {
+    title: "Cost per run",
+    read: computeCostPerRun,
+    createFormat: createCostFormat,
+    format: formatDollars,
+  },
 ];
 
 /** The totals of each group, with their changes since the previous period. Each row links to the runs of its group. */
@@ -39,9 +64,12 @@ export const GroupTable = ({
   readonly search: DashboardSearch;
   readonly address: { readonly tenantId: string; readonly projectId: string };
 }) => {
-  const shownColumns = columns.filter(({ read }) =>
-    metrics.groups.some(({ total }) => read(total) !== undefined),
-  );
+  const shownColumns = columns.flatMap((column): readonly Column[] => {
+    const values = metrics.groups.flatMap(({ total }) => column.read(total) ?? []);
+    return values.length === 0
+      ? []
+      : [{ ...column, format: column.createFormat?.(values) ?? column.format }];
+  });
   return (
     <section className="table-section">
       <h2>Groups</h2>
@@ -62,13 +90,13 @@ export const GroupTable = ({
               <tr key={`${group.kind} ${group.value}`}>
                 <td
                   className="cell-project group-cell"
-                  style={{ borderLeftColor: `var(${toGroupColor(group, index)})` }}
+                  style={{ borderLeftColor: `var(${toGroupColor(group, index, search.group)})` }}
                 >
                   <Link
                     to="/o/$tenantId/projects/p/$projectId"
                     params={address}
                     search={toRunListSearch({
-                      scope: search.scope ?? "traces",
+                      scope: resolveScope(search),
                       filter: search.filter,
                       fromMs: metrics.fromMs,
                       toMs: metrics.toMs,
@@ -88,6 +116,11 @@ export const GroupTable = ({
           </tbody>
         </table>
       </ScrollX>
+      {search.group === "model" && resolveScope(search) === "traces" && (
+        <p className="note">
+          Traces rarely have a model of their own. Choose "Model calls" to count by model.
+        </p>
+      )}
       {search.group === "tag" && (
         <p className="note">A run with several tags is counted for each of them.</p>
       )}
@@ -96,14 +129,14 @@ export const GroupTable = ({
 };
 
 const NumberCell = ({
-  column: { read, format },
+  column: { read, format, formatChange: describeChange = formatChange },
   group: { total, previous },
 }: {
   readonly column: Column;
   readonly group: MetricGroup;
 }) => {
   const value = read(total);
-  const change = value === 0 ? undefined : formatChange(value, read(previous));
+  const change = value === 0 ? undefined : describeChange(value, read(previous));
   return (
     <td className="number">
       {value === undefined ? "–" : format(value)}

@@ -1,9 +1,9 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { getJson } from "../../api/http.ts";
-import { toDashboardTimes } from "./dashboard-search.ts";
+import { resolveScope, toDashboardTimes } from "./dashboard-search.ts";
 import type { DashboardSearch } from "./dashboard-search.ts";
-import { parseMetrics } from "./metrics.ts";
+import { parseMetrics } from "../metrics/metrics.ts";
 
 const refetchIntervalMs = 30_000;
 /**
@@ -20,7 +20,7 @@ export const createMetricsQuery = (projectId: string, search: DashboardSearch) =
       const query = new URLSearchParams({
         session: projectId,
         ...toDashboardTimes(search, Date.now()),
-        scope: search.scope ?? "traces",
+        scope: resolveScope(search),
         ...(search.group === undefined ? {} : { group: search.group }),
         ...(search.filter === undefined ? {} : { filter: search.filter }),
       });

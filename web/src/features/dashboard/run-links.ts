@@ -1,7 +1,7 @@
 import { conditionsByGrouping } from "../../components/filter/grouping-conditions.ts";
 import type { RunListSearch } from "../runs/run-list-search.ts";
 import type { Grouping, Scope } from "./dashboard-search.ts";
-import type { MetricGroup } from "./metrics.ts";
+import type { MetricGroup } from "../metrics/metrics.ts";
 
 /** The runs that a number of the dashboard counts. */
 export interface CountedRuns {

@@ -1,4 +1,4 @@
-import { memo } from "react";
+import { memo, useMemo } from "react";
 import { Chart } from "../../components/chart/chart.tsx";
 import { pluralize } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
@@ -7,6 +7,7 @@ import { getExperimentColor, getExperimentName } from "./comparison-context.ts";
 import type { ComparisonContext } from "./comparison-context.ts";
 import type { ComparedKey, ComparisonPage } from "./comparison.ts";
 import { formatScore, formatWinRate } from "./score-change.ts";
+import { toScoreBars } from "./score-bars.ts";
 import { ScoreMark } from "./score-mark.tsx";
 
 /** Totals of the experiments: mean scores, wins against the baseline, and a chart of the score distribution. */
@@ -113,6 +114,9 @@ const WinCounts = ({
   </span>
 );
 
+/** The server counts the scores in this many parts of their range. */
+const binCount = 10;
+
 /** A chart of the number of examples in each tenth of the key's score range. */
 const ScoreDistribution = ({
   context,
@@ -122,20 +126,29 @@ const ScoreDistribution = ({
   readonly comparedKey: ComparedKey;
 }) => {
   const { min, max, key, experiments } = comparedKey;
-  const tenth = (max - min) / 10;
+  const bars = useMemo(
+    () =>
+      toScoreBars(
+        context.experimentIds.map((id) => ({ bins: experiments[id]?.bins ?? [] })),
+        { min, max, binCount },
+      ),
+    [context.experimentIds, experiments, min, max],
+  );
   return (
     <div className="compare-chart">
       <Chart
         label={`${toVisibleText(key)}: examples by score`}
-        positions={Array.from({ length: 10 }, (_, index) => min + (index + 0.5) * tenth)}
+        positions={bars.positions}
         range={[min, max]}
         scale="number"
         height={120}
         format={formatScore}
-        series={context.experimentIds.map((id) => ({
+        series={context.experimentIds.map((id, index) => ({
           label: getExperimentName(context, id),
           color: getExperimentColor(context, id),
-          values: experiments[id]?.bins ?? [],
+          kind: "bars",
+          values: bars.values[index] ?? [],
+          total: experiments[id]?.count ?? 0,
         }))}
       />
       <p className="unseen">

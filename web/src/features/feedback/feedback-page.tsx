@@ -5,6 +5,8 @@ import { formatCount } from "../../components/chart/chart-data.ts";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
+import { findFirstProject, ProjectOptions } from "../projects/project-options.tsx";
+import type { Project } from "../projects/project.ts";
 import { createProjectSearchQuery, createProjectQuery } from "../projects/queries.ts";
 import { feedbackDays } from "./feedback-search.ts";
 import type { FeedbackSearch } from "./feedback-search.ts";
@@ -23,7 +25,9 @@ export const FeedbackPage = () => {
   const search = route.useSearch();
   // Without a project in the URL, the page shows the one with the latest feedback.
   const latest = useQuery({ ...latestFeedbackProjectQuery, enabled: search.project === undefined });
-  const defaultProjectId = latest.isPending ? undefined : (latest.data ?? projects?.[0]?.id);
+  const defaultProjectId = latest.isPending
+    ? undefined
+    : (latest.data ?? findFirstProject(projects ?? [])?.id);
   const projectId = search.project ?? defaultProjectId;
   // The list of projects is limited, so the project in the URL may exist without being in the list.
   const isListed =
@@ -79,7 +83,7 @@ const FeedbackFilters = ({
   search,
   projectId,
 }: {
-  readonly projects: readonly { readonly id: string; readonly name: string }[];
+  readonly projects: readonly Project[];
   readonly search: FeedbackSearch;
   readonly projectId: string | undefined;
 }) => {
@@ -91,11 +95,7 @@ const FeedbackFilters = ({
         value={projectId}
         onChange={({ target: { value } }) => changeSearch({ ...keepDays(search), project: value })}
       >
-        {projects.map(({ id, name }) => (
-          <option key={id} value={id}>
-            {toVisibleText(name)}
-          </option>
-        ))}
+        <ProjectOptions projects={projects} />
       </NativeSelect>
       <NativeSelect
         aria-label="Time range"

@@ -1,4 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
+import { describeMissing } from "../metrics/metrics.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import type { MetricChart } from "../metrics/metric-charts.ts";
+import { toCharts } from "../metrics/metric-charts.ts";
+import { MetricTiles } from "../metrics/metric-tiles.tsx";
+import { OverviewRangeControl } from "../metrics/overview-range-control.tsx";
+import { createOverviewQuery, overviewRanges } from "../metrics/overview.ts";
+import type { OverviewMetrics, OverviewRange } from "../metrics/overview.ts";
+import { useOverviewRange } from "../metrics/use-overview-range.ts";
 import { useMemo } from "react";
 import { useLiveReport } from "../../api/live-feed.ts";
 import {
@@ -12,6 +21,7 @@ import type { LiveReport } from "../../api/live-report.ts";
 import { formatCount } from "../../components/chart/chart-data.ts";
 import { Chart } from "../../components/chart/chart.tsx";
 import { AbsentView } from "../../components/page/absent-view.tsx";
+import { Failure, Loading } from "../../components/page/states.tsx";
 import { formatDuration } from "../../components/time/time.ts";
 import { ProjectTable } from "../projects/project-table.tsx";
 import { projectsQuery } from "../projects/queries.ts";
@@ -20,10 +30,15 @@ import { SdkClients } from "./sdk-clients.tsx";
 import { Tile, Tiles } from "../../components/page/tiles.tsx";
 import "./overview.css";
 
-/** The view of `/`: current activity, or the first steps while no project exists. */
+/** The view of `/`: figures of a time range and current activity, or the first steps while no project exists. */
 export const Overview = () => {
   const { data: projects, error, refetch } = useQuery(projectsQuery);
   const { liveReport, error: liveError } = useLiveReport();
+  const [range, setRange] = useOverviewRange();
+  const overview = useQuery({
+    ...createOverviewQuery(range),
+    enabled: projects !== undefined && projects.length > 0,
+  });
   if (projects === undefined) {
     return (
       <AbsentView title="Overview" resourceName="the projects" error={error} onRetry={refetch} />
@@ -39,17 +54,80 @@ export const Overview = () => {
           <div className="page-head">
             <h1>Overview</h1>
             <LiveStatus isLive={liveReport !== undefined} error={liveError} />
+            <OverviewRangeControl range={range} onRange={setRange} />
           </div>
-          <h2 className="tiles-title">Last minute</h2>
+          {overview.error !== null && (
+            <Failure
+              resourceName="the metrics"
+              error={overview.error}
+              onRetry={() => overview.refetch()}
+            />
+          )}
+          {overview.data === undefined
+            ? overview.error === null && <Loading resourceName="the metrics" />
+            : overview.error === null && <RangeFigures overview={overview.data} range={range} />}
+          <ProjectTable
+            title="Projects"
+            projects={projects}
+            range={range}
+            overview={overview.data}
+            live={liveReport}
+          />
+          <h2 className="tiles-title">Live, last minute</h2>
           <LiveTiles live={liveReport ?? emptyReport} />
           <LiveCharts live={liveReport ?? emptyReport} />
-          <ProjectTable title="Projects" projects={projects} live={liveReport} />
         </>
       )}
       {liveReport !== undefined && liveReport.senders.length > 0 && (
         <SdkClients senders={liveReport.senders} />
       )}
     </div>
+  );
+};
+
+/** Figures of the traces of all projects in a time range, each compared with the period before. */
+export const RangeFigures = ({
+  overview: { metrics, isPartial },
+  range,
+}: {
+  readonly overview: OverviewMetrics;
+  readonly range: OverviewRange;
+}) => {
+  const label = `Traces, last ${overviewRanges[range]}`;
+  const charts = useMemo(() => selectCharts(metrics), [metrics]);
+  const missing = useMemo(() => describeMissing(metrics.missing, false), [metrics]);
+  return (
+    <>
+      <h2 className="tiles-title">{label}</h2>
+      <MetricTiles metrics={metrics} label={label} countName="Traces" />
+      {missing !== undefined && <output className="note">{missing}</output>}
+      {isPartial && (
+        <output className="note">
+          Incomplete: there are too many projects to read all of them in time.
+        </output>
+      )}
+      <div className="overview-charts chart-row">
+        {charts.map((chart) => (
+          <Chart
+            key={chart.label}
+            label={chart.label === "Runs" ? "Traces" : chart.label}
+            positions={metrics.starts}
+            series={chart.series}
+            format={chart.format}
+          />
+        ))}
+      </div>
+    </>
+  );
+};
+
+/** The charts of the metrics. Those of tokens and cost are left out if there are none. */
+const selectCharts = (metrics: Metrics): readonly MetricChart[] => {
+  const { total, previous } = metrics;
+  return toCharts(metrics).filter(
+    ({ label }) =>
+      (label !== "Tokens" || total.tokens + previous.tokens > 0) &&
+      (label !== "Cost" || total.cost + previous.cost > 0),
   );
 };
 
@@ -87,11 +165,13 @@ export const LiveTiles = ({ live }: { readonly live: LiveReport }) => {
 };
 
 const stepSeconds = 5;
+const liveSeconds = 300;
 
 /** Charts of the throughput and the trace latency in the last five minutes. */
 export const LiveCharts = ({ live }: { readonly live: LiveReport }) => {
   const { stepStarts, rate, latency } = useMemo(() => {
     const series = toSeries(live, stepSeconds);
+    const { runsPerSecond, traces, errorRate, p50Ms, p99Ms } = summarize(live, liveSeconds);
     return {
       stepStarts: series.stepStarts,
       rate: [
@@ -99,23 +179,29 @@ export const LiveCharts = ({ live }: { readonly live: LiveReport }) => {
           label: "runs/s",
           color: "--accent",
           kind: "area" as const,
-          values: series.steps.map(({ runsPerSecond }) => runsPerSecond),
+          values: series.steps.map((step) => step.runsPerSecond),
+          total: runsPerSecond,
         },
         {
           label: "failed traces/s",
           color: "--bad",
-          values: series.steps.map(
-            ({ traces, errorRate }) => (traces * (errorRate ?? 0)) / stepSeconds,
-          ),
+          values: series.steps.map((step) => (step.traces * (step.errorRate ?? 0)) / stepSeconds),
+          total: (traces * (errorRate ?? 0)) / liveSeconds,
         },
       ],
       latency: [
         {
           label: "p50",
           color: "--accent",
-          values: series.steps.map(({ p50Ms }) => p50Ms ?? null),
+          values: series.steps.map((step) => step.p50Ms ?? null),
+          total: p50Ms,
         },
-        { label: "p99", color: "--busy", values: series.steps.map(({ p99Ms }) => p99Ms ?? null) },
+        {
+          label: "p99",
+          color: "--busy",
+          values: series.steps.map((step) => step.p99Ms ?? null),
+          total: p99Ms,
+        },
       ],
     };
   }, [live]);

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { FormSection } from "../../components/dialog/form.tsx";
 import { ScrollX } from "../../components/page/scroll-x.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
-import { formatDollars } from "../../components/text/cost.ts";
+import { createCostFormat } from "../../components/text/cost.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
 import type { PriceSource, UsedModel, UsedModels } from "./price.ts";
@@ -12,6 +12,7 @@ import { usedModelsQuery } from "./queries.ts";
 /** The models of recent calls: those without a price first. */
 export const UsedModelList = ({ onAdd }: { readonly onAdd: (model: string) => void }) => {
   const { data: used, error, refetch } = useQuery(usedModelsQuery);
+  const formatCost = createCostFormat(used?.models.map(({ cost }) => cost) ?? []);
   return (
     <FormSection
       title="Models in use"
@@ -44,7 +45,7 @@ export const UsedModelList = ({ onAdd }: { readonly onAdd: (model: string) => vo
             <tbody>
               {used.models.map((model, index) => (
                 // The rows have no id, and are replaced together.
-                <ModelRow key={index} used={model} onAdd={onAdd} />
+                <ModelRow key={index} used={model} formatCost={formatCost} onAdd={onAdd} />
               ))}
             </tbody>
           </table>
@@ -83,9 +84,11 @@ const sourceLabels: { readonly [Source in PriceSource]: string } = {
 
 const ModelRow = ({
   used: { source, model, provider, reason, calls, cost, latestMs },
+  formatCost,
   onAdd,
 }: {
   readonly used: UsedModel;
+  readonly formatCost: (cost: number) => string;
   readonly onAdd: (model: string) => void;
 }) => {
   const name = model === undefined ? "–" : toVisibleText(model);
@@ -110,7 +113,7 @@ const ModelRow = ({
         {source === "none" || source === "no_tokens" ? (
           <span className="absent">Unknown</span>
         ) : (
-          formatDollars(cost)
+          formatCost(cost)
         )}
       </td>
       <td className="nowrap">{latestMs !== undefined && <Ago timeMs={latestMs} />}</td>

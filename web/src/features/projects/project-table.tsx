@@ -1,59 +1,56 @@
-import { SegmentedControl } from "@mantine/core";
-import { useLocalStorage } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { listActiveProjects, formatCost, formatShare, summarize } from "../../api/live-report.ts";
+import { formatShare, listActiveProjects } from "../../api/live-report.ts";
 import type { LiveReport } from "../../api/live-report.ts";
 import { formatCount } from "../../components/chart/chart-data.ts";
 import { Sparkline } from "../../components/chart/sparkline.tsx";
 import { ScrollX } from "../../components/page/scroll-x.tsx";
+import { createCostFormat } from "../../components/text/cost.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
 import { formatDuration } from "../../components/time/time.ts";
-import { activityRanges, createActivityQuery, isActivityRange } from "./project-activity.ts";
-import type { ActivityRange } from "./project-activity.ts";
+import { computeErrorRate } from "../metrics/metrics.ts";
+import { overviewRanges } from "../metrics/overview.ts";
+import type { OverviewMetrics, OverviewRange, ProjectMetrics } from "../metrics/overview.ts";
+import { createLastActivityQuery } from "./last-activity.ts";
 import type { Project } from "./project.ts";
 import "../../components/chart/chart.css";
 import "./projects.css";
 
-const liveTitles = ["Runs/s", "Error rate", "p50 latency", "p99 latency", "Tokens", "Cost"];
-/** Only the first projects show their activity, because it takes two requests per project. */
+const rangeTitles = [
+  "Traces",
+  "Traces over time",
+  "Error rate",
+  "p50 latency",
+  "p95 latency",
+  "p99 latency",
+  "Tokens",
+  "Cost",
+];
+/** Only the first projects show their last activity, because it takes a request per project. */
 const maxActiveRows = 50;
 
-/**
- * A table of projects, busiest first: their traces in a time range that the user chooses, and their activity in the
- * last five minutes.
- */
+/** A table of projects with the figures of their traces in a time range, the busiest projects first. */
 export const ProjectTable = ({
   title,
   projects,
+  range,
+  overview,
   live,
 }: {
   readonly title: string;
   readonly projects: readonly Project[];
+  readonly range: OverviewRange;
+  /** `undefined` while the figures are loaded. */
+  readonly overview: OverviewMetrics | undefined;
   readonly live: LiveReport | undefined;
 }) => {
-  const [range, setRange] = useLocalStorage<ActivityRange>({
-    key: "millrace.projects.range",
-    defaultValue: "24h",
-    getInitialValueInEffect: false,
-    deserialize: (text) => {
-      const stored = text?.replaceAll('"', "");
-      return isActivityRange(stored) ? stored : "24h";
-    },
-  });
+  const formatCost = createCostFormat(
+    projects.map(({ id }) => overview?.projects.get(id)?.total.cost ?? 0),
+  );
   return (
     <section className="table-section">
-      <div className="page-head">
-        <h2>{title}</h2>
-        <SegmentedControl
-          size="xs"
-          aria-label="Time range of the projects"
-          data={Object.entries(activityRanges).map(([value, { label }]) => ({ value, label }))}
-          value={range}
-          onChange={(value) => setRange(isActivityRange(value) ? value : "24h")}
-        />
-      </div>
+      <h2>{title}</h2>
       <ScrollX label={title}>
         <table className="projects">
           <thead>
@@ -61,33 +58,34 @@ export const ProjectTable = ({
               <th scope="col" rowSpan={2}>
                 Project
               </th>
-              <th scope="colgroup" colSpan={4} className="number">
-                Last {activityRanges[range].label}
+              <th scope="col" rowSpan={2} className="number">
+                Last activity
               </th>
-              <th scope="colgroup" colSpan={liveTitles.length} className="number live-column">
-                Last 5 min
+              <th scope="colgroup" colSpan={rangeTitles.length} className="range-column">
+                Last {overviewRanges[range]}
               </th>
             </tr>
             <tr>
-              {["Last activity", "Traces", "", "Error rate"].map((name) => (
-                <th key={name} scope="col" className="number">
-                  {name === "" ? <span className="unseen">Traces over time</span> : name}
-                </th>
-              ))}
-              {liveTitles.map((name, index) => (
-                <th key={name} scope="col" className={toLiveClass(index)}>
+              {rangeTitles.map((name, index) => (
+                <th
+                  key={name}
+                  scope="col"
+                  className={index === 0 ? "number range-column" : "number"}
+                >
                   {name}
                 </th>
               ))}
             </tr>
           </thead>
           <tbody>
-            {sortByActivity(projects, live).map((project, index) => (
+            {sortByActivity(projects, overview, live).map((project, index) => (
               <ProjectRow
                 key={project.id}
                 project={project}
-                live={live}
-                range={index < maxActiveRows ? range : undefined}
+                metrics={overview?.projects.get(project.id)}
+                isLoading={overview === undefined}
+                formatCost={formatCost}
+                showsActivity={index < maxActiveRows}
               />
             ))}
           </tbody>
@@ -97,46 +95,39 @@ export const ProjectTable = ({
   );
 };
 
-const toLiveClass = (index: number): string => (index === 0 ? "number live-column" : "number");
-
+/** Sorts projects that are active now before the others, and the others by their traces in the range. */
 function sortByActivity(
   projects: readonly Project[],
+  overview: OverviewMetrics | undefined,
   live: LiveReport | undefined,
 ): readonly Project[] {
   const ranks = new Map(
     (live === undefined ? [] : listActiveProjects(live)).map((id, rank) => [id, rank]),
   );
   const getRank = ({ id }: Project): number => ranks.get(id) ?? ranks.size;
-  return projects.toSorted((left, right) => getRank(left) - getRank(right));
+  const countTraces = ({ id }: Project): number => overview?.projects.get(id)?.total.runs ?? 0;
+  return projects.toSorted(
+    (left, right) => getRank(left) - getRank(right) || countTraces(right) - countTraces(left),
+  );
 }
 
 const ProjectRow = ({
   project: { id, tenantId, name },
-  live,
-  range,
+  metrics,
+  isLoading,
+  formatCost,
+  showsActivity,
 }: {
   readonly project: Project;
-  readonly live: LiveReport | undefined;
-  /** `undefined` if the row shows no activity. */
-  readonly range: ActivityRange | undefined;
+  /** `undefined` if the project has no traces in the range. */
+  readonly metrics: ProjectMetrics | undefined;
+  readonly isLoading: boolean;
+  readonly formatCost: (cost: number) => string;
+  readonly showsActivity: boolean;
 }) => {
-  const { data: activity } = useQuery({
-    ...createActivityQuery(id, range ?? "24h"),
-    enabled: range !== undefined,
-  });
-  const { traces = 0, errors = 0, buckets = [], lastMs } = activity ?? {};
-  const summary = live === undefined ? undefined : summarize(live, 300, id);
-  const liveTexts =
-    summary === undefined || summary.runs + summary.traces === 0
-      ? liveTitles.map(() => "")
-      : [
-          formatCount(summary.runsPerSecond),
-          summary.errorRate === undefined ? "" : formatShare(summary.errorRate),
-          summary.p50Ms === undefined ? "" : formatDuration(summary.p50Ms),
-          summary.p99Ms === undefined ? "" : formatDuration(summary.p99Ms),
-          summary.tokens === 0 ? "" : formatCount(summary.tokens),
-          summary.cost === 0 ? "" : formatCost(summary.cost),
-        ];
+  const { data: lastMs } = useQuery({ ...createLastActivityQuery(id), enabled: showsActivity });
+  const { total, runs = [] } = metrics ?? {};
+  const errorRate = total && computeErrorRate(total);
   return (
     <tr>
       <td className="cell-project">
@@ -148,22 +139,21 @@ const ProjectRow = ({
           {toVisibleText(name)}
         </Link>
       </td>
-      <td className="number">{lastMs === undefined ? "" : <Ago timeMs={lastMs} />}</td>
-      <td className="number">{activity === undefined ? "" : formatCount(traces)}</td>
-      <td className="number">{traces > 0 && <Sparkline values={buckets} />}</td>
-      <td className={errors > 0 ? "number bad" : "number"}>
-        {traces > 0 ? formatShare(errors / traces) : ""}
+      <td className="number">{typeof lastMs === "number" && <Ago timeMs={lastMs} />}</td>
+      <td className="number range-column">{isLoading ? "" : formatCount(total?.runs ?? 0)}</td>
+      <td className="number">{total !== undefined && <Sparkline values={runs} />}</td>
+      <td className={(errorRate ?? 0) > 0 ? "number bad" : "number"}>
+        {errorRate === undefined ? "" : formatShare(errorRate)}
       </td>
-      {liveTexts.map((text, index) => (
-        <td
-          key={liveTitles[index]}
-          className={
-            index === 1 && (summary?.errorRate ?? 0) > 0 ? "number bad" : toLiveClass(index)
-          }
-        >
-          {text}
+      {(["p50", "p95", "p99"] as const).map((percentile) => (
+        <td key={percentile} className="number">
+          {total?.latency[percentile] === undefined
+            ? ""
+            : formatDuration(total.latency[percentile])}
         </td>
       ))}
+      <td className="number">{total && total.tokens > 0 ? formatCount(total.tokens) : ""}</td>
+      <td className="number">{total && total.cost > 0 ? formatCost(total.cost) : ""}</td>
     </tr>
   );
 };

@@ -3,6 +3,8 @@ export interface Project {
   readonly id: string;
   readonly tenantId: string;
   readonly name: string;
+  /** Whether its runs are the results of an experiment on a dataset. */
+  readonly isExperiment: boolean;
 }
 
 /** A project with its description and metadata. */
@@ -59,11 +61,16 @@ export function parseProjectStats(value: unknown): ProjectStats {
 }
 
 function parseProject(value: unknown): Project {
-  const { id, tenant_id, name } = value as Readonly<Record<string, unknown>>;
+  const { id, tenant_id, name, reference_dataset_id } = value as Readonly<Record<string, unknown>>;
   if (typeof id !== "string" || typeof tenant_id !== "string" || typeof name !== "string") {
     throw new TypeError("the server's response contains a project without id, tenant or name");
   }
-  return { id, tenantId: tenant_id, name };
+  return {
+    id,
+    tenantId: tenant_id,
+    name,
+    isExperiment: typeof reference_dataset_id === "string",
+  };
 }
 
 const toNumber = (value: unknown): number | undefined =>

@@ -4,6 +4,10 @@ import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useLiveReport } from "../../api/live-feed.ts";
 import { useSearchShortcut } from "../../components/keyboard/list-keys.ts";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
+import { OverviewRangeControl } from "../metrics/overview-range-control.tsx";
+import { createOverviewQuery } from "../metrics/overview.ts";
+import { useOverviewRange } from "../metrics/use-overview-range.ts";
+import { ExperimentList } from "./experiment-list.tsx";
 import { ProjectTable } from "./project-table.tsx";
 import { createProjectSearchQuery } from "./queries.ts";
 
@@ -15,9 +19,13 @@ export const Projects = () => {
   const { tenantId } = route.useParams();
   const navigate = useNavigate();
   const { liveReport } = useLiveReport();
+  const [range, setRange] = useOverviewRange();
+  const { data: overview } = useQuery(createOverviewQuery(range));
   const searchField = useSearchShortcut("Search projects by name");
   const result = useQuery({ ...createProjectSearchQuery(name), placeholderData: keepPreviousData });
-  const { data: projects, error, refetch } = result;
+  const { data: found, error, refetch } = result;
+  const projects = found?.filter(({ isExperiment }) => !isExperiment);
+  const experiments = found?.filter(({ isExperiment }) => isExperiment) ?? [];
   return (
     <div className="page">
       <title>Projects · Millrace</title>
@@ -38,12 +46,13 @@ export const Projects = () => {
             })
           }
         />
+        <OverviewRangeControl range={range} onRange={setRange} />
       </div>
       {projects === undefined && error === null && <Loading resourceName="projects" />}
       {projects === undefined && error !== null && (
         <Failure resourceName="the projects" error={error} onRetry={refetch} />
       )}
-      {projects?.length === 0 && (
+      {projects?.length === 0 && experiments.length === 0 && (
         <Empty title={name === "" ? "No projects yet" : "No matching projects"}>
           {name === "" && <Link to="/">Record your first run</Link>}
         </Empty>
@@ -52,10 +61,13 @@ export const Projects = () => {
         <ProjectTable
           title={projects.length === 1 ? "1 project" : `${projects.length} projects`}
           projects={projects}
+          range={range}
+          overview={overview}
           live={liveReport}
         />
       )}
-      {projects?.length === maxProjects && (
+      {experiments.length > 0 && <ExperimentList experiments={experiments} />}
+      {found?.length === maxProjects && (
         <p className="note">
           Showing the first {maxProjects} projects. Search by name to find others.
         </p>

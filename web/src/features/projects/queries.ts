@@ -12,9 +12,11 @@ const refetchIntervalMs = 5_000;
 const statsRefetchIntervalMs = 10_000;
 const hourMs = 3_600_000;
 
+/** The first projects of the overview, without experiments. */
 export const projectsQuery = queryOptions({
   queryKey: ["projects"],
-  queryFn: async ({ signal }) => parseProjects(await getJson(`${projectsPath}?limit=100`, signal)),
+  queryFn: async ({ signal }) =>
+    parseProjects(await getJson(`${projectsPath}?limit=100&reference_free=true`, signal)),
   refetchInterval: refetchIntervalMs,
 });
 

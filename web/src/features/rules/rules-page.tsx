@@ -4,7 +4,8 @@ import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
-import { toVisibleText } from "../../components/text/visible-text.ts";
+import { findFirstProject, ProjectOptions } from "../projects/project-options.tsx";
+import type { Project } from "../projects/project.ts";
 import { createProjectQuery, createProjectSearchQuery } from "../projects/queries.ts";
 import { AlertForm } from "./alert-form.tsx";
 import { AlertList } from "./alert-list.tsx";
@@ -36,7 +37,7 @@ export const RulesPage = () => {
   const { tenantId } = route.useParams();
   const search = route.useSearch();
   const { tab = "rules" } = search;
-  const projectId = search.project ?? projects?.[0]?.id;
+  const projectId = search.project ?? findFirstProject(projects ?? [])?.id;
   // The list of projects is limited, so the project in the URL may exist without being in the list.
   const isListed =
     projectId === undefined || (projects?.some(({ id }) => id === projectId) ?? true);
@@ -112,7 +113,7 @@ const ProjectSelect = ({
   projectId,
   search,
 }: {
-  readonly projects: readonly { readonly id: string; readonly name: string }[];
+  readonly projects: readonly Project[];
   readonly projectId: string | undefined;
   readonly search: RulesSearch;
 }) => {
@@ -130,11 +131,7 @@ const ProjectSelect = ({
         })
       }
     >
-      {projects.map(({ id, name }) => (
-        <option key={id} value={id}>
-          {toVisibleText(name)}
-        </option>
-      ))}
+      <ProjectOptions projects={projects} />
     </NativeSelect>
   );
 };

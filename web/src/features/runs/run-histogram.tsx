@@ -30,7 +30,6 @@ export const RunHistogram = ({
       ]}
       range={data.range}
       height={84}
-      restingValue="total"
       onSelect={(from, to) => onTimes(toUrlRange(from, to))}
     />
   );

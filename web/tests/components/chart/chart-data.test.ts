@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import {
   describeSeries,
+  findSeriesAt,
   formatCount,
   stackSeries,
   toTimeLabels,
@@ -62,4 +63,11 @@ test("a label that would reach beyond the plot is left out", () => {
   ] as const) {
     expect(isLabelInside({ center, width: 50 }, plotWidth)).toBe(isInside);
   }
+});
+
+test("a click never picks a reference", () => {
+  const reference = { label: "before", color: "--ink-2", kind: "reference" as const, values: [5] };
+  expect(findSeriesAt([reference], 0, 5)).toBeUndefined();
+  const line = { label: "now", color: "--accent", values: [1] };
+  expect(findSeriesAt([reference, line], 0, 5)).toBe(1);
 });

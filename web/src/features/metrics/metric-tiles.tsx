@@ -4,7 +4,7 @@ import { formatCount } from "../../components/chart/chart-data.ts";
 import { Tile, Tiles } from "../../components/page/tiles.tsx";
 import { formatDollars } from "../../components/text/cost.ts";
 import { formatDuration } from "../../components/time/time.ts";
-import { computeErrorRate, formatChange } from "./metrics.ts";
+import { computeErrorRate, formatChange, formatShareChange } from "./metrics.ts";
 import type { MetricValues, Metrics } from "./metrics.ts";
 
 interface Figure {
@@ -14,11 +14,21 @@ interface Figure {
   /** Returns `undefined` if there is nothing to show. */
   readonly read: (values: MetricValues) => number | undefined;
   readonly format: (value: number) => string;
+  /** @defaultValue {@link formatChange} */
+  readonly formatChange?: typeof formatChange;
 }
 
+const countTile = "Runs";
+
 const tiles: readonly Figure[] = [
-  { name: "Runs", figure: "runs", read: ({ runs }) => runs, format: formatCount },
-  { name: "Error rate", figure: "error_rate", read: computeErrorRate, format: formatShare },
+  { name: countTile, figure: "runs", read: ({ runs }) => runs, format: formatCount },
+  {
+    name: "Error rate",
+    figure: "error_rate",
+    read: computeErrorRate,
+    format: formatShare,
+    formatChange: formatShareChange,
+  },
   {
     name: "p50 latency",
     figure: "latency_p50",
@@ -65,12 +75,18 @@ const zeroToUndefined = (value: number): number | undefined => (value === 0 ? un
  */
 export const MetricTiles = ({
   metrics: { total, previous },
-  address: { tenantId, projectId },
+  label = "Totals",
+  countName = countTile,
+  address,
 }: {
   readonly metrics: Metrics;
-  readonly address: { readonly tenantId: string; readonly projectId: string };
+  readonly label?: string;
+  /** The name of the runs that are counted. */
+  readonly countName?: string;
+  /** The project, if alerts on the figures can be created. */
+  readonly address?: { readonly tenantId: string; readonly projectId: string };
 }) => (
-  <Tiles label="Totals">
+  <Tiles label={label}>
     {tiles
       .map(({ read, ...tile }) => ({
         ...tile,
@@ -81,25 +97,36 @@ export const MetricTiles = ({
         ({ name, value, previousValue }) =>
           name !== firstTokenTile || value !== undefined || previousValue !== undefined,
       )
-      .map(({ name, figure, format, value, previousValue }) => (
-        <Tile
-          key={name}
-          name={name}
-          value={value === undefined ? undefined : format(value)}
-          change={formatChange(value, previousValue)}
-          action={
-            <Link
-              to="/o/$tenantId/rules"
-              params={{ tenantId }}
-              search={{ project: projectId, tab: "alerts", figure }}
-              className="metric-alert"
-              aria-label={`Create alert on ${name}`}
-            >
-              Create alert
-            </Link>
-          }
-        />
-      ))}
+      .map(
+        ({
+          name,
+          figure,
+          format,
+          formatChange: describeChange = formatChange,
+          value,
+          previousValue,
+        }) => (
+          <Tile
+            key={name}
+            name={name === countTile ? countName : name}
+            value={value === undefined ? undefined : format(value)}
+            change={describeChange(value, previousValue)}
+            action={
+              address && (
+                <Link
+                  to="/o/$tenantId/rules"
+                  params={{ tenantId: address.tenantId }}
+                  search={{ project: address.projectId, tab: "alerts", figure }}
+                  className="metric-alert"
+                  aria-label={`Create alert on ${name}`}
+                >
+                  Create alert
+                </Link>
+              )
+            }
+          />
+        ),
+      )}
   </Tiles>
 );
 

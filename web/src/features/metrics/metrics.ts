@@ -91,7 +91,7 @@ function parseGroup(value: unknown, count: number): MetricGroup {
   };
 }
 
-function parseValues(value: unknown): MetricValues {
+export function parseValues(value: unknown): MetricValues {
   const values = toRecord(value);
   const parsePercentiles = (name: string) =>
     createRecord(percentiles, (percentile) => toNumber(toRecord(values[name])[percentile]));
@@ -158,6 +158,24 @@ export function formatChange(
   return percent > maxPercent
     ? `> +${maxPercent.toLocaleString("en")} %`
     : `${signs[Math.sign(percent) + 1]}${Math.abs(percent).toLocaleString("en")} %`;
+}
+
+/**
+ * Formats how much a share changed, in percentage points: `+1.2 points`. A relative change of an error rate would be
+ * mistaken for the rate, and would not exist after a period without errors.
+ */
+export function formatShareChange(
+  current: number | undefined,
+  previous: number | undefined,
+): string | undefined {
+  if (current === undefined || previous === undefined) {
+    return undefined;
+  }
+  const points = (current - previous) * 100;
+  const digits = Math.abs(points) < 10 ? 1 : 0;
+  const text = Math.abs(points).toFixed(digits);
+  const sign = ["−", "±", "+"][Math.sign(Number(text) === 0 ? 0 : points) + 1];
+  return `${sign}${text.replace(/\.0$/, "")} points`;
 }
 
 /** Maximum number of missing ranges that the note on a chart names. The note gives the number of the others. */

@@ -1,16 +1,22 @@
 import { expect, test } from "vitest";
 import { formatTime } from "../../../src/components/time/time.ts";
-import { toCharts, toGroupLabel } from "../../../src/features/dashboard/dashboard-charts.ts";
+import {
+  toCharts,
+  toGroupColor,
+  toGroupLabel,
+} from "../../../src/features/metrics/metric-charts.ts";
 import {
   parseDashboardSearch,
+  resolveScope,
   toDashboardTimes,
 } from "../../../src/features/dashboard/dashboard-search.ts";
 import {
   computeCostPerRun,
   describeMissing,
   formatChange,
+  formatShareChange,
   parseMetrics,
-} from "../../../src/features/dashboard/metrics.ts";
+} from "../../../src/features/metrics/metrics.ts";
 
 const durations = { p50: 10, p95: null, p99: null };
 const values = { runs: 4, errors: 1, tokens: 7, cost: 0.5, latency_ms: durations };
@@ -69,6 +75,7 @@ test("without groups, charts compare with the period before; with groups, they s
   const labels = toCharts(parseMetrics(response)).map(({ label }) => label);
   expect(labels, "without a first token, there is no chart of it").not.toContain("First token");
   expect(charts[0]?.series.map(({ label, kind }) => [label, kind])).toEqual([
+    ["Previous", "reference"],
     ["m", "stack"],
     ["Other", "stack"],
   ]);
@@ -132,4 +139,46 @@ test("what the figures lack is still being counted without a filter, and was not
   expect(describeMissing([range(9), range(7), range(5), range(3), range(1)], true)).toBe(
     `Incomplete: reading all runs would take too long. Not counted: ${named(9)}, ${named(7)}, ${named(5)} and 2 more`,
   );
+});
+
+test("by model, model calls are counted unless a scope is chosen", () => {
+  expect(resolveScope({})).toBe("traces");
+  expect(resolveScope({ group: "name" })).toBe("traces");
+  expect(resolveScope({ group: "model" })).toBe("models");
+  expect(resolveScope({ group: "model", scope: "traces" })).toBe("traces");
+});
+
+test("each series has the value of the whole range", () => {
+  const totalsOf = (metrics: unknown) =>
+    toCharts(parseMetrics(metrics)).map(({ label, series }) => [
+      label,
+      series.map(({ total }) => total),
+    ]);
+  expect(totalsOf(response)).toEqual([
+    ["Runs", [2, 4]],
+    ["Error rate", [0.5, 0.25]],
+    ["Latency", [10, 10, undefined, undefined]],
+    ["Tokens", [7, 7]],
+    ["Cost", [0.5, 0.5]],
+  ]);
+  const grouped = totalsOf({ ...response, groups: [group] });
+  expect(grouped[0]).toEqual(["Runs", [2, 4]]);
+  expect(grouped[1]).toEqual(["Error rate", [0.25]]);
+});
+
+test("statuses have the colors of statuses; by tag there is no sum to compare with", () => {
+  const error = { kind: "value", value: "error" } as const;
+  expect(toGroupColor(error, 0, "status")).toBe("--bad");
+  expect(toGroupColor(error, 0, "name")).toBe("--type-retriever");
+  const [runs] = toCharts(parseMetrics({ ...response, groups: [group] }), "tag");
+  expect(runs?.series.map(({ label }) => label)).toEqual(["m"]);
+  expect(runs?.groups.map((shown) => shown?.value)).toEqual(["m"]);
+});
+
+test("a change of a share is in percentage points, also after a period without errors", () => {
+  expect(formatShareChange(0.25, 1)).toBe("−75 points");
+  expect(formatShareChange(0.03, 0)).toBe("+3 points");
+  expect(formatShareChange(0.0321, 0.02)).toBe("+1.2 points");
+  expect(formatShareChange(0.02, 0.02)).toBe("±0 points");
+  expect(formatShareChange(undefined, 0.02)).toBeUndefined();
 });

@@ -1,0 +1,33 @@
+/** The distribution of the scores of one experiment. */
+export interface ScoreCounts {
+  /** The number of scores in each part of the score range. */
+  readonly bins: readonly number[];
+}
+
+/** The space between two parts of the score range, in widths of a bar. */
+const gap = 0.5;
+
+/**
+ * Places the bars of experiments side by side in each part of the score range. Returns the positions of all bars, and for
+ * each experiment the values at these positions: `null` at those of other experiments.
+ */
+export function toScoreBars(
+  experiments: readonly ScoreCounts[],
+  { min, max, binCount }: { readonly min: number; readonly max: number; readonly binCount: number },
+) {
+  const binWidth = (max - min) / binCount;
+  const barWidth = binWidth / (experiments.length + gap);
+  const bars = Array.from({ length: binCount }, (_, bin) =>
+    experiments.map((_experiment, index) => ({
+      position: min + bin * binWidth + (index + (1 + gap) / 2) * barWidth,
+      bin,
+      index,
+    })),
+  ).flat();
+  return {
+    positions: bars.map(({ position }) => position),
+    values: experiments.map(({ bins }, experimentIndex) =>
+      bars.map(({ bin, index }) => (index === experimentIndex ? (bins[bin] ?? 0) : null)),
+    ),
+  };
+}

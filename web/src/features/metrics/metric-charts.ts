@@ -1,0 +1,229 @@
+import { formatCount } from "../../components/chart/chart-data.ts";
+import type { ChartSeries } from "../../components/chart/chart-data.ts";
+import { formatDollars } from "../../components/text/cost.ts";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { formatDuration } from "../../components/time/time.ts";
+import { formatShare } from "../../api/live-report.ts";
+import { computeErrorRate } from "./metrics.ts";
+import type { MetricGroup, MetricPoints, Metrics, MetricValues } from "./metrics.ts";
+
+/** A chart of metrics. */
+export interface MetricChart {
+  readonly label: string;
+  readonly format: (value: number) => string;
+  readonly series: readonly ChartSeries[];
+  /** The group of each series; `undefined` for a series of all runs. */
+  readonly groups: readonly (MetricGroup | undefined)[];
+  /** Whether the chart counts only runs with an error. */
+  readonly isError: boolean;
+}
+
+const groupColors = [
+  "--type-retriever",
+  "--type-llm",
+  "--type-tool",
+  "--type-embedding",
+  "--type-prompt",
+  "--type-parser",
+  "--series-lime",
+  "--ink",
+];
+
+/** The colors of statuses, which have the same meaning everywhere. */
+const statusColors: Readonly<Record<string, string>> = {
+  success: "--good",
+  error: "--bad",
+  pending: "--busy",
+};
+
+/** The color of a group. The groups of statuses have the colors of statuses. */
+export const toGroupColor = (
+  { kind, value }: Pick<MetricGroup, "kind" | "value">,
+  index: number,
+  grouping?: string,
+): string => {
+  const statusColor = grouping === "status" ? statusColors[value] : undefined;
+  if (statusColor !== undefined) {
+    return statusColor;
+  }
+  if (kind === "value") {
+    return groupColors[index] ?? "--ink-2";
+  }
+  return kind === "none" ? "--type-chain" : "--ink-2";
+};
+
+export const toGroupLabel = ({ kind, value }: Pick<MetricGroup, "kind" | "value">): string => {
+  if (kind === "value") {
+    return toVisibleText(value.slice(0, 60));
+  }
+  return kind === "none" ? "None" : "Other";
+};
+
+type ReadPoints = (points: MetricPoints) => readonly (number | null)[];
+type ReadTotal = (values: MetricValues) => number | undefined;
+
+/**
+ * Creates the charts. Without groups, they compare all runs with the previous period. With groups, they have a series
+ * for each group.
+ */
+export function toCharts(metrics: Metrics, grouping?: string): readonly MetricChart[] {
+  const isGrouped = metrics.groups.length > 0;
+  const createChart = (options: ChartOptions): MetricChart =>
+    isGrouped
+      ? createGroupChart(metrics, options, grouping)
+      : createUngroupedChart(metrics, options);
+  const createDurationChart = (label: string, read: ReadDurations): MetricChart =>
+    isGrouped
+      ? createGroupChart(
+          metrics,
+          {
+            label: `p95 ${label.toLowerCase()}`,
+            format: formatDuration,
+            read: (points) => read(points).p95,
+            readTotal: (values) => read(values).p95,
+            kind: "line",
+          },
+          grouping,
+        )
+      : createPercentileChart(metrics, label, read);
+  return [
+    createChart({
+      label: "Runs",
+      format: formatCount,
+      read: ({ runs }) => runs,
+      readTotal: ({ runs }) => runs,
+      kind: "stack",
+    }),
+    createChart({
+      label: "Error rate",
+      format: formatShare,
+      read: readErrorRates,
+      readTotal: computeErrorRate,
+      kind: "line",
+      isError: true,
+    }),
+    createDurationChart("Latency", ({ latency }) => latency),
+    ...(hasFirstTokens(metrics)
+      ? [createDurationChart("First token", ({ firstToken }) => firstToken)]
+      : []),
+    createChart({
+      label: "Tokens",
+      format: formatCount,
+      read: ({ tokens }) => tokens,
+      readTotal: ({ tokens }) => tokens,
+      kind: "stack",
+    }),
+    createChart({
+      label: "Cost",
+      format: formatDollars,
+      read: ({ cost }) => cost,
+      readTotal: ({ cost }) => cost,
+      kind: "stack",
+    }),
+  ];
+}
+
+/** Whether the time to the first token was measured. Only streamed model calls have one, traces have none. */
+const hasFirstTokens = ({ total, previous }: Metrics): boolean =>
+  total.firstToken.p50 !== undefined || previous.firstToken.p50 !== undefined;
+
+/** Selects a duration of points or of totals. */
+type ReadDurations = <Values extends Pick<MetricPoints | MetricValues, "latency" | "firstToken">>(
+  values: Values,
+) => Values["latency"];
+
+const readErrorRates: ReadPoints = ({ runs, errors }) =>
+  runs.map((count, index) => computeErrorRate({ runs: count, errors: errors[index] ?? 0 }) ?? null);
+
+interface ChartOptions {
+  readonly label: string;
+  readonly format: (value: number) => string;
+  readonly read: ReadPoints;
+  readonly readTotal: ReadTotal;
+  readonly kind: "stack" | "line";
+  readonly isError?: boolean;
+}
+
+/** By tag, a run is counted several times, so the groups add up to more than the runs of the period before. */
+const uncomparableGrouping = "tag";
+
+function createGroupChart(
+  { groups, previous, previousPoints }: Metrics,
+  { label, format, read, readTotal, kind, isError = false }: ChartOptions,
+  grouping: string | undefined,
+): MetricChart {
+  const references: readonly ChartSeries[] =
+    kind === "stack" && grouping !== uncomparableGrouping
+      ? [{ ...previousSeries, values: read(previousPoints), total: readTotal(previous) }]
+      : [];
+  return {
+    label,
+    format,
+    isError,
+    series: [
+      ...references,
+      ...groups.map((group, index) => ({
+        label: toGroupLabel(group),
+        color: toGroupColor(group, index, grouping),
+        kind,
+        values: read(group.points),
+        total: readTotal(group.total),
+      })),
+    ],
+    groups: [...references.map(() => undefined), ...groups],
+  };
+}
+
+/** The period before, which is drawn faintly. */
+const previousSeries = { label: "Previous", color: "--ink-2", kind: "reference" } as const;
+
+const createUngroupedChart = (
+  { points, previousPoints, total, previous }: Metrics,
+  { label, format, read, readTotal, kind, isError = false }: ChartOptions,
+): MetricChart => ({
+  label,
+  format,
+  isError,
+  series: [
+    {
+      ...previousSeries,
+      values: read(previousPoints),
+      total: readTotal(previous),
+    },
+    {
+      label: "Current",
+      color: isError ? "--bad" : "--accent",
+      kind: kind === "stack" ? "bars" : "line",
+      values: read(points),
+      total: readTotal(total),
+    },
+  ],
+  groups: [undefined, undefined],
+});
+
+const percentileColors = { p50: "--accent", p95: "--type-llm", p99: "--busy" } as const;
+
+const createPercentileChart = (
+  { points, previousPoints, total, previous }: Metrics,
+  label: string,
+  read: ReadDurations,
+): MetricChart => ({
+  label,
+  format: formatDuration,
+  isError: false,
+  series: [
+    {
+      ...previousSeries,
+      label: "Previous p50",
+      values: read(previousPoints).p50,
+      total: read(previous).p50,
+    },
+    ...(["p50", "p95", "p99"] as const).map((name): ChartSeries => ({
+      label: name,
+      color: percentileColors[name],
+      values: read(points)[name],
+      total: read(total)[name],
+    })),
+  ],
+  groups: [undefined, undefined, undefined, undefined],
+});

@@ -1,0 +1,24 @@
+import { SegmentedControl } from "@mantine/core";
+import { isOverviewRange, overviewRanges } from "./overview.ts";
+import type { OverviewRange } from "./overview.ts";
+
+/** Selects the time range of all figures of a page. */
+export const OverviewRangeControl = ({
+  range,
+  onRange,
+}: {
+  readonly range: OverviewRange;
+  readonly onRange: (range: OverviewRange) => void;
+}) => (
+  <SegmentedControl
+    size="xs"
+    aria-label="Time range"
+    data={Object.entries(overviewRanges).map(([value, label]) => ({ value, label }))}
+    value={range}
+    onChange={(value) => {
+      if (isOverviewRange(value)) {
+        onRange(value);
+      }
+    }}
+  />
+);

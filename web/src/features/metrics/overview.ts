@@ -1,0 +1,77 @@
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { toEndpointPath } from "../../api/endpoint-path.ts";
+import { getJson } from "../../api/http.ts";
+import { requireItems, requireText, toItems, toNumber, toRecord } from "../../api/parse.ts";
+import { timePresets } from "../../components/time/time-range.ts";
+import { parseMetrics, parseValues } from "./metrics.ts";
+import type { MetricValues, Metrics } from "./metrics.ts";
+
+/** The time ranges, which end now, of the overview. */
+export const overviewRanges = {
+  "1h": "1 h",
+  "1d": "24 h",
+  "7d": "7 d",
+  "30d": "30 d",
+  "90d": "90 d",
+} as const;
+
+export type OverviewRange = keyof typeof overviewRanges;
+
+export const isOverviewRange = (value: unknown): value is OverviewRange =>
+  typeof value === "string" && Object.hasOwn(overviewRanges, value);
+
+/** The traces of a project in a time range. */
+export interface ProjectMetrics {
+  readonly total: MetricValues;
+  /** The number of traces at each point of the range. */
+  readonly runs: readonly number[];
+}
+
+/** The traces of all projects in a time range. */
+export interface OverviewMetrics {
+  readonly metrics: Metrics;
+  /** By the id of the project. A project without traces in the range is missing. */
+  readonly projects: ReadonlyMap<string, ProjectMetrics>;
+  /** Whether the figures lack projects, because reading all of them would take too long. */
+  readonly isPartial: boolean;
+}
+
+const refetchIntervalMs = 10_000;
+/** How often the figures are requested again while the server is counting some of them. */
+const incompleteRefetchMs = 3_000;
+const minuteMs = 60_000;
+
+/** The traces of all projects in a range that ends now. */
+export const createOverviewQuery = (range: OverviewRange) =>
+  queryOptions({
+    queryKey: ["overview", range],
+    queryFn: async ({ signal }) => {
+      const toMs = Math.ceil(Date.now() / minuteMs) * minuteMs;
+      const query = new URLSearchParams({
+        from: new Date(toMs - timePresets[range].ms).toISOString(),
+        to: new Date(toMs).toISOString(),
+      });
+      return parseOverview(await getJson(`${toEndpointPath("/ui/overview")}?${query}`, signal));
+    },
+    refetchInterval: ({ state: { data } }) =>
+      data !== undefined && data.metrics.missing.length > 0
+        ? incompleteRefetchMs
+        : refetchIntervalMs,
+    placeholderData: keepPreviousData,
+  });
+
+/** @throws TypeError the response does not contain metrics of projects. */
+export function parseOverview(value: unknown): OverviewMetrics {
+  const response = toRecord(value);
+  return {
+    metrics: parseMetrics({ ...response, groups: [] }),
+    projects: new Map(
+      requireItems(response["projects"], "projects").map((item) => {
+        const project = toRecord(item);
+        const runs = toItems(project["runs"]).map((count) => toNumber(count) ?? 0);
+        return [requireText(project, "id"), { total: parseValues(project["total"]), runs }];
+      }),
+    ),
+    isPartial: response["is_partial"] === true,
+  };
+}

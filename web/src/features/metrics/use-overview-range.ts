@@ -1,0 +1,17 @@
+import { useLocalStorage } from "@mantine/hooks";
+import { isOverviewRange } from "./overview.ts";
+import type { OverviewRange } from "./overview.ts";
+
+const defaultRange: OverviewRange = "1d";
+
+/** The time range of the overview, which the browser stores. */
+export const useOverviewRange = () =>
+  useLocalStorage<OverviewRange>({
+    key: "millrace.projects.range",
+    defaultValue: defaultRange,
+    getInitialValueInEffect: false,
+    deserialize: (text) => {
+      const stored = text?.replaceAll('"', "");
+      return isOverviewRange(stored) ? stored : defaultRange;
+    },
+  });

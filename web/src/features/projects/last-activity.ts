@@ -1,0 +1,20 @@
+import { queryOptions } from "@tanstack/react-query";
+import { toEndpointPath } from "../../api/endpoint-path.ts";
+import { getJson } from "../../api/http.ts";
+import { toRecord } from "../../api/parse.ts";
+import { parseTimeMs } from "../../components/time/time.ts";
+
+const refetchIntervalMs = 30_000;
+
+/** The start of the latest trace of a project; `null` if it has none. */
+export const createLastActivityQuery = (projectId: string) =>
+  queryOptions({
+    queryKey: ["projects", projectId, "last-activity"],
+    queryFn: async ({ signal }): Promise<number | null> => {
+      // Without a time range, `to` of the response is the start of the latest trace.
+      const query = new URLSearchParams({ session: projectId, is_root: "true", buckets: "1" });
+      const path = toEndpointPath("/ui/runs/counts");
+      return parseTimeMs(toRecord(await getJson(`${path}?${query}`, signal))["to"]) ?? null;
+    },
+    refetchInterval: refetchIntervalMs,
+  });
