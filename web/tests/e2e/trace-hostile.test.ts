@@ -46,6 +46,19 @@ describe.skipIf(browser === undefined)("hostile content of a trace, in Chromium"
     return id;
   };
 
+  test("deeply nested Markdown and JSON are shown, not rendered level by level", async () => {
+    const { page, faults } = opened;
+    const quotes = `${"> ".repeat(2_000)}x`;
+    const list: unknown = JSON.parse(`${"[".repeat(9_000)}1${"]".repeat(9_000)}`);
+    const id = await post({ name: "deep", inputs: { list }, outputs: { text: quotes } });
+    await page.goto(`${await opened.projectAddress()}?trace=${id}&as=markdown`);
+    await page.getByText("Shown as plain text: too long or too deeply nested").waitFor();
+    await page.goto(`${await opened.projectAddress()}?trace=${id}&as=raw`);
+    await page.getByLabel("Inputs", { exact: true }).locator("pre").waitFor();
+    expect(await page.locator("main").textContent()).not.toContain("call stack");
+    expect(faults).toEqual([]);
+  });
+
   test("scripts, links, control characters and huge names are shown as plain text in every tab", async () => {
     const { page, faults } = opened;
     const script = "<script>alert(1)</script><img src=x onerror=alert(2)>";

@@ -89,3 +89,13 @@ test("files are downloaded under names without path characters", () => {
   expect(first?.getAttribute("download")).toBe(".._.._etc_passwd");
   expect([...container.querySelectorAll("img")].map(({ alt }) => alt)).toEqual(["pic"]);
 });
+
+const deepValue: unknown = JSON.parse(`{"a":${'{"a":'.repeat(9_000)}1${"}".repeat(9_000)}}`);
+
+test.for([
+  ["yaml", "a:\n  a:\n"],
+  ["raw", '{\n  "a": {\n    "a": {\n'],
+] as const)("a value of 9,000 levels is shown as %s", ([mode, beginning]) => {
+  const { container } = show(<Payload label="Outputs" value={deepValue} mode={mode} />);
+  expect(container.querySelector("pre")?.textContent).toContain(beginning);
+});
