@@ -7,6 +7,8 @@ const usualFormat = new Intl.NumberFormat("en", {
 /** Costs of at least this many dollars are rounded to whole cents. Smaller ones have three significant digits. */
 const minRoundedDollars = 1;
 
-/** Formats a cost in US dollars: `$12.30`, `$0.00351`. */
-export const formatDollars = (cost: number): string =>
-  `$${(Math.abs(cost) < minRoundedDollars ? smallFormat : usualFormat).format(cost)}`;
+/** Formats a cost in US dollars: `$12.30`, `$0.50`, `$0.00351`. */
+export function formatDollars(cost: number): string {
+  const text = (Math.abs(cost) < minRoundedDollars ? smallFormat : usualFormat).format(cost);
+  return `$${/\.\d$/.test(text) ? `${text}0` : text}`;
+}

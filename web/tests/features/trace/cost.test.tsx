@@ -13,7 +13,7 @@ test.each([
   [0, "$0"],
   [0.000_000_123_4, "$0.000000123"],
   [0.003_51, "$0.00351"],
-  [0.5, "$0.5"],
+  [0.5, "$0.50"],
   [1, "$1.00"],
   [1_234.567, "$1,234.57"],
 ])("%d dollars are shown as %s", (cost, text) => {
@@ -77,13 +77,13 @@ describe("the cost of a trace", () => {
         call,
         { ...call, type: "embedding", completionCost: 0 },
       ]),
-    ).toEqual(["$1.00", "Prompt: $0.5\nCompletion: $0.5"]);
+    ).toEqual(["$1.00", "Prompt: $0.50\nCompletion: $0.50"]);
   });
 
   test("is a lower bound if no price is known for some of them", () => {
     expect(show([call, { type: "llm", tokens: 5 }, { type: "llm" }])).toEqual([
       "≥ $0.75",
-      "Prompt: $0.25\nCompletion: $0.5\nThe cost of 1 of 2 model calls is unknown: select one to see why.",
+      "Prompt: $0.25\nCompletion: $0.50\nThe cost of 1 of 2 model calls is unknown: select one to see why.",
     ]);
   });
 
