@@ -47,7 +47,7 @@ test.for([
   ["lists", `${"- ".repeat(30)}deep`],
   ["a rule of many dashes", `${"-".repeat(500)}\n\ndeep`],
   ["many paragraphs with emphasis", "Some **deep** words.\n\n".repeat(500)],
-])("%s of a usual depth are rendered", ([, text]) => {
+] as const)("%s of a usual depth are rendered", ([, text]) => {
   const { container } = show(text);
   expect(container.textContent).not.toContain(notice);
   expect(container.querySelector(".markdown")?.textContent).toContain("deep");
