@@ -118,6 +118,10 @@ const sortScores = (points: readonly FeedbackPoint[]): readonly number[] =>
 const computeMean = (scores: readonly number[]): number | null =>
   scores.length === 0 ? null : scores.reduce((sum, score) => sum + score, 0) / scores.length;
 
+/** The key that occurs most often; `undefined` if there is no feedback. */
+export const findMostFrequentKey = (points: readonly FeedbackPoint[]): string | undefined =>
+  countKeys(points)[0]?.key;
+
 function countKeys(points: readonly FeedbackPoint[]): FeedbackTrend["keys"] {
   const byKey = new Map<string, FeedbackPoint[]>();
   for (const point of points) {

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import { RequestError } from "../model/errors.ts";
-import { toTrend } from "./feedback-trend.ts";
+import { findMostFrequentKey, toTrend } from "./feedback-trend.ts";
 import type { FeedbackStore } from "./feedback-store.ts";
 import { toIso } from "../http/wire-text.ts";
 import { firstValue, parseCount, parseId, parseRequiredTime } from "../http/query-string.ts";
@@ -27,7 +27,7 @@ export async function readFeedbackSummary(
   const bucketCount = parseCount(query, "buckets", { fallback: 48, min: 1, max: maxBuckets });
   const trendQuery = { projectId, fromMicros, toMicros, limit: maxPoints };
   const { points, isComplete } = await store.read.feedbackTrend.read(request.tenantId, trendQuery);
-  const key = firstValue(query, "key") ?? points[0]?.key ?? "";
+  const key = firstValue(query, "key") ?? findMostFrequentKey(points) ?? "";
   const trend = toTrend(points, { key, fromMicros, toMicros, count: bucketCount });
   return { key, is_complete: isComplete, from: toIso(fromMicros), to: toIso(toMicros), ...trend };
 }

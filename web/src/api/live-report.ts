@@ -185,7 +185,10 @@ function computeQuantile(
 export const formatShare = (share: number): string =>
   `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %`;
 
-/** Formats a cost in US dollars. */
+/** Formats a cost in US dollars: whole dollars from $100 on, cents from $1 on, else two significant digits. */
 export function formatCost(cost: number): string {
-  return `$${cost === 0 || cost >= 100 ? cost.toFixed(0) : cost.toPrecision(2)}`;
+  if (cost === 0 || cost >= 100) {
+    return `$${cost.toFixed(0)}`;
+  }
+  return `$${cost >= 1 ? cost.toFixed(2) : cost.toPrecision(2)}`;
 }

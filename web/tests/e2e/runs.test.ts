@@ -228,9 +228,9 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
         .filter({ has: page.getByRole("rowheader", { name: label, exact: true }) })
         .locator("td")
         .allInnerTexts();
-    await expect.poll(() => cells("Latency")).toEqual(["1.00 s", "3.00 s", "+2.00 s (200 %)"]);
-    await expect.poll(() => cells("Tokens")).toEqual(["1,000", "3,000", "+2,000 (200 %)"]);
-    expect(await cells("Cost")).toEqual(["$0.0025", "$0.0075", "+$0.005 (200 %)"]);
+    await expect.poll(() => cells("Latency")).toEqual(["1.00 s", "3.00 s", "+2.00 s (+200 %)"]);
+    await expect.poll(() => cells("Tokens")).toEqual(["1,000", "3,000", "+2,000 (+200 %)"]);
+    expect(await cells("Cost")).toEqual(["$0.0025", "$0.0075", "+$0.005 (+200 %)"]);
     await page.locator(".cm-deletedChunk").first().waitFor();
     const diff = await page.locator(".compare-body .text-diff").first().boundingBox();
     const copies = await page.locator(".compare-pair").boundingBox();

@@ -120,7 +120,7 @@ describe.skipIf(browser === undefined)("the threads of a project, in Chromium", 
     expect(texts).toHaveLength(3);
     expect(texts[0]).toMatch(/^order-1Assistant Tomorrow\.2\s*30\$0\.04helpful 0\.5/);
     expect(texts[1]).toContain("user\\u202egnp/../<b>?&#");
-    expect(texts[2]).toMatch(/^failsError Error: the model is down11/);
+    expect(texts[2]).toMatch(/^failsError: the model is down11/);
     await showScreen(page, "threads");
     expect(await findFaults(page)).toEqual([]);
     expect(opened.faults).toEqual([]);

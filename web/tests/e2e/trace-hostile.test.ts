@@ -36,7 +36,12 @@ describe.skipIf(browser === undefined)("hostile content of a trace, in Chromium"
       end_time: time,
     };
     const stamp = time.replaceAll(/[-:.]/g, "").replace("Z", "000Z");
-    const body = JSON.stringify({ ...run, dotted_order: `${stamp}${id}`, ...fields });
+    // Written as text, because `JSON.stringify` is recursive.
+    const deepList = `${"[".repeat(9_000)}1${"]".repeat(9_000)}`;
+    const body = JSON.stringify({ ...run, dotted_order: `${stamp}${id}`, ...fields }).replace(
+      '"DEEP"',
+      deepList,
+    );
     const response = await fetch(`${opened.server.url}/runs`, {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -45,6 +50,29 @@ describe.skipIf(browser === undefined)("hostile content of a trace, in Chromium"
     expect(response.ok).toBe(true);
     return id;
   };
+
+  test("deeply nested Markdown and JSON are shown, not rendered level by level", async () => {
+    const { page, faults } = opened;
+    const quotes = `${"> ".repeat(2_000)}x`;
+    const id = await post({ name: "deep", inputs: { list: "DEEP" }, outputs: { text: quotes } });
+    await page.goto(`${await opened.projectAddress()}?trace=${id}&as=markdown`);
+    await page.getByText("Shown as plain text: too long or too deeply nested").waitFor();
+    await page.goto(`${await opened.projectAddress()}?trace=${id}&as=raw`);
+    await page.getByLabel("Inputs", { exact: true }).locator("pre").waitFor();
+    expect(await page.locator("main").textContent()).not.toContain("call stack");
+    expect(faults).toEqual([]);
+  });
+
+  test("a long name without spaces stays within the page", async () => {
+    const { page } = opened;
+    const id = await post({ name: "a".repeat(600) });
+    await page.goto(`${await opened.projectAddress()}?trace=${id}`);
+    const title = page.locator(".trace-title");
+    await title.waitFor();
+    const box = await title.boundingBox();
+    expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(page.viewportSize()!.width);
+    expect(await title.textContent()).toMatch(/^a{200}…$/);
+  });
 
   test("scripts, links, control characters and huge names are shown as plain text in every tab", async () => {
     const { page, faults } = opened;

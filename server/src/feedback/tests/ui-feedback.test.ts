@@ -74,6 +74,12 @@ test("a project's feedback over time includes its runs' and its own, and none of
     ],
     buckets: [{ n: 0 }, { n: 2, mean: 0.6 }],
   });
+  const late = { run_id: own.id, key: "tone", value: "kind", created_at: "2026-03-01T20:00:00Z" };
+  await call(server, "POST /feedback", { body: late });
+  const more = { ...late, key: "quality", score: 1 };
+  await call(server, "POST /feedback", { body: { ...more, created_at: "2026-03-01T10:00:00Z" } });
+  const withoutKey = await call(server, `GET /ui/feedback?session=${session}&${range}`);
+  expect(withoutKey.json).toMatchObject({ key: "quality", keys: [{ n: 3 }, { n: 2 }] });
   const backwards = "from=2026-03-02T00:00:00Z&to=2026-03-01T00:00:00Z";
   const refused = await call(server, `GET /ui/feedback?session=${session}&${backwards}`);
   expect(refused.status).toBe(422);

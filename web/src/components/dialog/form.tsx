@@ -1,9 +1,12 @@
 import type { ReactNode } from "react";
 
+/** The status in front of the message of an invalid request, which says nothing to who fills in a form. */
+const invalidStatus = /^422: /;
+
 /** The error of a form, next to its buttons. Screen readers announce it when it appears. */
 export const FormError = ({ error }: { readonly error?: string | undefined }) => (
   <p className="form-fault" role="alert" hidden={error === undefined}>
-    {error}
+    {error?.replace(invalidStatus, "")}
   </p>
 );
 

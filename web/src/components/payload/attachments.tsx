@@ -30,7 +30,7 @@ export const Attachments = ({ files }: { readonly files: readonly Attachment[] }
 const Preview = ({ file }: { readonly file: Attachment }) => {
   switch (classifyAttachment(file)) {
     case "image":
-      return <img src={file.address} alt={toVisibleText(file.name)} loading="lazy" />;
+      return <ImagePreview key={file.address} file={file} />;
     case "audio":
       // oxlint-disable-next-line jsx-a11y/media-has-caption -- attachments come without captions
       return <audio src={file.address} controls preload="none" />;
@@ -42,6 +42,15 @@ const Preview = ({ file }: { readonly file: Attachment }) => {
     case "other":
       return null;
   }
+};
+
+const ImagePreview = ({ file: { address, name, mimeType } }: { readonly file: Attachment }) => {
+  const [isBroken, setIsBroken] = useState(false);
+  return isBroken ? (
+    <p className="quiet">Can't be shown: the file is not {toVisibleText(mimeType)}.</p>
+  ) : (
+    <img src={address} alt={toVisibleText(name)} loading="lazy" onError={() => setIsBroken(true)} />
+  );
 };
 
 const TextPreview = ({ file: { address } }: { readonly file: Attachment }) => {

@@ -2,7 +2,7 @@ import { useCallback, useMemo, useState } from "react";
 import { formatJson } from "../text/json-text.ts";
 import { LongText } from "../text/long-text.tsx";
 import { Markdown } from "../text/markdown.tsx";
-import { toImageFile, toSafeLink } from "../text/safe-link.ts";
+import { isSafeImage, toImageFile, toSafeLink } from "../text/safe-link.ts";
 import { toVisibleText } from "../text/visible-text.ts";
 import type { ChatMessage, ChatPart } from "./chat-messages.ts";
 import { placeToolResults } from "./tool-results.ts";
@@ -11,6 +11,9 @@ import "./chat.css";
 
 /** The number of messages shown at first, and added by each click on "Show more". */
 const pageSize = 50;
+
+/** The maximum number of characters of an image's type that are shown. */
+const maxTypeChars = 60;
 
 /** The SVG paths of the icons of the usual roles, drawn in a box of 16 by 16 units. */
 const roleIcons: Readonly<Record<string, string>> = {
@@ -105,11 +108,23 @@ const MessagePart = ({ part }: { readonly part: ChatPart | ShownPart }) => {
   }
 };
 
+/** Says why the `data:` URL of an image is not shown. */
+function describeHiddenImage(mimeType: string): string {
+  const type = toVisibleText(mimeType.slice(0, maxTypeChars));
+  return isSafeImage(mimeType)
+    ? `not an image: the data are not ${type}`
+    : `not shown: ${type === "" ? "data without a type" : type}. PNG, JPEG, GIF, WebP and AVIF images are shown`;
+}
+
 const toDisplayText = (value: unknown): string =>
   typeof value === "string" ? value : formatJson(value);
 
-/** Shows an image that the run contains as a `data:` URL. For any other URL it shows a link and loads nothing. */
+/**
+ * Shows an image that the run contains as a `data:` URL. For any other URL it shows a link and loads nothing. If a
+ * `data:` URL can't be shown, it says why.
+ */
 const Image = ({ address }: { readonly address: string }) => {
+  const [isBroken, setIsBroken] = useState(false);
   const file = useMemo(() => toImageFile(address), [address]);
   const showImage = useCallback(
     (image: HTMLImageElement | null) => {
@@ -122,8 +137,19 @@ const Image = ({ address }: { readonly address: string }) => {
     },
     [file],
   );
-  if (file !== undefined) {
-    return <img ref={showImage} className="chat-image" alt="in the message" />;
+  if (file !== undefined && !isBroken) {
+    return (
+      <img
+        ref={showImage}
+        className="chat-image"
+        alt="in the message"
+        onError={() => setIsBroken(true)}
+      />
+    );
+  }
+  const [, mimeType] = /^data:([^;,]*)/i.exec(address) ?? [];
+  if (mimeType !== undefined) {
+    return <p className="quiet">[{describeHiddenImage(mimeType)}]</p>;
   }
   const link = toSafeLink(address);
   const name = `[image: ${toVisibleText(address.slice(0, 100))}]`;

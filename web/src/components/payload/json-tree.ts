@@ -46,7 +46,7 @@ const maxPreviewKeys = 6;
 export class JsonTree {
   readonly #root: Line;
   #lines: Line[];
-  #matches: (readonly (string | number)[])[] = [];
+  #matches: readonly SearchItem[] = [];
 
   constructor(value: unknown) {
     this.#root = createLine({ key: undefined, value, depth: 0, parent: undefined });
@@ -94,13 +94,13 @@ export class JsonTree {
 
   /** Searches keys and values for a text, ignoring case. Returns the number of matches, at most {@link maxMatches}. */
   search(text: string): number {
-    this.#matches = text === "" ? [] : findMatchingPaths(this.#root.value, text.toLowerCase());
+    this.#matches = text === "" ? [] : findMatches(this.#root.value, text.toLowerCase());
     return this.#matches.length;
   }
 
   /** Expands the ancestors of a match. Returns the index of its line. */
   reveal(matchIndex: number): number {
-    const path = this.#matches[matchIndex] ?? [];
+    const path = toPath(this.#matches[matchIndex]);
     let index = isContainer(this.#root.value) ? -1 : 0;
     for (const [step, key] of path.entries()) {
       if (step > 0) {
@@ -255,24 +255,34 @@ function describeValue(value: unknown): Pick<JsonRow, "kind" | "text" | "size"> 
   return { kind: "null", text: "null", size: 1 };
 }
 
-/** A value that is still to be searched, with its path from the root. */
+/** A searched value. It refers to its container, because paths of their own would fill the memory if values are deeply nested. */
 interface SearchItem {
   readonly value: unknown;
-  readonly path: readonly (string | number)[];
+  readonly key: string | number | undefined;
+  readonly parent: SearchItem | undefined;
 }
 
-/** Returns the paths of matching keys and values in display order. It is not recursive, because deeply nested values would overflow the call stack. */
-function findMatchingPaths(root: unknown, text: string): (readonly (string | number)[])[] {
-  const matches: (readonly (string | number)[])[] = [];
-  const stack: SearchItem[] = [{ value: root, path: [] }];
+function toPath(found: SearchItem | undefined): readonly (string | number)[] {
+  const keys: (string | number)[] = [];
+  for (let item = found; item !== undefined; item = item.parent) {
+    if (item.key !== undefined) {
+      keys.push(item.key);
+    }
+  }
+  return keys.toReversed();
+}
+
+/** Returns matching keys and values in display order. It is not recursive, because deeply nested values would overflow the call stack. */
+function findMatches(root: unknown, text: string): readonly SearchItem[] {
+  const matches: SearchItem[] = [];
+  const stack: SearchItem[] = [{ value: root, key: undefined, parent: undefined }];
   for (let searchItem = stack.pop(); searchItem !== undefined; searchItem = stack.pop()) {
-    const { value, path } = searchItem;
-    const key = path.at(-1);
+    const { value, key } = searchItem;
     const isMatch =
       (typeof key === "string" && key.toLowerCase().includes(text)) ||
       (!isContainer(value) && String(value).toLowerCase().includes(text));
     if (isMatch) {
-      matches.push(path);
+      matches.push(searchItem);
       if (matches.length === maxMatches) {
         return matches;
       }
@@ -284,7 +294,8 @@ function findMatchingPaths(root: unknown, text: string): (readonly (string | num
       for (const member of keys.toReversed()) {
         stack.push({
           value: (value as Record<string | number, unknown>)[member],
-          path: [...path, member],
+          key: member,
+          parent: searchItem,
         });
       }
     }

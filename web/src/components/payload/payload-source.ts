@@ -1,4 +1,4 @@
-import { formatJson } from "../text/json-text.ts";
+import { formatCompactJson, formatJson } from "../text/json-text.ts";
 import { toChatMessages } from "./chat-messages.ts";
 import type { ChatMessage } from "./chat-messages.ts";
 import { JsonTree } from "./json-tree.ts";
@@ -181,7 +181,7 @@ export class PayloadStore {
     const value: Record<string, unknown> = {};
     const stored: Record<string, StoredMember> = {};
     for (const [name, member] of Object.entries(parsed)) {
-      const sizeChars = (JSON.stringify(member) ?? "").length;
+      const sizeChars = formatCompactJson(member).length;
       // A string is never stored: copying it to the main thread is fast, and it needs no tree.
       if (sizeChars <= storedMinChars || typeof member === "string") {
         value[name] = member;

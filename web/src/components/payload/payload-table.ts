@@ -1,3 +1,4 @@
+import { formatCompactJson } from "../text/json-text.ts";
 /** A list of objects as a table: a column for each of their members. */
 export interface PayloadTable {
   /** The name of the member that contains the list; absent if the value is the list itself. */
@@ -60,6 +61,6 @@ function toCell(value: unknown): string | undefined {
   if (value === undefined) {
     return undefined;
   }
-  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const text = typeof value === "string" ? value : formatCompactJson(value);
   return text.length > maxCellChars ? `${text.slice(0, maxCellChars)}…` : text;
 }

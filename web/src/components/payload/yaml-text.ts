@@ -1,3 +1,5 @@
+import { formatCompactJson } from "../text/json-text.ts";
+
 /** A text that YAML reads as a text, although it has no quotes. Others, such as `yes`, `1.5` or `- a`, are quoted. */
 const plainText = /^[A-Za-z_/][\w/.@ -]*$/;
 /** Words that YAML, without quotes, reads as booleans or as null. */
@@ -15,7 +17,7 @@ export const formatYaml = (value: unknown): string =>
 
 function toLines(value: unknown, depth = 0): readonly string[] {
   if (depth > maxDepth) {
-    return [JSON.stringify(value) ?? "null"];
+    return [formatCompactJson(value) || "null"];
   }
   if (Array.isArray(value) && value.length > 0) {
     return value.flatMap((item) => toItemLines("- ", item, depth));
@@ -27,7 +29,7 @@ function toLines(value: unknown, depth = 0): readonly string[] {
         : toItemLines(`${toScalar(key)}: `, member, depth),
     );
   }
-  return typeof value === "string" ? toTextLines(value) : [JSON.stringify(value) ?? "null"];
+  return typeof value === "string" ? toTextLines(value) : [formatCompactJson(value) || "null"];
 }
 
 const isNested = (value: unknown): boolean =>

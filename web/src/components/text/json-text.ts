@@ -20,4 +20,71 @@ export function toJsonText(value: unknown, limit = maxJsonChars): JsonText {
 }
 
 /** Formats a value as indented JSON, without a limit. */
-export const formatJson = (value: unknown): string => JSON.stringify(value, undefined, 2) ?? "";
+export const formatJson = (value: unknown): string =>
+  isDeep(value) ? joinDeepJson(value, true) : (JSON.stringify(value, undefined, 2) ?? "");
+
+/** Formats a value as JSON in one line. */
+export const formatCompactJson = (value: unknown): string =>
+  isDeep(value) ? joinDeepJson(value, false) : (JSON.stringify(value) ?? "");
+
+/**
+ * A value with more levels is not formatted by `JSON.stringify`, which is recursive and would overflow the call stack.
+ * Its lines are not indented further than this either, because indentation makes the text grow with the square of the
+ * levels.
+ */
+const maxIndentedLevels = 200;
+
+const isContainer = (value: unknown): value is object =>
+  typeof value === "object" && value !== null;
+
+/** Whether a value has more than {@link maxIndentedLevels} levels. */
+function isDeep(root: unknown): boolean {
+  const open = isContainer(root) ? [{ value: root, level: 1 }] : [];
+  for (let item = open.pop(); item !== undefined; item = open.pop()) {
+    if (item.level > maxIndentedLevels) {
+      return true;
+    }
+    for (const member of Object.values(item.value) as readonly unknown[]) {
+      if (isContainer(member)) {
+        open.push({ value: member, level: item.level + 1 });
+      }
+    }
+  }
+  return false;
+}
+
+/** What is still to be written: a text as it is, or a value. */
+type PendingJson = string | { readonly value: unknown; readonly level: number };
+
+/** Formats a value that was parsed from JSON, without recursion. */
+function joinDeepJson(root: unknown, isIndented: boolean): string {
+  const chunks: string[] = [];
+  const pending: PendingJson[] = [{ value: root, level: 0 }];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    if (typeof next === "string") {
+      chunks.push(next);
+      continue;
+    }
+    const { value, level } = next;
+    if (!isContainer(value) || Object.keys(value).length === 0) {
+      chunks.push(JSON.stringify(value) ?? "null");
+      continue;
+    }
+    const lineBreak = (levels: number): string =>
+      isIndented ? `\n${"  ".repeat(Math.min(levels, maxIndentedLevels))}` : "";
+    const isList = Array.isArray(value);
+    const parts: PendingJson[] = [isList ? "[" : "{"];
+    for (const [index, [key, member]] of Object.entries(value).entries()) {
+      const name = isList ? "" : `${JSON.stringify(key)}:${isIndented ? " " : ""}`;
+      parts.push(`${index === 0 ? "" : ","}${lineBreak(level + 1)}${name}`, {
+        value: member,
+        level: level + 1,
+      });
+    }
+    parts.push(`${lineBreak(level)}${isList ? "]" : "}"}`);
+    for (const part of parts.toReversed()) {
+      pending.push(part);
+    }
+  }
+  return chunks.join("");
+}

@@ -1,8 +1,10 @@
 import { useMemo } from "react";
+import type { ReactNode } from "react";
 import ReactMarkdown from "react-markdown";
 import type { Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import { LongText } from "./long-text.tsx";
+import { MarkdownLimitError, canParseMarkdown, limitMarkdown } from "./markdown-limits.ts";
 import { toSafeLink } from "./safe-link.ts";
 import { toVisibleText } from "./visible-text.ts";
 import "./markdown.css";
@@ -46,21 +48,37 @@ const components: Components = {
   h6: ({ children }) => <p className="markdown-h">{children}</p>,
 };
 
-const plugins = [remarkGfm];
+const plugins = [remarkGfm, limitMarkdown];
 
-/** Renders an untrusted text as Markdown. HTML in it is not rendered, and images are not loaded. */
+/**
+ * Renders an untrusted text as Markdown. HTML in it is not rendered, and images are not loaded. A text that is too
+ * long or too deeply nested is shown as it is.
+ */
 export const Markdown = ({ text }: { readonly text: string }) => {
-  const visible = useMemo(
-    () => (text.length > maxMarkdownChars ? "" : toVisibleText(text)),
-    [text],
-  );
-  return text.length > maxMarkdownChars ? (
-    <LongText text={text} />
+  const content = useMemo(() => renderMarkdown(text), [text]);
+  return content === undefined ? (
+    <>
+      <p className="note">Shown as plain text: too long or too deeply nested for Markdown.</p>
+      <LongText text={text} />
+    </>
   ) : (
-    <div className="markdown">
-      <ReactMarkdown remarkPlugins={plugins} components={components}>
-        {visible}
-      </ReactMarkdown>
-    </div>
+    <div className="markdown">{content}</div>
   );
 };
+
+/** Returns `undefined` if the text exceeds a limit. */
+function renderMarkdown(text: string): ReactNode | undefined {
+  if (text.length > maxMarkdownChars || !canParseMarkdown(text)) {
+    return undefined;
+  }
+  try {
+    // Called as a function, because an error of an element would replace the page.
+    return ReactMarkdown({ remarkPlugins: plugins, components, children: toVisibleText(text) });
+  } catch (cause) {
+    // A RangeError is an exhausted call stack: how much of it is left depends on the caller.
+    if (cause instanceof MarkdownLimitError || cause instanceof RangeError) {
+      return undefined;
+    }
+    throw cause;
+  }
+}

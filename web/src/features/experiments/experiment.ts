@@ -70,9 +70,34 @@ export interface ComparedExperiments {
 
 /** An experiment that has no end after this time was probably abandoned. */
 const maxExperimentMs = 86_400_000;
+/** A program that sets no end has probably finished if it started no run for this long. */
+const maxQuietMs = 600_000;
 
-/** @throws TypeError `value` is not a list, or an item is not an experiment. */
-export function parseComparedExperiments(value: unknown, nowMs: number): ComparedExperiments {
+/**
+ * The ids of the experiments that have no end and began less than a day ago.
+ *
+ * @throws TypeError `value` is not a list, or an item is not an experiment.
+ */
+export const findUnfinishedIds = (value: unknown, nowMs: number): readonly string[] =>
+  requireItems(value, "experiments")
+    .map(toRecord)
+    .filter(
+      (members) =>
+        toText(members["end_time"]) === undefined &&
+        nowMs - (parseTimeMs(members["start_time"]) ?? 0) < maxExperimentMs,
+    )
+    .map((members) => requireText(members, "id"));
+
+/**
+ * `lastRunMs` is the start of the latest run of the experiments that are not finished; `undefined` if they have none.
+ *
+ * @throws TypeError `value` is not a list, or an item is not an experiment.
+ */
+export function parseComparedExperiments(
+  value: unknown,
+  { nowMs, lastRunMs = 0 }: { readonly nowMs: number; readonly lastRunMs?: number | undefined },
+): ComparedExperiments {
+  const unfinishedIds = findUnfinishedIds(value, nowMs);
   const experiments = requireItems(value, "experiments").map(toRecord);
   return {
     names: new Map(
@@ -86,8 +111,8 @@ export function parseComparedExperiments(value: unknown, nowMs: number): Compare
     ),
     isRunning: experiments.some(
       (members) =>
-        toText(members["end_time"]) === undefined &&
-        nowMs - (parseTimeMs(members["start_time"]) ?? 0) < maxExperimentMs,
+        unfinishedIds.includes(requireText(members, "id")) &&
+        nowMs - Math.max(parseTimeMs(members["start_time"]) ?? 0, lastRunMs) < maxQuietMs,
     ),
   };
 }

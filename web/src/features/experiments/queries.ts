@@ -2,14 +2,21 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/
 import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { getJson, postJson } from "../../api/http.ts";
 import { requireItems, requireText, toItems, toRecord, toText } from "../../api/parse.ts";
+import { parseTimeMs } from "../../components/time/time.ts";
 import { parseIds, parseKeys } from "./compare-search.ts";
 import type { CompareSearch } from "./compare-search.ts";
 import { parseComparison } from "./comparison.ts";
 import type { ComparisonPage } from "./comparison.ts";
-import { parseComparedExperiments, parseExperiments, parsePairwise } from "./experiment.ts";
+import {
+  findUnfinishedIds,
+  parseComparedExperiments,
+  parseExperiments,
+  parsePairwise,
+} from "./experiment.ts";
 import type { Experiment, PairwiseComparison } from "./experiment.ts";
 
 const projectsPath = toEndpointPath("/sessions");
+const runsQueryPath = toEndpointPath("/runs/query");
 const comparisonsPath = toEndpointPath("/datasets/comparative");
 /**
  * The limits of one page of a comparison. With many experiments, a page has fewer examples, because it contains an
@@ -66,16 +73,29 @@ export const createComparedExperimentsQuery = (ids: readonly string[]) =>
     queryKey: ["compared-experiments", ids],
     queryFn: async ({ signal }) => {
       const query = new URLSearchParams(ids.map((id) => ["id", id]));
-      return parseComparedExperiments(
-        await getJson(`${projectsPath}?${query}`, signal),
-        Date.now(),
-      );
+      const value = await getJson(`${projectsPath}?${query}`, signal);
+      const nowMs = Date.now();
+      const unfinishedIds = findUnfinishedIds(value, nowMs);
+      const lastRunMs =
+        unfinishedIds.length === 0 ? undefined : await readLastRunMs(unfinishedIds, signal);
+      return parseComparedExperiments(value, { nowMs, lastRunMs });
     },
     enabled: ids.length > 0,
     placeholderData: keepPreviousData,
     refetchInterval: ({ state: { data } }) =>
       data?.isRunning === true ? comparisonRefreshMs : false,
   });
+
+/** When the latest run of some projects started; `undefined` if they have no runs. */
+async function readLastRunMs(
+  projectIds: readonly string[],
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const body = { session: projectIds, select: ["start_time"], order: "desc", limit: 1 };
+  const { runs } = toRecord(await postJson(runsQueryPath, body, signal));
+  const [latest] = toItems(runs);
+  return parseTimeMs(toRecord(latest)["start_time"]);
+}
 
 /** The pairwise comparisons of a dataset's experiments, newest first, in pages. */
 export const createPairwiseQuery = (datasetId: string) =>

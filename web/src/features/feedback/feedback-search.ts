@@ -7,7 +7,7 @@ export type FeedbackDays = (typeof feedbackDays)[number];
 export interface FeedbackSearch {
   /** Project id. @defaultValue the project with the latest feedback, or else the first project */
   readonly project?: string;
-  /** Feedback key. @defaultValue the key of the latest feedback */
+  /** Feedback key. @defaultValue the most frequent key */
   readonly key?: string;
   /** @defaultValue 30 */
   readonly days?: FeedbackDays;

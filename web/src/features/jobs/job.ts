@@ -110,7 +110,10 @@ export const describeProgress = ({ done, total, failureCount, figures }: Job): s
       ? `${done.toLocaleString("en")} done`
       : `${done.toLocaleString("en")} of ${total.toLocaleString("en")}`,
     ...(failureCount === 0 ? [] : [`${failureCount.toLocaleString("en")} failed`]),
-    ...figures.map(describeFigure),
+    ...figures
+      // A percentage is 0 while the job starts; any other figure of 0 says that nothing of the kind happened.
+      .filter(([name, value]) => value !== 0 || name === percentFigure)
+      .map(describeFigure),
   ].join(" · ");
 
 function describeFigure([name, value]: Job["figures"][number]): string {

@@ -54,6 +54,7 @@ function useToken(type: "submit" | "button") {
       <FormError error={error?.message} />
       <Button
         type={type}
+        className="token-submit"
         disabled={token.trim() === ""}
         loading={isPending}
         {...(type === "button" && { onClick: check })}

@@ -26,7 +26,7 @@ export const AnswerCard = ({
   /** Appends messages to the conversation, and calls this model again. */
   readonly onContinue: (messages: readonly PlaygroundMessage[]) => void;
 }) => {
-  const { label, isRunning, text, thinking, toolCalls, end } = answer;
+  const { label, isRunning, isStopped, text, thinking, toolCalls, end } = answer;
   const createAssistantMessage = (): PlaygroundMessage =>
     createMessage("assistant", text, { toolCalls });
   return (
@@ -65,6 +65,7 @@ export const AnswerCard = ({
       ) : (
         toolCalls.map((call, index) => <ToolCallView key={index} call={call} />)
       )}
+      {isStopped && <p className="quiet">Stopped.</p>}
       {end.failure !== undefined && (
         <p className="bad" role="alert">
           {toVisibleText(end.failure)}

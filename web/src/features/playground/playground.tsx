@@ -56,6 +56,7 @@ export const Playground = () => {
   }
   return (
     <div className="playground">
+      <title>Playground · Millrace</title>
       <header className="heading">
         <h1>Playground</h1>
         {models.data?.budget !== undefined && (
@@ -169,9 +170,21 @@ const Editor = ({
                 Stop
               </Button>
             ) : (
-              <Button key="run" type="submit" disabled={!canCall}>
+              <Button
+                key="run"
+                type="submit"
+                disabled={!canCall}
+                aria-describedby={canCall ? undefined : "run-reason"}
+              >
                 Run
               </Button>
+            )}
+            {!canCall && (
+              <span id="run-reason" className="quiet">
+                {models.endpoints.length === 0
+                  ? "No model endpoint"
+                  : "Enter the token above to run"}
+              </span>
             )}
             <Switch
               label="Record runs"

@@ -9,6 +9,8 @@ import type { AnswerEnd, AnswerEvent, CallBody } from "./queries.ts";
 export interface Answer {
   readonly label: string;
   readonly isRunning: boolean;
+  /** Whether the user stopped the call. */
+  readonly isStopped: boolean;
   readonly text: string;
   readonly thinking: string;
   readonly toolCalls: readonly ToolCall[];
@@ -47,6 +49,7 @@ export function useAnswers() {
       let answer: Answer = {
         label,
         isRunning: true,
+        isStopped: false,
         text: "",
         thinking: "",
         toolCalls: [],
@@ -69,8 +72,9 @@ export function useAnswers() {
         }
       } catch (cause) {
         const message = cause instanceof Error ? cause.message : String(cause);
-        const failure = controller.signal.aborted ? "Stopped." : message;
-        answer = { ...answer, end: { ...answer.end, failure } };
+        answer = controller.signal.aborted
+          ? { ...answer, isStopped: true }
+          : { ...answer, end: { ...answer.end, failure: message } };
       }
       answer = { ...answer, isRunning: false };
       show();

@@ -105,15 +105,19 @@ export const toRuleBody = ({ name, filter, samplingPercent, action }: RuleDraft)
       : { kind: action.kind, [`${action.kind}_id`]: action.targetId },
 });
 
-/** Describes what a rule has done, such as `12 matched, 9 applied, 1 waiting, 2 failed`. */
+/**
+ * Describes what a rule has done, such as `12 matched, 9 applied, 1 waiting, 2 failed`. The server counts only the
+ * traces that are in the sample.
+ */
 export const describeCounts = ({
   matched,
   applied,
   failed,
-}: Pick<Rule, "matched" | "applied" | "failed">): string => {
+  samplingRate,
+}: Pick<Rule, "matched" | "applied" | "failed" | "samplingRate">): string => {
   const waiting = matched - applied - failed;
   return [
-    `${matched} matched`,
+    samplingRate < 1 ? `${matched} sampled` : `${matched} matched`,
     `${applied} applied`,
     ...(waiting > 0 ? [`${waiting} waiting`] : []),
     ...(failed > 0 ? [`${failed} failed`] : []),

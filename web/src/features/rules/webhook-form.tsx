@@ -59,7 +59,7 @@ export const WebhookForm = ({
         />
         <TextInput
           label="URL"
-          description="Must begin with https://. The server sends to a private address only if its operator has allowed that address."
+          description="Must begin with https://. http:// and private addresses are possible for hosts that the operator of the server lists."
           required
           type="url"
           placeholder="https://example.com/millrace"

@@ -62,8 +62,8 @@ export const CompareRuns = ({
           ))}
           <h2>Inputs and outputs</h2>
           <div className="compare-pair">
-            {[before, after].map((run) => (
-              <RunColumn key={run.id} run={run} />
+            {[before, after].map((run, index) => (
+              <RunColumn key={run.id} run={run} letter={index === 0 ? "A" : "B"} />
             ))}
           </div>
         </div>
@@ -104,8 +104,9 @@ const CompareFacts = ({
         <thead>
           <tr>
             <th scope="col">Run</th>
-            {runs.map((run) => (
+            {runs.map((run, index) => (
               <th key={run.id} scope="col">
+                {index === 0 ? "A: " : "B: "}
                 <Link
                   to="/o/$tenantId/projects/p/$projectId"
                   params={{ ...address }}
@@ -128,14 +129,14 @@ const CompareFacts = ({
                 <StatusBadge status={run.status} /> <RunTypeBadge type={run.runType} />
               </td>
             ))}
-            <td>–</td>
+            <td className="number">–</td>
           </tr>
           <tr>
             <th scope="row">Start</th>
             {runs.map((run) => (
               <td key={run.id}>{formatTime(run.startMs)}</td>
             ))}
-            <td>–</td>
+            <td className="number">–</td>
           </tr>
           {comparedFigures.map(({ label, read, format }) => {
             const [first, second] = runs.map((run) => read(run, findItem(run)));
@@ -167,12 +168,18 @@ const comparedFigures: readonly {
     read: ({ startMs, endMs }) => (endMs === undefined ? undefined : endMs - startMs),
     format: formatDuration,
   },
+  {
+    label: "First token",
+    read: ({ startMs }, item) =>
+      item?.firstTokenMs === undefined ? undefined : item.firstTokenMs - startMs,
+    format: formatDuration,
+  },
   { label: "Tokens", read: (_, item) => item?.tokens, format: formatCount },
   { label: "Cost", read: (_, item) => item?.cost, format: formatDollars },
 ];
 
 /** The difference of two figures with its sign, and as a percentage of the first one. */
-function formatDifference(
+export function formatDifference(
   first: number | undefined,
   second: number | undefined,
   format: (figure: number) => string,
@@ -184,13 +191,17 @@ function formatDifference(
   if (difference === 0) {
     return "=";
   }
-  const share = first === 0 ? "" : ` (${Math.round((Math.abs(difference) / first) * 100)} %)`;
-  return `${difference > 0 ? "+" : "−"}${format(Math.abs(difference))}${share}`;
+  const sign = difference > 0 ? "+" : "−";
+  const share =
+    first === 0 ? "" : ` (${sign}${Math.round((Math.abs(difference) / first) * 100)} %)`;
+  return `${sign}${format(Math.abs(difference))}${share}`;
 }
 
-const RunColumn = ({ run }: { readonly run: RunDetails }) => (
+const RunColumn = ({ run, letter }: { readonly run: RunDetails; readonly letter: string }) => (
   <article>
-    <h3>{toVisibleText(run.name)}</h3>
+    <h3>
+      {letter}: {toVisibleText(run.name)}
+    </h3>
     {run.error !== undefined && <ErrorChain error={run.error} />}
     <Payload label="Inputs" value={run.inputs} />
     <Payload label="Outputs" value={run.outputs} />

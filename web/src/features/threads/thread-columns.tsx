@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 import { formatCount } from "../../components/chart/chart-data.ts";
 import type { Column } from "../../components/table/data-table.tsx";
 import { formatDollars } from "../../components/text/cost.ts";
+import { removeMarkdownMarks } from "../../components/text/markdown-marks.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
 import { FeedbackScores } from "./feedback-scores.tsx";
@@ -101,9 +102,16 @@ const sourceLabels: { readonly [Source in LastMessage["source"]]: string } = {
   error: "Error",
 };
 
+/** Such as `Error: 429` or `RateLimitError: …`, which need no label in front. */
+const startsWithErrorName = /^\w*(?:Error|Exception)\b/;
+
 const MessagePreview = ({ message: { source, text } }: { readonly message: LastMessage }) => (
   <>
-    <span className="thread-source">{sourceLabels[source]}</span>{" "}
-    <bdi className={source === "error" ? "bad" : ""}>{toVisibleText(text)}</bdi>
+    {!(source === "error" && startsWithErrorName.test(text)) && (
+      <span className="thread-source">{sourceLabels[source]} </span>
+    )}
+    <bdi className={source === "error" ? "bad" : ""}>
+      {toVisibleText(source === "error" ? text : removeMarkdownMarks(text))}
+    </bdi>
   </>
 );

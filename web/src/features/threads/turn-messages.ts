@@ -1,3 +1,4 @@
+import { formatCompactJson } from "../../components/text/json-text.ts";
 import type { ChatMessage } from "../../components/payload/chat-messages.ts";
 
 /** The messages of one turn, without those that earlier turns have shown already. */
@@ -36,9 +37,9 @@ function removeInputs(
   if (lastInput === undefined || outputs.length < 2) {
     return outputs;
   }
-  const lastInputText = JSON.stringify(lastInput);
+  const lastInputText = formatCompactJson(lastInput);
   const repeatedIndex = outputs.findLastIndex(
-    (message, index) => index < outputs.length - 1 && JSON.stringify(message) === lastInputText,
+    (message, index) => index < outputs.length - 1 && formatCompactJson(message) === lastInputText,
   );
   return outputs.slice(repeatedIndex + 1);
 }

@@ -22,6 +22,22 @@ interface TraceToolsProps {
 export const TraceTools = (props: TraceToolsProps) => {
   const { view, search, change, onStep, onResetZoom } = props;
   const errorCount = view.facts?.errors.length ?? 0;
+  // The other tools choose between runs. A filter in the URL needs its tool, which removes it.
+  const isFiltered = [search.errors, search.path, search.close, search.hide].some(
+    (filter) => filter !== undefined,
+  );
+  if (view.model.count === 1 && !isFiltered) {
+    return (
+      <div className="trace-tools">
+        <SearchField {...props} />
+        {view.window !== view.fullRange && (
+          <Button size="compact-xs" variant="default" onClick={onResetZoom}>
+            Reset zoom
+          </Button>
+        )}
+      </div>
+    );
+  }
   return (
     <div className="trace-tools">
       <SearchField {...props} />

@@ -17,8 +17,9 @@ import type { TraceSearch } from "./trace-search.ts";
 import { toVisibleRuns } from "./visible-runs.ts";
 import type { VisibleRuns } from "./visible-runs.ts";
 
-/** Returns how many of the slowest runs are marked: one fifth of all runs, but at most ten. */
-const countSlowestRuns = (runCount: number): number => Math.min(10, Math.ceil(runCount / 5));
+/** Returns how many of the slowest runs are marked: one fifth of all runs, but at most ten; none if there is one run. */
+export const countSlowestRuns = (runCount: number): number =>
+  runCount === 1 ? 0 : Math.min(10, Math.ceil(runCount / 5));
 /** The server is searched only after this delay since the last keystroke. */
 const typingDelayMs = 150;
 

@@ -1,5 +1,5 @@
 import { MantineProvider } from "@mantine/core";
-import { cleanup, render, screen } from "@testing-library/react";
+import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, expect, test } from "vitest";
 import { Attachments } from "../../../src/components/payload/attachments.tsx";
@@ -88,4 +88,39 @@ test("files are downloaded under names without path characters", () => {
   const [first] = screen.getAllByRole("link", { name: "Download" });
   expect(first?.getAttribute("download")).toBe(".._.._etc_passwd");
   expect([...container.querySelectorAll("img")].map(({ alt }) => alt)).toEqual(["pic"]);
+});
+
+test("an image that can't be shown says why", () => {
+  const content = ["data:image/png;base64,AQID", "data:image/svg+xml;base64,PHN2Zy8+"].map(
+    (url) => ({
+      type: "image_url",
+      image_url: { url },
+    }),
+  );
+  const { container } = show(
+    <Payload label="Inputs" value={{ messages: [{ role: "user", content }] }} />,
+  );
+  // The browser reports that the bytes are no image.
+  fireEvent.error(container.querySelector("img")!);
+  expect(container.querySelectorAll("img")).toHaveLength(0);
+  expect(container.textContent).toContain("[not an image: the data are not image/png]");
+  expect(container.textContent).toContain("[not shown: image/svg+xml. PNG,");
+  expect(container.textContent).not.toContain("PHN2");
+});
+
+test("an attached image that can't be shown says so", () => {
+  const file = { name: "a.png", mimeType: "image/png", address: "blob:a" };
+  const { container } = show(<Attachments files={[file]} />);
+  fireEvent.error(container.querySelector("img")!);
+  expect(container.textContent).toContain("Can't be shown: the file is not image/png.");
+});
+
+const deepValue: unknown = JSON.parse(`{"a":${'{"a":'.repeat(9_000)}1${"}".repeat(9_000)}}`);
+
+test.for([
+  ["yaml", "a:\n  a:\n"],
+  ["raw", '{\n  "a": {\n    "a": {\n'],
+] as const)("a value of 9,000 levels is shown as %s", ([mode, beginning]) => {
+  const { container } = show(<Payload label="Outputs" value={deepValue} mode={mode} />);
+  expect(container.querySelector("pre")?.textContent).toContain(beginning);
 });

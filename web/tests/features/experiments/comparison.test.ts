@@ -5,7 +5,10 @@ import {
   parseKeys,
 } from "../../../src/features/experiments/compare-search.ts";
 import { parseComparison, toErrorLine } from "../../../src/features/experiments/comparison.ts";
-import { parseComparedExperiments } from "../../../src/features/experiments/experiment.ts";
+import {
+  findUnfinishedIds,
+  parseComparedExperiments,
+} from "../../../src/features/experiments/experiment.ts";
 import { formatWinRate, toScoreChange } from "../../../src/features/experiments/score-change.ts";
 
 const id = "01a20025-2cae-71af-a91e-cf2295203e3a";
@@ -82,6 +85,7 @@ test("a response with missing members is parsed; one without ids is rejected", (
 
 describe("the compared experiments", () => {
   const now = Date.parse("2026-01-02T12:00:00Z");
+  const lastRunMs = now - 60_000;
   const experiment = (fields: object) => ({ id, name: "first", end_time: null, ...fields });
 
   test("are running until each has an end", () => {
@@ -90,16 +94,24 @@ describe("the compared experiments", () => {
       start_time: "2026-01-02T11:00:00",
       end_time: "2026-01-02T11:30:00",
     });
-    expect(parseComparedExperiments([running, ended], now)).toEqual({
+    expect(parseComparedExperiments([running, ended], { nowMs: now, lastRunMs })).toEqual({
       names: new Map([[id, "first"]]),
       starts: new Map([[id, Date.parse("2026-01-02T11:00:00Z")]]),
       isRunning: true,
     });
-    expect(parseComparedExperiments([ended], now).isRunning).toBe(false);
+    expect(parseComparedExperiments([ended], { nowMs: now, lastRunMs }).isRunning).toBe(false);
+  });
+
+  test("are not running if no run started for ten minutes, although they have no end", () => {
+    const running = experiment({ start_time: "2026-01-02T11:00:00" });
+    const isRunning = (last: number | undefined): boolean =>
+      parseComparedExperiments([running], { nowMs: now, lastRunMs: last }).isRunning;
+    expect([now - 599_000, now - 601_000, undefined].map(isRunning)).toEqual([true, false, false]);
+    expect(findUnfinishedIds([running], now)).toEqual([id]);
   });
 
   test("are not running if they began more than a day ago", () => {
     const abandoned = experiment({ start_time: "2026-01-01T11:00:00" });
-    expect(parseComparedExperiments([abandoned], now).isRunning).toBe(false);
+    expect(parseComparedExperiments([abandoned], { nowMs: now, lastRunMs }).isRunning).toBe(false);
   });
 });

@@ -28,6 +28,12 @@ test("the progress of a job names its items, failures and further figures", () =
   expect(toPercent(job)).toBe(24);
 });
 
+test("figures of 0 are not named, except for the percentage", () => {
+  const figures = { percent: 0, unpriced_calls: 0, changed: 5 };
+  const job = parseJob({ ...running, progress: { done: 7, total: null, figures } });
+  expect(describeProgress(job)).toBe("7 done · 3 failed · 0% · changed 5");
+});
+
 test("without a total, only what is done is named, and there is no share", () => {
   const job = parseJob({ ...running, progress: { done: 7, total: null, figures: {} } });
   expect(describeProgress(job)).toBe("7 done · 3 failed");

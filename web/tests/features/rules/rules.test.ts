@@ -89,8 +89,13 @@ describe("rules", () => {
   });
 
   test("waiting and failed runs are only counted if there are any", () => {
-    expect(describeCounts({ matched: 2, applied: 2, failed: 0 })).toBe("2 matched, 2 applied");
-    expect(describeCounts({ matched: 4, applied: 1, failed: 1 })).toBe(
+    expect(describeCounts({ matched: 2, applied: 2, failed: 0, samplingRate: 1 })).toBe(
+      "2 matched, 2 applied",
+    );
+    expect(describeCounts({ matched: 2, applied: 2, failed: 0, samplingRate: 0.5 })).toBe(
+      "2 sampled, 2 applied",
+    );
+    expect(describeCounts({ matched: 4, applied: 1, failed: 1, samplingRate: 1 })).toBe(
       "4 matched, 1 applied, 2 waiting, 1 failed",
     );
   });

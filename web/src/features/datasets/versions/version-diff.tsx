@@ -1,12 +1,12 @@
 import { NativeSelect } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
 import { omitUndefined } from "../../../api/parse.ts";
 import { Empty } from "../../../components/page/states.tsx";
 import { DataTable } from "../../../components/table/data-table.tsx";
 import type { Column, RowLinkProps } from "../../../components/table/data-table.tsx";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
-import { formatTime } from "../../../components/time/time.ts";
 import { diffKinds } from "../dataset-search.ts";
 import type { DiffKind } from "../dataset-search.ts";
 import { PayloadText } from "../examples/example-columns.tsx";
@@ -17,6 +17,7 @@ import { AuthorName } from "./author-name.tsx";
 import { findChangedFields } from "./changed-fields.ts";
 import type { ChangedFields } from "./changed-fields.ts";
 import { DiffPanel } from "./diff-panel.tsx";
+import { findVersion, toVersionOptions } from "./version-options.ts";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId");
 
@@ -46,7 +47,12 @@ export const VersionDiff = ({ datasetId, from, to, kind }: VersionDiffProps) => 
     <>
       <div className="dataset-list">
         <div className="example-filters">
-          <VersionSelects datasetId={datasetId} from={from} to={to} />
+          <VersionSelects
+            datasetId={datasetId}
+            from={from}
+            to={to}
+            toNumber={diff.data?.pages[0]?.number}
+          />
           {diff.data?.pages[0] !== undefined && <Authors page={diff.data.pages[0]} />}
           <div className="tools">
             {[undefined, ...diffKinds].map((kindFilter) => (
@@ -209,31 +215,40 @@ const VersionSelects = ({
   datasetId,
   from,
   to,
+  toNumber,
 }: {
   readonly datasetId: string;
   readonly from: string;
   readonly to: string;
+  /** The number of the version `to`; `undefined` while it is loading. */
+  readonly toNumber: number | undefined;
 }) => {
   const navigate = route.useNavigate();
   const versions = useInfiniteQuery(createVersionsQuery(datasetId));
-  const options = (versions.data?.pages.flat() ?? []).map((version) => ({
-    value: version.asOf,
-    label: [formatTime(version.atMs), ...version.tags.map(toVisibleText)].join(" · "),
-  }));
-  const renderSelect = (label: string, value: string, onChange: (next: string) => void) => (
-    <NativeSelect
-      size="xs"
-      aria-label={label}
-      value={value}
-      data={[
-        ...(options.some((option) => option.value === value)
-          ? []
-          : [{ value, label: toVisibleText(value) }]),
-        ...options,
-      ]}
-      onChange={({ currentTarget }) => onChange(currentTarget.value)}
-    />
-  );
+  const loadedVersions = versions.data?.pages.flat() ?? [];
+  const options = toVersionOptions(loadedVersions, { asOf: to, number: toNumber });
+  const renderSelect = (
+    label: string,
+    version: string,
+    onChange: (next: string) => void,
+  ): ReactNode => {
+    // The URL may name a version by one of its tags.
+    const value = findVersion(loadedVersions, version)?.asOf ?? version;
+    return (
+      <NativeSelect
+        size="xs"
+        aria-label={label}
+        value={value}
+        data={[
+          ...(options.some((option) => option.value === value)
+            ? []
+            : [{ value, label: toVisibleText(value) }]),
+          ...options,
+        ]}
+        onChange={({ currentTarget }) => onChange(currentTarget.value)}
+      />
+    );
+  };
   const setVersions = (changes: { readonly from?: string; readonly to?: string }): void =>
     void navigate({
       search: ({ example: _closed, ...others }) => ({ ...others, ...changes }),

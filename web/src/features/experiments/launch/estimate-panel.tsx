@@ -43,7 +43,7 @@ export const EstimatePanel = ({ estimate }: { readonly estimate: LaunchEstimate 
       <p className="form-about">
         {isMeasured
           ? "Output tokens are estimated from earlier experiments on this dataset."
-          : "Without an earlier experiment on this dataset, 50 to 1,000 output tokens per answer are assumed."}
+          : "No earlier experiment on this dataset recorded output tokens, so 50 to 1,000 per answer are assumed."}
         {unknownCost !== undefined && ` The cost is unknown: ${unknownCost}`}
       </p>
       {targets.length > 1 && (

@@ -48,7 +48,7 @@ export const TraceHeader = ({
       {model !== undefined && root !== undefined && trace !== undefined ? (
         <>
           <p className="trace-title">
-            <bdi>{toVisibleText((model.names[root] ?? "").slice(0, maxNameChars))}</bdi>
+            <bdi>{toVisibleText(toShortName(model.names[root] ?? ""))}</bdi>
           </p>
           <TraceFacts trace={trace} address={address} />
         </>
@@ -141,6 +141,9 @@ const ThreadLink = ({
     </Link>
   );
 };
+
+const toShortName = (name: string): string =>
+  name.length > maxNameChars ? `${name.slice(0, maxNameChars)}…` : name;
 
 function toModelsText(models: readonly string[]): string {
   const names = models.slice(0, maxModels).map((name) => toVisibleText(name.slice(0, 80)));

@@ -1,3 +1,4 @@
+import { formatCompactJson } from "../../../components/text/json-text.ts";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useRef } from "react";
 import { Payload } from "../../../components/payload/payload.tsx";
@@ -74,11 +75,11 @@ interface EventRow {
 
 function toEventRow(event: unknown, startMs: number): EventRow {
   if (typeof event !== "object" || event === null) {
-    return { name: "", afterMs: undefined, text: JSON.stringify(event).slice(0, maxShownChars) };
+    return { name: "", afterMs: undefined, text: formatCompactJson(event).slice(0, maxShownChars) };
   }
   const { name, time, ...fields } = event as Readonly<Record<string, unknown>>;
   const timeMs = parseTimeMs(time);
-  const text = Object.keys(fields).length === 0 ? "" : JSON.stringify(fields);
+  const text = Object.keys(fields).length === 0 ? "" : formatCompactJson(fields);
   return {
     name: typeof name === "string" ? name.slice(0, maxShownChars) : "event",
     afterMs: timeMs === undefined ? undefined : timeMs - startMs,
