@@ -4,13 +4,13 @@ import { logLimits, logNames } from "./log-limits.ts";
 import type { DeadLetter } from "./log-report.ts";
 import { decodeMessage, encodeReference, MessageError } from "./message-format.ts";
 
-/** What is noted about a message that is given up. */
+/** Why a message became a dead letter, and whose message it was. */
 export interface DeadLetterReason {
   readonly tenantId: string | null;
   readonly reason: string;
 }
 
-/** Objects of dead letters have names of their own, so that they are not deleted as objects without a message. */
+/** Prefix of the names of dead letters' objects. Without it, they would be deleted as objects without a message. */
 export const deadObjectPrefix = "dead-";
 
 /**
@@ -31,7 +31,7 @@ export async function addDeadLetter(
   await log.appendDeadLetter(kept, toHeader(JSON.stringify(description)));
 }
 
-/** Dead letters from the oldest on, at most `limit`. */
+/** Lists at most `limit` dead letters, the oldest first. */
 export async function listDeadLetters(
   log: LogConnection,
   limit: number,
@@ -48,10 +48,10 @@ export async function listDeadLetters(
 
 /**
  * Puts dead letters back into the log, where they are applied again: those with the given numbers, or all. Returns how
- * many. A replay that is interrupted can be repeated: a run is stored once.
+ * many were replayed. An interrupted replay can be repeated, because a run is stored only once.
  *
- * @throws RequestError 404: there is no dead letter with one of the numbers; the others were replayed. 429 or 503: the log
- * is full or away.
+ * @throws RequestError 404: there is no dead letter with one of the numbers; the others were replayed. 429 or 503: the
+ * log is full or can't be reached.
  */
 export async function replayDeadLetters(
   log: LogConnection,
@@ -115,7 +115,7 @@ function findObject(
     return isObject ? { tenantId: decoded.tenantId, name: decoded.object } : undefined;
   } catch (cause) {
     if (cause instanceof MessageError) {
-      return undefined; // It is replayed as it is, for a writer that can read it.
+      return undefined; // The message is replayed unchanged, for a writer that can read it.
     }
     throw cause;
   }

@@ -12,7 +12,7 @@ export interface EncodedBatch {
   readonly operations: number;
 }
 
-/** Task for a worker thread: writes a batch that such a thread has parsed, because it is large, as messages. */
+/** Task for a worker thread: encodes a large batch, which a worker thread has parsed, as messages. */
 export interface EncodeTask extends WorkTask<EncodedBatch> {
   readonly kind: "logMessages";
   readonly tenantId: string;
@@ -31,7 +31,7 @@ export function encodePacked({ tenantId, chunks: [packed, bodies] }: EncodeTask)
   };
 }
 
-/** Writes a batch as messages, with a turn of the event loop for others between two of them. */
+/** Encodes a batch as messages. Lets the event loop handle other work between two messages. */
 export async function encodeInTurns(tenantId: string, batch: RunBatch): Promise<EncodedBatch> {
   const messages: Uint8Array<ArrayBuffer>[] = [];
   for (const part of splitBatch(batch, logLimits.messageBytes)) {

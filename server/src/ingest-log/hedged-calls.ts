@@ -7,7 +7,7 @@ export interface HedgeLimits {
   readonly lateMs: number;
   /** Maximum number of calls that are made with both links at the same time. */
   readonly calls: number;
-  /** How often a call that may not be made with both links yet checks again, in milliseconds. */
+  /** Interval at which a call that waits for its turn to use both links checks again, in milliseconds. */
   readonly waitMs: number;
 }
 

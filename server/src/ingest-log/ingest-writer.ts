@@ -41,7 +41,7 @@ interface FailedPart {
   readonly reason: string;
 }
 
-/** The store did not take any write at all. */
+/** The store accepts no writes at all. */
 class StoreAwayError extends Error {}
 
 /**
@@ -63,11 +63,11 @@ export class IngestWriter {
   readonly #closing = new AbortController();
   /** Messages that are being applied. The log must not deliver them again meanwhile. */
   readonly #inWork = new Set<PulledMessage>();
-  /** Each pulls messages and applies them, one pull after the other. */
+  /** Each loop pulls messages and applies them, one pull after another. */
   readonly #loops: readonly Promise<void>[];
   readonly #extendTimer: NodeJS.Timeout;
   readonly #counts = { applied: 0, duplicates: 0, deadLetters: 0 };
-  /** What was reported as not reachable, so that it is reported once. */
+  /** What was last reported as unreachable, so that each outage is reported once. */
   #away: "store" | "log" | undefined;
 
   constructor(
@@ -115,7 +115,7 @@ export class IngestWriter {
       try {
         await this.#applyMessages(messages);
       } catch (cause) {
-        // The log delivers what was not acknowledged again.
+        // The log delivers unacknowledged messages again.
         this.#warn(`Failed to apply messages of the ingest log: ${messageOf(cause)}`);
         await this.#pause(0);
       }
@@ -158,7 +158,8 @@ export class IngestWriter {
       if (content === null) {
         throw new MessageError(`the object ${decoded.object}, which contains the runs, is missing`);
       }
-      // What can't be read of an object is kept, not only the reference: the object itself is deleted after some time.
+      // If the object can't be read, the dead letter keeps its content and not only the reference, because the object
+      // is deleted after some time.
       data = content;
       const inner = decodeMessage(content);
       if (inner.kind !== "batch") {
@@ -306,7 +307,7 @@ export class IngestWriter {
   }
 
   /**
-   * Distinguishes a batch that can't be stored from a store that takes no writes: it is asked to store an empty batch.
+   * Distinguishes a batch that can't be stored from a store that takes no writes: tries to store an empty batch.
    *
    * @throws StoreAwayError the store takes no writes.
    */
@@ -343,8 +344,8 @@ export class IngestWriter {
   }
 
   /**
-   * Gives a message up, if that is due, or gives it back to the log, to be delivered again later. Returns whether it was
-   * given up.
+   * Gives up a message by calling `giveUp`. If that is `false` or fails, gives the message back to the log, which
+   * delivers it again later. Returns whether the message was given up.
    */
   async #giveUpOrBack(
     message: PulledMessage,
@@ -418,7 +419,7 @@ export class IngestWriter {
   }
 }
 
-/** The pause before parts of a message are given up, as after so many failures. */
+/** The pause before parts of a message are given up is as long as the one after this many failures. */
 const lastPauseFailures = 2;
 
 /** @throws MessageError the message was delivered so often that its writers must have ended while they applied it. */

@@ -17,7 +17,7 @@ export function errorCodeOf(cause: unknown): number | undefined {
   return typeof code === "number" ? code : undefined;
 }
 
-/** Whether a cluster has fewer servers than replicas were asked for. */
+/** Whether a cluster has fewer servers than the requested number of replicas. */
 export const isTooFewServers = (cause: unknown): boolean => {
   const code = errorCodeOf(cause);
   return code === errorCodes.noPeers || code === errorCodes.notClustered;

@@ -5,7 +5,7 @@ import type { DeadLetter, LogState } from "./log-report.ts";
 import { readLogState } from "./log-state.ts";
 import { parseLogUrl } from "../model/log-target.ts";
 
-/** Looks into the ingest log from outside the server, and replays dead letters. */
+/** Reads the state of the ingest log for programs outside the server, and replays dead letters. */
 export class IngestLog {
   readonly #log: LogConnection;
 
@@ -40,10 +40,10 @@ export class IngestLog {
   }
 
   /**
-   * Puts dead letters back into the log, to be stored again: those with the given numbers, or all. Returns how many. It may
-   * be repeated: a run is stored once.
+   * Puts dead letters back into the log, to be stored again: those with the given numbers, or all. Returns how many
+   * were replayed. The call may be repeated, because a run is stored only once.
    *
-   * @throws RequestError there is no dead letter with one of the numbers, or the log is full or away.
+   * @throws RequestError there is no dead letter with one of the numbers, or the log is full or can't be reached.
    */
   replay(sequences: readonly number[] | "all"): Promise<number> {
     return replayDeadLetters(this.#log, sequences);

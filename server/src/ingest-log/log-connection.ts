@@ -13,7 +13,8 @@ import { describeTarget } from "../model/log-target.ts";
 import type { LogTarget } from "../model/log-target.ts";
 
 /**
- * The ingest log as one process reaches it. Everything but appending uses one connection.
+ * The access of one process to the ingest log. Appending uses up to two connections; everything else uses the first
+ * one.
  */
 export class LogConnection {
   /** The address without credentials. */
@@ -47,7 +48,7 @@ export class LogConnection {
   }
 
   /**
-   * Connects, with two connections to append by, and creates the log if it does not exist.
+   * Opens both connections for appending, and creates the log if it does not exist.
    *
    * @throws ServerError the log can't be reached in time, or it refuses what a server needs.
    */
@@ -293,7 +294,7 @@ export class LogConnection {
   }
 }
 
-/** Whether the server knows the credentials, and refuses them. */
+/** Whether a NATS server refuses the credentials, or the permissions do not suffice. */
 const isRefusal = (cause: unknown): boolean =>
   /authorization|authentication|permissions/i.test(messageOf(cause));
 

@@ -11,7 +11,10 @@ export const logLimits = {
   messageBytes: 512 * kibibyte,
   /** Bytes of a message that are left for its subject and its headers. */
   messageReserveBytes: 8 * kibibyte,
-  /** Milliseconds for which a message is published again, from the same request, until it fails; and of one attempt. */
+  /**
+   * Milliseconds for which a request publishes its message again before it fails, of one attempt, and between two
+   * attempts.
+   */
   publishMs: 8_000,
   publishAttemptMs: 2_000,
   publishRetryMs: 200,
@@ -28,9 +31,12 @@ export const logLimits = {
   lateMs: 500,
   /** How often to check whether both connections lead to the same NATS server, in milliseconds. */
   apartMs: 5_000,
-  /** Maximum of that time, which doubles while no other NATS server answers. */
+  /** Maximum of `apartMs`, which doubles while no other NATS server answers. */
   apartMaxMs: 300_000,
-  /** Milliseconds within which a NATS server must accept a connection, between two pings, and pings without an answer. */
+  /**
+   * Milliseconds within which a NATS server must accept a connection, and between two pings. `pings` is the number of
+   * unanswered pings after which a connection counts as lost.
+   */
   connectMs: 2_000,
   pingMs: 1_000,
   pings: 2,
@@ -43,12 +49,15 @@ export const logLimits = {
   ackWaitMs: 30_000,
   /** Milliseconds between two messages that extend this time while a commit takes long. */
   extendMs: 10_000,
-  /** Messages that all writers together may have in work. */
+  /** Maximum number of messages that all writers together apply at the same time. */
   pendingAcks: 1_000,
   /** Messages that a writer receives at once, and groups of them that it applies at the same time. */
   fetchMessages: 32,
   loops: 2,
-  /** Milliseconds that a writer waits for a message before it asks again, and for what the log has at hand. */
+  /**
+   * Milliseconds for which a writer waits for a new message before it asks again, and for messages that the log already
+   * has.
+   */
   waitMs: 2_000,
   noWaitMs: 1_000,
   /** Runs and bytes of messages that are applied in one transaction. */

@@ -6,8 +6,8 @@ import { LogLink } from "./log-link.ts";
 import { logLimits } from "./log-limits.ts";
 
 /**
- * The connections by which a server appends to the log: two, to different NATS servers if there are several. A NATS server
- * that is cut off, or can't reach the stream's leader, then delays a message by a moment only.
+ * The connections by which a server appends to the log: two, to different NATS servers if there are several. A NATS
+ * server that is cut off, or can't reach the stream's leader, then delays a message only briefly.
  */
 export class LogLinks {
   readonly #nats: typeof Nats;
@@ -41,7 +41,7 @@ export class LogLinks {
   async openSecond(): Promise<void> {
     if (this.#first.countServers(this.#target) > 1) {
       await this.#tryToOpen();
-      // Ends when this object is closed. All that can fail in it is repeated.
+      // Ends when this object is closed. It retries everything that can fail.
       void this.#keepApart();
     }
   }

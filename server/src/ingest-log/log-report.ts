@@ -27,7 +27,7 @@ export interface LogState {
 
 /** A message that could not be applied, without its content. */
 export interface DeadLetter {
-  /** By this number it is replayed. */
+  /** The number by which the dead letter can be replayed. */
   readonly sequence: number;
   /** ISO time at which the message was given up. */
   readonly time: string;

@@ -57,8 +57,9 @@ export async function readBytesAndReplicas(
 }
 
 /**
- * The limit of a stream that exists. Lowering it below what the stream contains would delete that, the oldest first. What
- * arrives meanwhile must fit as well, so it is lowered only if half of the new limit is free; otherwise it stays.
+ * Returns the limit to set for an existing stream. A limit below the size of the stream would delete its oldest
+ * messages, and more messages may arrive meanwhile. So the limit is lowered only if half of the new limit is free;
+ * otherwise it stays.
  */
 function toSafeLimit(
   { config, state }: { readonly config: StreamConfig; readonly state: StreamState },

@@ -14,7 +14,7 @@ const toBucket = (micros: number): number =>
 const toEstimate = (bucket: number): number =>
   bucket === 0 ? 1 : (2 * bucketGrowth ** bucket) / (bucketGrowth + 1);
 
-/** The distribution of durations, in microseconds. Two of them can be merged without a loss of accuracy. */
+/** The distribution of durations, in microseconds. Histograms can be merged without a loss of accuracy. */
 export class Histogram {
   /** Number of values by bucket. */
   readonly counts = new Map<number, number>();

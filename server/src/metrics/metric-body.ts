@@ -180,7 +180,7 @@ class ByteWriter {
     this.#length = 0;
   }
 
-  /** What was written. The memory is that of the writer. */
+  /** The bytes that were written, as a view of the writer's memory. */
   get written(): Uint8Array {
     return this.#bytes.subarray(0, this.#length);
   }

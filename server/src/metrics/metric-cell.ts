@@ -54,7 +54,7 @@ export class MetricCell {
     this.firstToken.merge(other.firstToken);
   }
 
-  /** @param scope - of traces, the usage is that of all their model calls. */
+  /** @param scope - with `traces`, the usage is that of all model calls of the traces */
   toValues(scope: Scope): MetricValues {
     const { runs, errors, latency, firstToken } = this;
     const ofTraces = scope === "traces";

@@ -27,7 +27,7 @@ export interface MetricStore extends RequestScoped<MetricStore> {
   readonly read: Promised<{ readonly metrics: MetricReads }>;
 }
 
-/** Widths of a point, from which the first one is used that needs no more than {@link maxPoints}. */
+/** Widths of a point. A query uses the first width with which its range has no more than {@link maxPoints} points. */
 const pointWidths = [1, 5, 15, 30, 60, 180, 360, 1_440, 10_080].map(
   (minutes) => minutes * minuteMicros,
 );
@@ -200,12 +200,12 @@ const toValuesJson = ({ latency, firstToken, ...counts }: MetricValues) => ({
 });
 
 const toMilliseconds = ({ p50, p95, p99 }: Percentiles) => ({
-  p50: divide(p50),
-  p95: divide(p95),
-  p99: divide(p99),
+  p50: microsToMs(p50),
+  p95: microsToMs(p95),
+  p99: microsToMs(p99),
 });
 
-const divide = (micros: number | null): number | null => (micros === null ? null : micros / 1_000);
+const microsToMs = (micros: number | null): number | null => (micros === null ? null : micros / 1_000);
 
 /** A list for each number, which takes less space than an object for each point. */
 const toPointsJson = (points: readonly MetricValues[]) => ({
@@ -218,7 +218,7 @@ const toPointsJson = (points: readonly MetricValues[]) => ({
 });
 
 const toPercentileLists = (percentiles: readonly Percentiles[]) => ({
-  p50: percentiles.map(({ p50 }) => divide(p50)),
-  p95: percentiles.map(({ p95 }) => divide(p95)),
-  p99: percentiles.map(({ p99 }) => divide(p99)),
+  p50: percentiles.map(({ p50 }) => microsToMs(p50)),
+  p95: percentiles.map(({ p95 }) => microsToMs(p95)),
+  p99: percentiles.map(({ p99 }) => microsToMs(p99)),
 });

@@ -39,7 +39,7 @@ const toLarger = (units: ReadonlySet<number>, count: number): readonly number[] 
 export const isUnread = ({ unreadHour }: OutdatedUnits, minute: number): boolean =>
   unreadHour.has(Math.floor((minute * minuteMicros) / hourMicros));
 
-/** The ranges whose runs must be counted, because nothing that is stored of them is up to date. */
+/** The ranges whose runs must be counted, because no stored counts of them are up to date. */
 export const listOutdatedRanges = (
   outdated: OutdatedUnits,
   range: MicrosRange,

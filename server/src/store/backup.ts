@@ -24,16 +24,16 @@ import { assertKnownFormat } from "./schema.ts";
 
 export interface BackupOptions {
   /**
-   * File to which the encryption key of the tokens of links is copied. Store it in another place than the backup: together
-   * they open every link. @defaultValue the key is not copied
+   * File to which the key that encrypts the tokens of share links is copied. Keep it apart from the backup: whoever has
+   * both can open every link. @defaultValue the key is not copied
    */
   readonly tokenKeyFile?: string | undefined;
 }
 
 /**
- * Copies the database of a data folder to a new file, whether or not a server is running on it. The copy has the state of
- * one moment: everything that was acknowledged before the call, and no part of a later write. It is checked before
- * it gets its name.
+ * Copies the database of a data folder to a new file, whether or not a server is running on it. The copy has the state
+ * of one moment: everything that was acknowledged before the call, and no part of a later write. The copy is checked
+ * before it is renamed to `file`.
  *
  * @returns the size of the file, in bytes
  * @throws {@link ServerError} with code `BACKUP`: there is no database, the file exists, it can't be written, or the
@@ -86,7 +86,7 @@ async function copyDatabase(source: string, target: string): Promise<void> {
   }
   const copy = openDatabase(target);
   try {
-    // The whole database is in one file then, without a write-ahead log beside it.
+    // This mode keeps the whole database in one file, without a write-ahead log beside it.
     copy.exec("PRAGMA journal_mode = DELETE");
     assertIntact(copy);
   } finally {
@@ -107,7 +107,7 @@ export function copyTokenKey(dataDir: string, file: string): void {
 }
 
 export interface RestoreOptions {
-  /** The file to which the key of the tokens of links was copied. Keys that the folder has stay valid. */
+  /** The file to which the key of the tokens of links was copied. The keys that the folder already has stay valid. */
   readonly tokenKeyFile?: string | undefined;
   /**
    * Whether a database that the folder contains is renamed, so that the backup can take its place. @defaultValue false
@@ -118,7 +118,7 @@ export interface RestoreOptions {
 export interface RestoreResult {
   /** Where the database that the folder contained is now; absent if it contained none. */
   readonly replacedFile?: string;
-  /** Whether the folder has a key that can show the addresses of earlier links. */
+  /** Whether the folder has a key file. Without one, the URLs of existing share links can't be shown. */
   readonly hasTokenKey: boolean;
 }
 
@@ -182,7 +182,10 @@ function replaceDatabase(
   };
 }
 
-/** Keeps a database under another name. Its log is closed or renamed with it, so that SQLite does not apply it to the backup. */
+/**
+ * Gives a database a second name, so that it is kept when the backup takes its first name. The write-ahead log is
+ * written back or renamed with it, because SQLite would apply a remaining log to the backup.
+ */
 function keepUnderOtherName(database: string): string {
   const name = chooseFreeName(dirname(database));
   try {
@@ -202,7 +205,9 @@ function keepUnderOtherName(database: string): string {
   return name;
 }
 
-/** A name with the time, and a number where another database was replaced in the same second. */
+/**
+ * Returns a file name with the current time, and with a number if a database was already replaced in the same second.
+ */
 function chooseFreeName(folder: string): string {
   const stamp = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, "");
   for (let number = 1; ; number += 1) {

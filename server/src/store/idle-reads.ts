@@ -9,7 +9,7 @@ interface IdleRead {
   readonly answer: unknown;
 }
 
-/** The reads by which a server finds out whether there is something to do by itself. */
+/** The reads that the server repeats to find out whether it has background work to do. */
 const idleReads: Readonly<Record<string, IdleRead>> = {
   "alerts.listActive": { table: "alerts", answer: [] },
   "jobs.hasActive": { table: "jobs", answer: false },
@@ -18,8 +18,8 @@ const idleReads: Readonly<Record<string, IdleRead>> = {
 };
 
 /**
- * Answers those reads on the calling thread while their tables are empty, which takes a few microseconds: a server that has
- * no jobs, rules, alerts and webhooks, and that nobody queries, then needs no reader thread.
+ * Answers the reads of `idleReads` on the calling thread while their tables are empty, which takes a few microseconds.
+ * A server without jobs, rules, alerts and webhooks then needs no reader thread until somebody queries it.
  */
 export class IdleReads {
   readonly #db: Connection;
@@ -29,7 +29,7 @@ export class IdleReads {
     this.#db = db;
   }
 
-  /** The answer of a call, or `undefined` if it must be read. */
+  /** Returns the answer to a call, or `undefined` if a reader thread must read it. */
   find({ resource, method }: ResourceCall<Readers>): { readonly answer: unknown } | undefined {
     const name = `${resource}.${method}`;
     const read = Object.hasOwn(idleReads, name) ? idleReads[name] : undefined;

@@ -16,7 +16,7 @@ interface KeyDatabase {
   readonly transact: <Result>(change: () => Promise<Result>) => Promise<Result>;
 }
 
-/** Creates, lists and revokes API keys in a database, for a command. */
+/** Creates, lists and revokes API keys in a database, for the commands that manage keys. */
 export class KeyAdmin {
   readonly #parts: KeyDatabase;
   readonly #reader: TenantReader;

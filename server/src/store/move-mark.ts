@@ -1,12 +1,12 @@
-// While the data of a folder is moved to PostgreSQL, its database says so in a setting. The writer reads it in each
-// transaction, so that no write is committed after the move has begun to hold writes.
+// While the data of a folder is moved to PostgreSQL, a setting in the folder's database records the state of the move.
+// The writer reads this setting in each transaction, so that no write is committed once the move refuses writes.
 
 /** The key of the setting, in both databases. */
 export const moveSetting = "move";
 
 /**
- * How far a move is. `copying`: writes are accepted, and recorded by triggers. `switching`: writes are refused until a time,
- * which the move prolongs while it runs. `moved`: the data is in PostgreSQL, and writes are refused for good.
+ * The state of a move. `copying`: writes are accepted, and recorded by triggers. `switching`: writes are refused until
+ * `untilMs`, which the move extends while it runs. `moved`: the data is in PostgreSQL, and writes are refused for good.
  */
 export interface MoveMark {
   readonly id: string;

@@ -18,7 +18,7 @@ export class PendingWrites {
   /** Why requests are refused; `undefined` while they are accepted. */
   #refusal: string | undefined;
 
-  /** @param fullMessage - what a client is told whose batch would exceed the limit. */
+  /** @param fullMessage - the error message for a client whose batch would exceed the limit. */
   constructor(fullMessage: string) {
     this.#fullMessage = fullMessage;
   }
@@ -60,12 +60,12 @@ export class PendingWrites {
     }
   }
 
-  /** Refuses further requests. Those that were added are still settled. */
+  /** Refuses further requests. Requests that were added before are still settled. */
   close(): void {
     this.#refusal ??= "the server is closing";
   }
 
-  /** Must be called when the thread has ended: it answers nothing any more. */
+  /** Rejects all pending requests. Must be called when the thread has ended, because it sends no more replies. */
   rejectAll(): void {
     this.#refusal ??= "the writer thread ended unexpectedly; restart the server";
     for (const { reject } of this.#writes.values()) {

@@ -6,8 +6,9 @@ import type { Readers, Writers } from "./repositories.ts";
 import type { Store } from "./store.ts";
 
 /**
- * A store whose queries belong to one request, and whose writes carry its entry of the audit log, or whose writes belong
- * to a part of the server.
+ * A view of a store for one request or for one part of the server. The queries of a request end when its client
+ * disconnects, and its writes are recorded in the audit log. Writes of a part of the server are recorded as made by
+ * that part.
  */
 export class ScopedStore implements Store {
   readonly read: Promised<Readers>;

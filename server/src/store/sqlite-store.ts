@@ -105,7 +105,7 @@ async function openStore(
 const createSqliteSource = (path: string): ReaderSource => ({
   file: "reader.worker.js",
   createData: (cancelFlag): ReaderData => ({ path, cancelFlag }),
-  // A query occupies the thread, so it finds out by the flag that it is canceled.
+  // A running query blocks the thread, so it could not receive the message. It reads the shared flag instead.
   getsCancelMessage: false,
 });
 

@@ -40,9 +40,9 @@ export interface Store extends RequestScoped<Store> {
    */
   readonly linkSecret: Uint8Array | undefined;
   /**
-   * Asks the database for a small answer.
+   * Checks that the database answers queries.
    *
-   * @throws it gives none.
+   * @throws Error the database does not answer.
    */
   assertAnswers(): Promise<void>;
   /** The connections of a database server, by their use; empty for SQLite. */

@@ -14,7 +14,10 @@ export class WriteHold {
     this.#find = db.prepare(`SELECT value FROM settings WHERE key = '${moveSetting}'`).raw();
   }
 
-  /** The error for writes that must wait, as of the current transaction. */
+  /**
+   * Returns the error for writes while the move refuses them, as the current transaction sees it; `undefined` if writes
+   * are accepted.
+   */
   check(): RequestError | undefined {
     const reason = explainHold(parseMoveMark(parseRows(this.#find.all())[0]?.[0]), Date.now());
     return reason === undefined ? undefined : new RequestError(503, reason, retrySeconds);

@@ -8,13 +8,13 @@ import type { Writers } from "./repositories.ts";
 export interface WriterOrigin {
   /** Returns the author of versions; it is called for each write that adds versions to datasets. */
   readonly findAuthor?: () => VersionAuthor | undefined;
-  /** The entry of the audit log that the first write takes along. */
+  /** The entry of the audit log that is stored with the first successful write. */
   readonly audit?: PendingAudit;
 }
 
 /** Who makes a write. */
 export interface WriteContext {
-  /** For the versions that it adds to datasets; absent if that is not known. */
+  /** The author of the versions that the write adds to datasets; absent if unknown. */
   readonly author?: VersionAuthor | undefined;
   /** The entry of the audit log that is stored with the write. */
   readonly audit?: AuditEntry | undefined;
@@ -30,7 +30,10 @@ export function originOfClient(client: string): WriterOrigin {
   return { findAuthor: () => author };
 }
 
-/** Performs a write with what its origin adds to it. If it fails, a later write takes the entry of the audit log along. */
+/**
+ * Performs a write with the author and the audit log entry of its origin. If the write fails, the entry is stored with
+ * a later write.
+ */
 export async function writeFrom(
   { findAuthor, audit }: WriterOrigin,
   resource: keyof Writers,

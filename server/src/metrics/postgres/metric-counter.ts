@@ -19,7 +19,7 @@ const stepMs = 200;
 const minutesPerHour = hourMicros / minuteMicros;
 const hoursPerDay = dayMicros / hourMicros;
 
-/** A unit that is out of date, with all marks of it that were there when it was listed. */
+/** A unit that is out of date, with the versions of all marks that it had when it was listed. */
 interface MarkedUnit extends Omit<Mark, "version"> {
   readonly tenantId: string;
   readonly versions: readonly string[];
@@ -48,13 +48,14 @@ export class PostgresMetricCounter {
   }
 
   /**
-   * Counts some units in the transaction of the caller, and returns whether there was any. The transaction must be at level
-   * READ COMMITTED: the runs are read after the marks, so they contain what the marks announce.
+   * Counts some units in the transaction of the caller, and returns whether there was any. The transaction must be at
+   * level READ COMMITTED: the runs are read after the marks, so they include the changes for which the marks were set.
    *
    * A unit that is still being written to is left for later: runs are patched soon after they were posted, and each
    * change would make its metrics out of date again.
    *
-   * @param settleMs - a minute must not have been marked for this long. Hours and days wait until nothing in them is marked
+   * @param settleMs - a minute must not have been marked for this long. Hours and days wait until nothing in them is
+   * marked
    */
   async count(settleMs: number = serverLimits.metricSettleMs): Promise<boolean> {
     const endMs = performance.now() + stepMs;
@@ -68,7 +69,8 @@ export class PostgresMetricCounter {
     if (counted.length === 0) {
       return false;
     }
-    // Deletions share this lock until they are committed: what was counted before one must not be stored after it.
+    // Deletions share this lock until they commit, so their marks are visible from here on. Counts from before a
+    // deletion are then not stored after it.
     await this.#db.query(`SELECT pg_advisory_xact_lock(${metricLockSql})`);
     for (const unit of counted) {
       await this.#store(unit);
@@ -76,7 +78,7 @@ export class PostgresMetricCounter {
     return true;
   }
 
-  /** Lists units that can be counted. Minutes come first, the latest ones first: they are those that people look at. */
+  /** Lists units that can be counted. Minutes come first, the latest ones first: people look at those most. */
   async #listMarked(settleMs: number): Promise<readonly MarkedUnit[]> {
     const { rows } = await this.#db.query<{
       readonly tenant_id: string;
@@ -190,7 +192,7 @@ export class PostgresMetricCounter {
     );
   }
 
-  /** The bodies are parts of one parameter. */
+  /** Replaces stored metrics. All bodies are sent as parts of one parameter. */
   async #replace(
     { tenantId, projectId }: MarkedUnit,
     { level, from, to, units }: ReplacedUnits,
@@ -244,7 +246,9 @@ function listReplaced({ mark, minutes, merged }: CountedUnit): readonly Replaced
   }
 }
 
-/** With a list, PostgreSQL searches the key of the table for each dimension. */
+/**
+ * SQL list of all dimensions. With this list, PostgreSQL searches the primary key of the table once for each dimension.
+ */
 const dimensionList = dimensions.map((_name, index) => index).join(", ");
 
 /** The condition that a unit of a level is marked within a unit of the group `g`. */
@@ -254,7 +258,10 @@ const createInnerMarkSql = (level: MarkLevel, count: number): string =>
 
 const minutesPerDay = unitMicros.day / unitMicros.minute;
 
-/** A larger unit in which smaller ones are marked would have to be merged again. */
+/**
+ * Lists the units to count. Hours and days in which smaller units are marked are left out, because they would have to
+ * be merged again.
+ */
 const listMarkedSql = `SELECT g.tenant_id, g.project_id, g.level, g.unit, g.versions FROM (
     SELECT tenant_id, project_id, level, unit, array_agg(version::text) AS versions, max(marked_us) AS marked_us
       FROM metric_marks GROUP BY level, (-unit), unit, tenant_id, project_id) g

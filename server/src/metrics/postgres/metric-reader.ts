@@ -165,7 +165,7 @@ export class PostgresMetricReader implements PromisedMetricReads {
   }
 }
 
-/** Counts the runs of a unit that are roots, that are not, or all of them, and the failed ones among them. */
+/** Counts the runs of a unit, and the failed ones among them. With `isRoot`, counts only roots or only other runs. */
 function countUnit({ startMicros, body }: UnitCounts, isRoot: boolean | undefined): RunCount {
   const count = { startMicros, runs: 0, errors: 0 };
   readBody(body, ({ key, runs }) => {

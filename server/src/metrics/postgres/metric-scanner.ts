@@ -20,7 +20,7 @@ const bytesPerStep = 4_194_304;
 export interface ScanQuery extends MicrosRange {
   readonly tenantId: string;
   readonly projectId: string;
-  /** Only runs `r` that meet this condition. */
+  /** A condition on the runs; the alias of their table is `r`. */
   readonly condition?: Sql;
   /** Whether the model, the tags and the user of the runs are needed, which are in their payloads. */
   readonly withPayloads: boolean;
@@ -129,8 +129,8 @@ const scannedColumns = [
   .join(", ");
 
 /**
- * The query for the next runs, with a row for each payload of a run. Runs are left out that follow a run with which the
- * limit of bytes is exceeded: their payloads are not read, because the size of a payload is known without its text.
+ * Creates the query for the next runs, with a row for each payload of a run. Once a run exceeds the limit of bytes, the
+ * runs after it are left out. Their payloads are not read, because the size of a payload is enough to decide that.
  */
 function createRunQuery(query: ScanQuery, before: ScannedRow | undefined, runLimit: number): Sql {
   const { tenantId, projectId, fromMicros, toMicros, condition = always } = query;

@@ -36,8 +36,8 @@ const createDeleteUnitsSql = (runs: string): string =>
 
 /**
  * SQL that marks the minutes of runs, and those of the roots above their model calls, whose sums contain the usage of
- * the trace. Roots among the runs are marked already, so mostly none is searched. A root is in the partition of its
- * runs, unless its own position, or theirs, is not known yet; then all partitions are searched.
+ * the trace. Roots among the runs are marked already, so usually no root must be searched. A root is in the same
+ * partition as its runs, unless the partition of either is not known yet. Then all partitions are searched.
  */
 const createMarkSql = (runs: string): string => `
   INSERT INTO metric_marks (tenant_id, project_id, level, unit)
@@ -67,9 +67,9 @@ function createRootSql(condition: string): string {
 
 /**
  * Statements that do for runs of a removed week what the triggers do for deleted runs. Whole hours are marked, because
- * mostly no run is left in them.
+ * usually no run is left in them.
  *
- * @param table - the table of the week, and in `range` some of its rows, as a subquery
+ * @param table - the table of the week; `range` is a subquery for some of its rows
  */
 export function createForgetMetricsSql({
   table,
@@ -115,12 +115,14 @@ export const markMetricsFunction = `
 `;
 
 /**
- * SQL that creates the tables of metrics: counts of runs by minute, hour and day, and marks of those that are out of date.
+ * SQL that creates the tables of metrics: counts of runs by minute, hour and day, and marks of those that are out of
+ * date.
  *
  * - Every statement that writes `runs` marks the minutes that it changes, in its transaction, by a trigger. So no write
  *   can be forgotten.
- * - A mark is a row of the transaction that sets it (`version`), so transactions that mark the same minute do not wait
- *   for each other. Whoever counts a unit deletes the marks that it had seen before; later ones remain.
+ * - Each transaction inserts marks of its own, with its id as their `version`, so transactions that mark the same
+ *   minute do not wait for each other. When the counts of a unit are stored, only the marks that were read before
+ *   counting are deleted; later marks remain.
  * - All hours of existing runs are marked as unread, so that their metrics are counted in the background.
  */
 export const metricTables = `

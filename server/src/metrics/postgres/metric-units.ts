@@ -30,7 +30,7 @@ interface CollectQuery extends MicrosRange {
   readonly dimensionIndexes: readonly number[];
 }
 
-/** Collects the counts of ranges: stored ones, and for units that are out of date, those of the runs themselves. */
+/** Collects the counts of ranges: stored counts and, for units that are out of date, counts of the runs themselves. */
 export class PostgresMetricUnits {
   readonly #db: PostgresDatabase;
   readonly #scanner: PostgresMetricScanner;
@@ -182,7 +182,7 @@ export class PostgresMetricUnits {
       if (currentLevel === "minute") {
         break;
       }
-      // The units that are out of date are replaced by the smaller ones in them; of an unread hour there are none.
+      // Units that are out of date are replaced by the smaller units in them. An unread hour has no stored minutes.
       const micros = unitMicros[currentLevel];
       const { unreadHour } = outdated;
       const isHour = currentLevel === "hour";

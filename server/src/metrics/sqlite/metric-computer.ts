@@ -16,7 +16,10 @@ const marksPerStep = 500;
 /** Milliseconds after which a step takes no further mark. */
 const stepMs = 50;
 
-/** Runs per second, and new runs since the step before, from which on nothing is computed: the writer needs the time. */
+/**
+ * Runs per second, and new runs since the previous step, above which nothing is computed, because the writer needs the
+ * time.
+ */
 const busyRunsPerSecond = 2_000;
 const minBusyRuns = 1_000;
 
@@ -26,7 +29,7 @@ const maxBusyMs = 60_000;
 const minutesPerHour = hourMicros / minuteMicros;
 const hoursPerDay = dayMicros / hourMicros;
 
-/** When a unit was seen with its version for the first time. */
+/** The version of a mark, and when this version was first seen. */
 interface SeenMark {
   readonly version: number;
   readonly sinceMs: number;
@@ -45,7 +48,7 @@ export class MetricComputer {
   constructor(db: Connection) {
     this.#scanner = new MetricScanner(db);
     this.#statements = {
-      // Minutes first, the latest ones first: they are those that people look at.
+      // Minutes come first, the latest ones first, because people look at those most.
       listMarks: db
         .prepare(
           `SELECT project_id, level, unit, version FROM metric_marks ORDER BY level = ${markLevels.unreadHour}, level, unit DESC
@@ -70,8 +73,9 @@ export class MetricComputer {
    * Computes the metrics of some marks. A unit that is still being written to is left for later: runs are patched soon
    * after they were posted, and each change would make its metrics out of date again.
    *
-   * @param settleMs - a minute must not have changed for this long. Hours and days wait until no minute in them is marked
-   * @param shouldStop - is called between short steps; the marks that are not done then stay
+   * @param settleMs - a minute must not have changed for this long. Hours and days wait until no minute in them is
+   * marked
+   * @param shouldStop - is called between short steps; if it returns true, the remaining marks stay
    */
   async compute(settleMs: number, shouldStop: () => boolean): Promise<readonly ComputedMetrics[]> {
     const nowMs = performance.now();
@@ -94,7 +98,7 @@ export class MetricComputer {
       if (metrics !== undefined) {
         computed.push(metrics);
       }
-      // A step that computes nothing would seem to have nothing left to do.
+      // At least one mark is computed: the caller takes an empty result to mean that no work is left.
       if (shouldStop() || (computed.length > 0 && performance.now() - nowMs > stepMs)) {
         break;
       }
@@ -155,7 +159,7 @@ export class MetricComputer {
     };
   }
 
-  /** Whether smaller units are marked: the unit would have to be merged again. */
+  /** Whether smaller units in a unit are marked. The unit would then have to be merged again. */
   #hasInnerMarks({ projectId, level, unit }: Mark): boolean {
     const from = unit * (level === markLevels.day ? dayMicros : hourMicros);
     const to = from + (level === markLevels.day ? dayMicros : hourMicros);

@@ -1,7 +1,7 @@
 import { minuteMicros } from "../../model/durations.ts";
 import { dimensions, markLevels, unitMicros } from "../metrics.ts";
 
-/** Milliseconds of the start of runs, as intervals of ten seconds in the table `run_counts`, that make an hour. */
+/** Number of intervals of the table `run_counts` in an hour. Each interval has ten seconds. */
 const countIntervalsPerHour = 360;
 
 /** SQL for the unit of time of a row. SQLite's division rounds towards zero, which would be wrong before 1970. */
@@ -16,8 +16,8 @@ export const raiseVersionSql =
   "ON CONFLICT (project_id, level, unit) DO UPDATE SET version = version + 1";
 
 /**
- * SQL for the condition that a run is the root of a trace. Its key is the id of the trace, or begins with it and a slash,
- * which comes before the digit 0.
+ * SQL for the condition that a run is the root of a trace. The key of the root is the id of the trace, or that id
+ * followed by a slash and the tenant; a slash sorts before the digit 0.
  */
 export const createRootCondition = (row: string, traceId: string): string =>
   `${row}.trace_id = ${traceId} AND ${row}.id >= ${traceId} AND ${row}.id < ${traceId} || '0' AND ${row}.parent_run_id IS NULL`;

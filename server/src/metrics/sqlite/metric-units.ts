@@ -26,7 +26,7 @@ interface CollectQuery extends MicrosRange {
   readonly dimensionIndexes: readonly number[];
 }
 
-/** Collects the counts of ranges: stored ones, and for units that are out of date, those of the runs themselves. */
+/** Collects the counts of ranges: stored counts and, for units that are out of date, counts of the runs themselves. */
 export class MetricUnits {
   readonly #scanner: MetricScanner;
   readonly #statements;

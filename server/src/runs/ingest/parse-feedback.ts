@@ -47,7 +47,7 @@ export const feedbackBody = Type.Object({
   feedback_source: Maybe(Type.Object({ type: Maybe(Type.String()), metadata: Maybe(JsonObject) })),
   feedback_config: Maybe(feedbackConfigSchema),
   /** Some clients send the configuration in camel case. */
-  feedbackConfigSchema: Maybe(feedbackConfigSchema),
+  feedbackConfig: Maybe(feedbackConfigSchema),
   /** Whether the evaluator failed. */
   error: Maybe(Type.Boolean()),
   created_at: Maybe(Time),
@@ -84,7 +84,7 @@ export function toFeedbackDraft(body: FeedbackBody): FeedbackDraft {
   const metadata = body.feedback_source?.metadata ?? null;
   checkSourceRun(metadata);
   return {
-    ...toJudgement(body, body.feedback_config ?? body.feedbackConfigSchema),
+    ...toJudgement(body, body.feedback_config ?? body.feedbackConfig),
     id: parseOptionalId(body.id, "id") ?? randomUUID(),
     runId,
     projectId,

@@ -11,9 +11,9 @@ export interface AuthorizationQuery {
 export interface AuthorizationLimits {
   /** Milliseconds that a request waits for the database when an earlier answer is known. */
   readonly answerMs: number;
-  /** Milliseconds for which an answer is used while the database gives none. */
+  /** How long an answer may be used while the database does not respond, in milliseconds. */
   readonly ageMs: number;
-  /** Answers that are remembered; the one that was not used for the longest time is dropped. */
+  /** Maximum number of cached answers. When there are more, the one refreshed longest ago is dropped. */
   readonly entries: number;
 }
 
@@ -28,32 +28,37 @@ interface Answer {
   readonly value: unknown;
   /** When the database gave the answer, in milliseconds. */
   readonly atMs: number;
-  /** The number of the query. Queries may be answered in another order than they began. */
+  /** Number of the query, in the order of sending. Answers may arrive in another order. */
   readonly sequence: number;
 }
 
 /**
- * Remembers what the database said about keys and tenants, for the time in which it does not answer: a log in front of
- * it then goes on receiving runs. While the database answers, it is asked at each request, so a key that was revoked
- * stops working at once. Without the database, a key works for as long as its last answer is used. Only what permits
- * something is remembered: an unknown key is asked for each time.
+ * Caches the database's answers about keys and tenants, so that requests can be authorized while the database does not
+ * respond; the ingest log then still accepts runs. While the database responds, each request queries it, so a revoked
+ * key stops working at once. During an outage a key works until its last answer is older than `ageMs`. Only answers
+ * that permit something are cached: an unknown key is queried each time.
  *
- * States: present <-> away. While the database is away, one query at a time finds out when it is back, and no request
- * with a known answer waits.
+ * States: available <-> away. While the database is away, one query at a time checks whether it is back, and requests
+ * with a cached answer do not wait.
  */
 export class AuthorizationCache {
   readonly #ask: (query: AuthorizationQuery) => Promise<unknown>;
   readonly #limits: AuthorizationLimits;
   readonly #nowMs: () => number;
-  /** By query, the least recently used first. Contains digests in place of keys. */
+  /**
+   * Answers by query, the one refreshed longest ago first. The names of the queries contain digests instead of keys.
+   */
   readonly #answers = new Map<string, Answer>();
   #isAway = false;
   #isProbing = false;
   #sequence = 0;
-  /** Once a key exists, each request needs one, whatever happens to the keys. */
+  /**
+   * Whether the database has reported that keys exist. From then on each request needs a key, even if all keys are
+   * revoked.
+   */
   #hasKeys = false;
 
-  /** @param ask - sends a query to the database, and repeats it while that may help */
+  /** @param ask - sends a query to the database, and retries it while a retry may succeed */
   constructor(
     ask: (query: AuthorizationQuery) => Promise<unknown>,
     limits: Partial<AuthorizationLimits> = {},
@@ -64,7 +69,7 @@ export class AuthorizationCache {
     this.#nowMs = nowMs;
   }
 
-  /** @throws RequestError as the database, if no answer is known. */
+  /** @throws RequestError the query failed and no answer is cached. */
   async read(query: AuthorizationQuery): Promise<unknown> {
     if (query.method === "hasKeys" && this.#hasKeys) {
       return true;
@@ -89,7 +94,7 @@ export class AuthorizationCache {
         return first.value;
       }
     } catch {
-      // The database gives no answer, which the callers without a known one report.
+      // The query failed, so the cached answer is used. Only callers without a cached answer report the failure.
     } finally {
       timeout.abort();
     }
@@ -98,7 +103,7 @@ export class AuthorizationCache {
     return known.value;
   }
 
-  /** Asks whether the database is back, unless another query does so. */
+  /** Checks whether the database is back, unless another query is already checking. */
   #probe(query: AuthorizationQuery, name: string): void {
     if (!this.#isProbing) {
       this.#watch(this.#askAndRemember(query, name));
@@ -128,8 +133,9 @@ export class AuthorizationCache {
   #remember(name: string, answer: Answer): void {
     const previous = this.#answers.get(name);
     const isLate = previous !== undefined && previous.sequence > answer.sequence;
-    // That a key is unknown is remembered only in place of an answer that permitted something: an older query, which
-    // found it valid, may be answered later. Unknown keys must not use up the entries.
+    // An unknown key (`undefined`) is stored only in place of an earlier answer: otherwise the late answer of an older
+    // query could make a revoked key valid again. Other unknown keys are not stored, because they would use up the
+    // entries.
     if (isLate || (answer.value === undefined && previous === undefined)) {
       return;
     }

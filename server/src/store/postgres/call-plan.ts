@@ -7,7 +7,7 @@ import type { Readers, Writers } from "../repositories.ts";
 // several servers write at the same time. To keep the same guarantee, the writes of one tenant take a lock of that tenant,
 // and writes that concern all tenants take a lock that excludes those of every tenant to the same resources.
 
-/** For which rows a call runs. */
+/** The tenants whose rows a call can use. */
 export type CallTenant =
   | { readonly kind: "tenant"; readonly tenantId: string }
   | { readonly kind: "all" }
@@ -26,7 +26,9 @@ export type MethodTable<Resources> = {
   readonly [Resource in keyof Resources]?: readonly (keyof Resources[Resource])[];
 };
 
-/** Queries of the server itself, and those that find out the tenant of a request. */
+/**
+ * Queries that read rows of all tenants: those of the server itself, and those that determine the tenant of a request.
+ */
 const readsOfAll: MethodTable<Readers> = {
   alerts: ["listActive"],
   // The request has a signed link that names the blob, and no tenant.
@@ -38,7 +40,7 @@ const readsOfAll: MethodTable<Readers> = {
   webhooks: ["listDue"],
 };
 
-/** Queries of visitors of a share, whose first argument is its token. */
+/** Queries by visitors of a share link. Their first argument is the token of the share. */
 const readsByToken: MethodTable<Readers> = {
   datasets: ["findShared"],
   feedback: ["findToken"],
@@ -56,8 +58,11 @@ const writesOfAll: MethodTable<Writers> = {
   webhooks: ["record"],
 };
 
-/** Resources whose writes for all tenants exclude those of each tenant. */
-const resourcesOfAll: Readonly<Partial<Record<keyof Writers, string>>> = {
+/**
+ * Names of the locks by which writes for all tenants exclude writes of single tenants, by resource. The former take the
+ * lock alone; the latter share it.
+ */
+const allTenantLocks: Readonly<Partial<Record<keyof Writers, string>>> = {
   alerts: "automation",
   jobs: "jobs",
   retention: "retention",
@@ -66,7 +71,10 @@ const resourcesOfAll: Readonly<Partial<Record<keyof Writers, string>>> = {
   webhooks: "automation",
 };
 
-/** Resources whose writes exclude each other within a tenant, besides those of all others. */
+/**
+ * Resources whose writes have a lock of their own in each tenant. Writes of all other resources use the tenant's lock
+ * `rest`.
+ */
 const datasetResources: ReadonlySet<string> = new Set<keyof Writers>([
   "datasets",
   "examples",
@@ -94,30 +102,30 @@ export function planRead({ resource, method, args }: ResourceCall<Readers>): Cal
 
 /** Determines for which tenant a write runs, and which locks it takes. */
 export function planWrite({ resource, method, args }: ResourceCall<Writers>): WritePlan {
-  const sharedResource = resourcesOfAll[resource];
+  const allTenantLock = allTenantLocks[resource];
   if (hasMethod(writesOfAll, resource, method)) {
     return {
       tenant: { kind: "all" },
-      locks: [{ name: `all/${sharedResource ?? resource}`, isShared: false }],
+      locks: [{ name: `all/${allTenantLock ?? resource}`, isShared: false }],
     };
   }
   if (resource === "datasets" && method === "sweep") {
     return { tenant: { kind: "retiredDataset" }, locks: [] };
   }
   if (resource === "prompts" && method === "count") {
-    // It only adds 1 to counts.
+    // This write only adds 1 to counts, so it needs no lock.
     return { tenant: { kind: "all" }, locks: [] };
   }
   const tenantId = readText(resource, method, findTenant(resource, method, args));
   if (resource === "audit") {
-    // It only adds an entry.
+    // This write only adds an entry, so it needs no lock.
     return { tenant: { kind: "tenant", tenantId }, locks: [] };
   }
   return {
     // Likes and counts of public prompts change rows of other tenants. The repository checks who may change a prompt.
     tenant: resource === "prompts" ? { kind: "all" } : { kind: "tenant", tenantId },
     locks: [
-      ...(sharedResource === undefined ? [] : [{ name: `all/${sharedResource}`, isShared: true }]),
+      ...(allTenantLock === undefined ? [] : [{ name: `all/${allTenantLock}`, isShared: true }]),
       createTenantLock(tenantId, datasetResources.has(resource) ? "datasets" : "rest"),
     ],
   };
@@ -132,7 +140,7 @@ export const createTenantLock = (
   isShared: false,
 });
 
-/** The tenant in the arguments of a write: the first of them, or a member of it. */
+/** Returns the tenant in the arguments of a write: the first argument, or a member of it. */
 function findTenant(resource: string, method: string, [first]: readonly unknown[]): unknown {
   const isMember =
     (resource === "jobs" && method === "record") ||

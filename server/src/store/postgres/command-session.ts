@@ -8,7 +8,7 @@ import { allTenants } from "../../storage/postgres/tenant-policies.ts";
 import { connect } from "./connect.ts";
 import { postgresFormats } from "./formats.ts";
 
-/** The longest that one statement of a command may take, and that it waits for a lock, in milliseconds. */
+/** Time limits for a statement of a command: its total duration, and its wait for a lock. */
 export const commandLimits = { statementMs: 600_000, lockMs: 20_000 } as const;
 
 /**
@@ -39,7 +39,7 @@ export async function connectCommand(url: string): Promise<PostgresConnection> {
 }
 
 /**
- * Runs reads on one state of the database, whatever is written meanwhile.
+ * Runs reads on one consistent snapshot of the database, whatever is written meanwhile.
  *
  * @throws ServerError the tables have another format than the one of this version.
  */

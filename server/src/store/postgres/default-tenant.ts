@@ -5,14 +5,14 @@ import { runTransaction } from "../../storage/postgres/transaction.ts";
 
 /**
  * Returns the id of the default tenant, which serves requests without a key. The first server creates it; if several
- * start at the same time, all of them find the same.
+ * start at the same time, all of them find the same tenant.
  */
 export async function findOrCreateDefaultTenant(client: PostgresClient): Promise<string> {
   const options = {
     tenant: allTenants,
     isReadOnly: false,
-    statementMs: startMs,
-    lockMs: startMs,
+    statementMs: startTimeoutMs,
+    lockMs: startTimeoutMs,
     locks: [{ name: "all/tenants", isShared: false }],
   };
   return runTransaction(client, options, async () => {
@@ -34,4 +34,4 @@ export async function findOrCreateDefaultTenant(client: PostgresClient): Promise
   });
 }
 
-const startMs = 30_000;
+const startTimeoutMs = 30_000;

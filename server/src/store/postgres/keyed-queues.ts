@@ -28,7 +28,7 @@ export class KeyedQueues {
     this.#queues.set(name, queue);
     queue.length += 1;
     const result = queue.last.then(call, call);
-    // A call runs also after one that failed; the failure is reported to the caller of the latter.
+    // A call also runs if the previous one failed; the caller of the failed call receives the failure.
     queue.last = result.catch(() => undefined);
     try {
       return await result;

@@ -2,20 +2,20 @@ import { ServerError } from "../../model/errors.ts";
 import type { PostgresClient } from "../../storage/postgres/postgres-client.ts";
 import { moveSetting } from "../move-mark.ts";
 
-/** How far a move to the database is. It is stored in the transactions that copy rows. */
+/** How much of a move to this database is complete. It is updated in the transactions that copy rows. */
 export interface MoveProgress {
   readonly id: string;
   /** The id of the default tenant of the data folder, which no other folder has. */
   readonly source: string;
-  /** The last change of the folder that was applied. */
+  /** Number of the last change in the data folder that was applied to this database. */
   readonly applied: number;
-  /** The table that is being copied, by its place in the list of tables. */
+  /** Index in the list of tables of the table that is being copied. */
   readonly table: number;
-  /** The primary key of the last row of it that was copied; `null` before the first one. */
+  /** Primary key of the last copied row of that table; `null` before the first row. */
   readonly position: readonly (string | number)[] | null;
 }
 
-/** The progress of a move that is not complete; `undefined` if there is none. */
+/** Reads the progress of an incomplete move; `undefined` if there is none. */
 export async function readMoveProgress(client: PostgresClient): Promise<MoveProgress | undefined> {
   const { rows } = await client.run({
     text: `SELECT value FROM settings WHERE key = '${moveSetting}'`,
@@ -36,7 +36,7 @@ export async function writeMoveProgress(
   });
 }
 
-/** Lets servers use the database. */
+/** Deletes the progress of the move, so that servers can use the database. */
 export const deleteMoveProgress = (client: PostgresClient): Promise<void> =>
   client.exec(`DELETE FROM settings WHERE key = '${moveSetting}'`);
 

@@ -8,19 +8,19 @@ import { runTransaction } from "../../storage/postgres/transaction.ts";
 import { postgresLimits, toPoolLimits } from "./postgres-limits.ts";
 import type { BackgroundTask, RunEngine } from "./run-engine.ts";
 
-/** How much longer a task pauses after a failure. */
+/** Factor by which the pause of a task is longer after a failure. */
 const failureFactor = 30;
 
 export interface BackgroundOptions {
   readonly connect: () => Promise<PostgresConnection>;
   readonly tasks: RunEngine["backgroundTasks"];
-  /** Called with the reason when a step has failed. It is tried again later. */
+  /** Called with the reason when a step has failed. The step is tried again later. */
   readonly onFailure: (reason: string) => void;
 }
 
 /**
- * Repeats the tasks that one server of a database performs: the leader. Each task has a connection and pauses of its own,
- * so that none waits until another has nothing left to do.
+ * Repeats the tasks that only the leader, one of the servers of a database, performs. Each task has a connection and
+ * pauses of its own, so that none waits until another has nothing left to do.
  */
 export class PostgresBackground {
   readonly #loops: readonly TaskLoop[];
@@ -29,12 +29,12 @@ export class PostgresBackground {
     this.#loops = tasks.map((task) => new TaskLoop(task, connect, onFailure));
   }
 
-  /** Begins or stops to perform the tasks. A step that is under way is completed. */
+  /** Starts or stops the tasks. A running step is completed. */
   setLeader(isLeader: boolean): void {
     this.#loops.forEach((loop) => loop.setActive(isLeader));
   }
 
-  /** Completes the steps that are under way, and closes the connections. */
+  /** Completes the running steps and closes the connections. */
   async close(): Promise<void> {
     await Promise.all(this.#loops.map((loop) => loop.close()));
   }

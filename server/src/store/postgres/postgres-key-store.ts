@@ -17,9 +17,9 @@ export class PostgresKeyStore {
   }
 
   /**
-   * @param url - the URL of the database, as of a server
-   * @throws {@link ServerError} the database can't be reached, or has no tables of this version. The message contains no
-   * password.
+   * @param url - the URL of the database, as passed to a server
+   * @throws {@link ServerError} the database can't be reached, or has no tables of this version. The message contains
+   * no password.
    */
   static async open(url: string): Promise<PostgresKeyStore> {
     const connection = await connectCommand(url);

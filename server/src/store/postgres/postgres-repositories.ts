@@ -98,9 +98,9 @@ export function createPostgresReaders(
 export interface PostgresWriters {
   readonly resources: Repositories<Writers>;
   readonly runEngine: RunEngineWriter;
-  /** The schema checks of the write that runs. */
+  /** The schema checks of the running write. */
   readonly schemas: SchemaChecks;
-  /** Who makes the write that runs. */
+  /** The author of the running write. */
   readonly author: CurrentAuthor;
   /** The audit log, to which entries of writes of other resources are added, too. */
   readonly audit: AuditWrites;

@@ -73,7 +73,7 @@ export class WriteSession implements PooledSession {
   readonly connection: PostgresConnection;
   readonly db: PostgresDatabase;
   readonly writers: PostgresWriters;
-  /** The version of the caches of the process that the caches of this session have. */
+  /** The cache version of the process up to which the caches of this session are current. */
   cacheVersion = 0;
 
   constructor(connection: PostgresConnection, factory: SessionFactory) {
@@ -166,7 +166,10 @@ export class PostgresQueryThread implements QueryThread {
     return this.#session;
   }
 
-  /** A request to cancel may arrive late, and would then cancel the next query of the connection. */
+  /**
+   * Closes the session after a canceled query: the request to cancel may arrive late, and would then cancel the next
+   * query of the connection.
+   */
   async #closeIfCanceled(): Promise<void> {
     if (this.#isCanceled) {
       await this.#session?.close();
@@ -178,8 +181,9 @@ export class PostgresQueryThread implements QueryThread {
 const retryDelayMs = 20;
 
 /**
- * Finds the tenant of a call that names it by a token or a dataset, and limits the running transaction to it. Without
- * any, the call sees no rows. Returns the tenant of the transaction.
+ * Finds the tenant of a call, by a token or a retired dataset if the call does not name the tenant, and limits the
+ * running transaction to that tenant. If there is no such tenant, the call sees no rows. Returns the tenant of the
+ * transaction.
  */
 export async function resolveTenant(
   connection: PostgresConnection,

@@ -114,7 +114,9 @@ async function connectFirst(settings: ConnectionSettings): Promise<PostgresConne
   }
 }
 
-/** Servers that start at the same time would disturb each other when they create the role. */
+/**
+ * Prepares the role under a lock, because servers that start at the same time could fail if they created it at once.
+ */
 async function prepareRoleAlone(connection: PostgresConnection): Promise<string> {
   await connection.exec(`SELECT pg_advisory_lock(${migrationLock})`);
   try {
@@ -169,7 +171,7 @@ class PostgresStore implements Store {
     this.write = this.#createWriters({});
   }
 
-  /** Starts the writer thread, and the one for work in the background if this server leads. */
+  /** Starts the writer thread. The thread for background work starts once this server is the leader. */
   async start(data: PostgresThreadData): Promise<void> {
     const background = new PostgresBackgroundThread(data);
     this.#background = background;
@@ -222,7 +224,7 @@ class PostgresStore implements Store {
     this.#wakeListeners.push(listener);
   }
 
-  /** Asks the database itself, and not what is remembered of its answers. */
+  /** Queries the database itself, not the cache of its answers. */
   async assertAnswers(): Promise<void> {
     await this.#readImmediately({ method: "hasKeys", args: [] });
   }

@@ -55,7 +55,7 @@ export type PostgresWriterMessage =
 
 /** What the thread reports besides the results of calls. */
 export interface WriterThreadListeners extends WriterListeners {
-  /** Called from time to time with whether this server does the work that only one server does. */
+  /** Called from time to time with whether this server is the leader; see `ServerNotices`. */
   readonly onState: (isLeader: boolean) => void;
 }
 
@@ -97,7 +97,7 @@ export class PostgresWriterThread {
     return thread;
   }
 
-  /** Whether this server does the work that only one server does. */
+  /** Whether this server is the leader; see `ServerNotices`. */
   get isLeader(): boolean {
     return this.#isLeader;
   }

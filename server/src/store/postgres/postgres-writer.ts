@@ -99,7 +99,7 @@ export class PostgresWriter {
     );
   }
 
-  /** Connects to the other servers, and begins the work in the background. */
+  /** Connects to the other servers and starts the background work. */
   async start(): Promise<void> {
     await this.#notices.start();
     this.#scheduleMaintenance(postgresLimits.maintainMs);
@@ -135,14 +135,14 @@ export class PostgresWriter {
   /** Performs a write. Its result is {@link MissingChecks} if schema checks must be done first. */
   async write(write: PostgresWrite): Promise<unknown> {
     const result = await this.#writeOnce(write);
-    if (mustBeNoticed(write)) {
+    if (mustNotifyServers(write)) {
       this.#cacheVersion += 1;
       this.#notices.sendChange();
     }
     return result;
   }
 
-  /** Completes the writes that run, and refuses others. */
+  /** Completes running writes and refuses new ones. */
   async close(): Promise<void> {
     this.#closing.abort();
     clearTimeout(this.#maintainTimer);
@@ -234,7 +234,7 @@ export class PostgresWriter {
   }
 }
 
-/** How much longer the work in the background pauses after a failure. */
+/** Factor by which the pause of background work is longer after a failure. */
 const failureFactor = 30;
 
 /** Performs a write in the running transaction. A long write commits it and begins others. */
@@ -260,8 +260,8 @@ async function performWrite(
 }
 
 /**
- * Adds an entry to the audit log in the running transaction. Its tenant is that of the request, which is not that of the
- * transaction if the request changes another tenant.
+ * Adds an entry to the audit log in the running transaction. The entry belongs to the tenant of the request. The
+ * transaction has another tenant if the request changes another tenant.
  */
 async function recordEntry(
   { connection, writers }: WriteSession,
@@ -300,8 +300,11 @@ async function performSlices(
   }
 }
 
-/** Whether a write changes what sessions cache, or what the leader does by itself. */
-const mustBeNoticed = ({ resource, method }: ResourceCall<Writers>): boolean =>
+/**
+ * Whether other servers must be notified of a write, because it changes what sessions cache or what the leader does by
+ * itself.
+ */
+const mustNotifyServers = ({ resource, method }: ResourceCall<Writers>): boolean =>
   (noticedWrites[resource] as readonly PropertyKey[] | undefined)?.includes(method) ?? false;
 
 const noticedWrites: MethodTable<Writers> = {

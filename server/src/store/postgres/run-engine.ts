@@ -10,8 +10,8 @@ import type { Promised } from "../../storage/promised.ts";
 import type { TokenCipher } from "../../storage/share-token.ts";
 import type { Readers, Writers } from "../repositories.ts";
 
-// What the PostgreSQL store needs of runs. The resources that are written once for every engine are in
-// `postgres-repositories.ts`; this is the rest.
+// The parts of the PostgreSQL store that read and write runs. Resources whose code is the same for every database
+// engine are in `postgres-repositories.ts`.
 
 /** The readers whose SQL is written for PostgreSQL. */
 export type RunReaders = Promised<
@@ -52,13 +52,13 @@ export interface RunWriteDependencies {
  * opened; the returned objects are then used by one transaction after another, never by two at once.
  *
  * Every call runs in a transaction for which `millrace.tenant` is the tenant of the call, and `*` for calls that
- * concern all tenants. Row-level security hides the rows of other tenants, and a column
- * `tenant_id TEXT COLLATE "C" NOT NULL DEFAULT current_setting('millrace.tenant')` is filled in by it, but every
- * query has its condition on the tenant all the same.
+ * concern all tenants. Row-level security hides the rows of other tenants, and a column `tenant_id TEXT COLLATE "C" NOT
+ * NULL DEFAULT current_setting('millrace.tenant')` gets its value from the setting. Every query has a condition on the
+ * tenant nevertheless.
  *
  * - Ids are not replaced by keys, as they are on SQLite: each key of a table begins with the tenant.
- * - The queries of shares, feedback and queues join a table or view `runs` with the columns `tenant_id`, `trace_id`, `id`,
- *   `project_id`, `parent_run_id`, `name`, `run_type`, `start_us`, `end_us` and `has_error` (0 or 1) by its `id`.
+ * - The queries of shares, feedback and queues join a table or view `runs` with the columns `tenant_id`, `trace_id`,
+ *   `id`, `project_id`, `parent_run_id`, `name`, `run_type`, `start_us`, `end_us` and `has_error` (0 or 1) by its `id`.
  * - A call with the token of a share is run for the tenant to which the token belongs.
  * - Reads run in read-only transactions of level READ COMMITTED, whose statements have a time limit.
  * - Writes of one tenant run one after the other (an advisory lock), as they do on the writer thread of SQLite. Ingest

@@ -13,7 +13,7 @@ export interface Notice {
 
 interface NoticeListeners {
   readonly onNotice: (notice: Notice) => void;
-  /** Called when this server begins to do the work that only one server does. */
+  /** Called when this server becomes the leader. */
   readonly onLeader: () => void;
 }
 
@@ -22,7 +22,10 @@ export interface NoticeOptions {
   readonly collectMs?: number;
   /** Milliseconds between attempts to connect, and to become the leader. */
   readonly retryMs?: number;
-  /** Whether this process may become the leader. A process that is no server would leave the leader's work undone. */
+  /**
+   * Whether this process may become the leader. Must be false for a process that is not a server, because it would not
+   * do the leader's work.
+   */
   readonly canLead?: boolean;
 }
 
@@ -33,18 +36,18 @@ const channel = "millrace_notices";
 /** PostgreSQL sends notices of up to 8,000 bytes. */
 const maxNoticeBytes = 7_500;
 
-/** The most counts that wait for being sent. More are dropped: they only concern live views. */
+/** Maximum number of counts that wait to be sent. Further counts are dropped, because only live views use them. */
 const maxWaitingActivity = 10_000;
 
-/** Held by the server that does what only one server may do, as long as its connection lives. */
+/** The advisory lock of the leader, which holds it until its connection ends. */
 const leaderLock = 7_239_440_002;
 
 /**
  * A connection on which the servers of a database notify each other (LISTEN and NOTIFY), so that live views show what
- * all of them store. The server that also holds a lock on it is the leader: it applies rules, evaluates alerts and sends
- * webhooks. If a server ends, the database releases its lock, and another one becomes the leader.
+ * all of them store. The server whose connection also holds a lock is the leader: it applies rules, evaluates alerts
+ * and sends webhooks. If a server ends, the database releases its lock, and another one becomes the leader.
  *
- * Notices may be lost while the connection is. Nothing that is stored depends on them.
+ * Notices may be lost while a connection is down. No stored data depends on them.
  */
 export class ServerNotices {
   readonly #connect: () => Promise<PostgresConnection>;
@@ -59,9 +62,9 @@ export class ServerNotices {
   #isLeader = false;
   #isClosed = false;
   #hasWarned = false;
-  /** The attempt to connect or to lead that is under way. */
-  #keeping: Promise<void> = Promise.resolve();
-  /** The statements of the connection run one after the other. */
+  /** The current attempt to connect or to become the leader. */
+  #attempt: Promise<void> = Promise.resolve();
+  /** The last statement. The statements of the connection run one after another. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -80,8 +83,8 @@ export class ServerNotices {
 
   /** Begins to listen. Resolves once the first attempt has succeeded or failed. */
   start(): Promise<void> {
-    this.#keeping = this.#keepConnected();
-    return this.#keeping;
+    this.#attempt = this.#keepConnected();
+    return this.#attempt;
   }
 
   sendActivity(activity: readonly Activity[]): void {
@@ -100,7 +103,7 @@ export class ServerNotices {
     this.#isClosed = true;
     clearTimeout(this.#sendTimer);
     clearTimeout(this.#leaderTimer);
-    await this.#keeping;
+    await this.#attempt;
     await this.#last.catch(() => undefined);
     await this.#connection?.close();
   }
@@ -127,7 +130,7 @@ export class ServerNotices {
     if (!this.#isClosed) {
       clearTimeout(this.#leaderTimer);
       this.#leaderTimer = setTimeout(() => {
-        this.#keeping = this.#keepConnected();
+        this.#attempt = this.#keepConnected();
       }, this.#options.retryMs);
       this.#leaderTimer.unref();
     }
@@ -189,7 +192,7 @@ export class ServerNotices {
       return;
     }
     try {
-      for (const payload of divide(this.#id, { activity, hasChanged })) {
+      for (const payload of splitNotice(this.#id, { activity, hasChanged })) {
         await this.#run(() =>
           connection.run({ text: "SELECT pg_notify($1, $2)", values: [channel, payload] }),
         );
@@ -217,8 +220,8 @@ interface SentNotice extends Notice {
   readonly from: string;
 }
 
-/** Divides a notice into texts that PostgreSQL can send. */
-function divide(from: string, { activity = [], hasChanged }: Notice): readonly string[] {
+/** Splits a notice into texts that are short enough for PostgreSQL to send. */
+function splitNotice(from: string, { activity = [], hasChanged }: Notice): readonly string[] {
   const write = (part: Notice): string => JSON.stringify({ from, ...part } satisfies SentNotice);
   const texts = hasChanged === true ? [write({ hasChanged })] : [];
   let part: Activity[] = [];
