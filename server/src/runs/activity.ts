@@ -14,6 +14,7 @@ export interface ActivityCounts {
   readonly latencies: readonly (readonly [bucket: number, count: number])[];
 }
 
+/** The counts of one project, with the ids of the project and of its tenant. */
 export interface Activity extends ActivityCounts {
   readonly tenantId: string;
   readonly projectId: string;

@@ -86,7 +86,7 @@ export class BatchMemory {
 
 /**
  * Rounds a size up, so that the requests of one program, whose sizes differ by a few bytes, can share buffers. The
- * result is a multiple of a quarter of a power of two: the largest one that does not exceed `bytes`.
+ * step is a quarter of the largest power of two that does not exceed `bytes`.
  */
 function roundUp(bytes: number): number {
   const step = 2 ** (Math.floor(Math.log2(bytes)) - 2);

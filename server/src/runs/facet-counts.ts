@@ -13,17 +13,17 @@ export const facetParts: ReadonlySet<RunPart> = new Set([
   "bodies",
 ]);
 
-/** Longer values are not counted: they would not fit beside the list. */
+/** Maximum length of a value that is counted. Longer values do not fit beside the list of runs. */
 const maxValueChars = 200;
 /** Tags and metadata of more bytes than this are not parsed. */
 const maxParsedBytes = 65_536;
-/** Number of different values of a property that are counted. Further ones are left out. */
+/** Maximum number of different values that are counted for one property. Further values are left out. */
 const maxValues = 2_000;
 
 type MutableCounts = { readonly [Name in FacetName]: Map<string, number> };
 
 /**
- * Counts the values of runs by property. Each run counts once for a value, also if it has the value twice.
+ * Counts the values of runs by property. A run counts only once for a value, even if it has the value twice.
  *
  * @param traceModels - for a list of traces, the models of each by the id of its root
  */
@@ -35,11 +35,11 @@ export function countFacetValues(
   for (const run of runs) {
     const facetValues = readFacetValues(run);
     const models = toValues(traceModels?.get(run.row.id) ?? []);
-    const ofList =
+    const countedValues =
       traceModels === undefined
         ? facetValues
         : [...facetValues.filter(([name]) => name !== "model"), ["trace_model", models] as const];
-    for (const [name, values] of ofList) {
+    for (const [name, values] of countedValues) {
       for (const value of new Set(values)) {
         addCount(counts[name], value, 1);
       }
@@ -48,7 +48,7 @@ export function countFacetValues(
   return counts;
 }
 
-/** Adds the counts of several steps. */
+/** Adds up the counts of several slices of the runs. */
 export function addFacetCounts(slices: readonly FacetCounts[]): FacetCounts {
   const total = createCounts();
   for (const counts of slices) {
@@ -100,7 +100,7 @@ const toValues = (values: readonly unknown[]): readonly string[] =>
       typeof value === "string" && value !== "" && value.length <= maxValueChars,
   );
 
-/** The JSON was validated when it was received. */
+/** Does not catch errors: the JSON was validated when it was received. */
 const parse = (json: Buffer | undefined): unknown =>
   json === undefined || json.length > maxParsedBytes
     ? undefined

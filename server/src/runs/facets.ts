@@ -109,11 +109,11 @@ const toObject = (value: unknown): Readonly<Record<string, unknown>> =>
     : {};
 
 /** Maximum nesting of the lists whose strings become facets. Filters do not search lists that are nested deeper. */
-const nestingMax = 100;
+const maxNesting = 100;
 
 /** Collects the strings of a list and of its nested lists. */
 function collectTexts(value: unknown, nesting = 1): string[] {
-  return Array.isArray(value) && nesting <= nestingMax
+  return Array.isArray(value) && nesting <= maxNesting
     ? value.flatMap((item: unknown) =>
         typeof item === "string" ? [item] : collectTexts(item, nesting + 1),
       )

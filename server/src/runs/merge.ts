@@ -39,7 +39,7 @@ type ColumnValues = Pick<
 >;
 type ColumnName = keyof ColumnValues;
 
-/** Only append to this list: the index of a column is its bit in the stored number `patched`. */
+/** Only append to this list: the index of a column is its bit in the database column `patched`. */
 const columnNames = [
   "projectId",
   "name",
@@ -52,7 +52,7 @@ const columnNames = [
 ] as const satisfies readonly ColumnName[];
 
 /**
- * The lower bits of the stored number `patched` are a flag for each column that a patch has set. The higher bits, in
+ * The lower bits of the database column `patched` are a flag for each column that a patch has set. The higher bits, in
  * units of `patchUnit`, count the patches, so that a missing patch payload is detected.
  */
 export const patchUnit = 65_536;
@@ -187,8 +187,9 @@ function readStart(dottedOrder: string): number | undefined {
 }
 
 /**
- * Returns the position of the run to which a record belongs. If the record does not contain the position, it is that of
- * the stored run, or else derived. Returns a reason instead if the record contradicts the stored run.
+ * Returns the position of the run to which a record belongs. The position comes from the record or, if the record
+ * contains none, from the stored run. If neither has one, the position is derived. If the record contradicts the stored
+ * run, the function returns a reason instead of a position.
  */
 export function resolvePosition(
   record: RunRecord,
