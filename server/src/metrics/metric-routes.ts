@@ -205,7 +205,8 @@ const toMilliseconds = ({ p50, p95, p99 }: Percentiles) => ({
   p99: microsToMs(p99),
 });
 
-const microsToMs = (micros: number | null): number | null => (micros === null ? null : micros / 1_000);
+const microsToMs = (micros: number | null): number | null =>
+  micros === null ? null : micros / 1_000;
 
 /** A list for each number, which takes less space than an object for each point. */
 const toPointsJson = (points: readonly MetricValues[]) => ({
