@@ -36,7 +36,7 @@ export class IngestLog {
   /**
    * Connects, and creates the log if it does not exist.
    *
-   * @throws ServerError the log can't be reached, or its servers refuse what a server needs.
+   * @throws ServerError the log can't be reached, or NATS denies a permission or a setting that Millrace needs.
    */
   static async open(
     { target, maxBytes }: Omit<LogSettings, "writer">,

@@ -9,7 +9,7 @@ export type JudgePrompt = { readonly text: string } | { readonly error: string }
 /** What a judge judges, as the variables of its template. */
 interface JudgedSubject {
   readonly values: Readonly<Record<string, unknown>>;
-  /** How errors call what is judged, such as `the run`. */
+  /** The name of what is judged in error messages, such as `the run`. */
   readonly name: string;
   /** The names of the variables that a template may use, for errors. */
   readonly variables: string;

@@ -12,7 +12,7 @@ export type ServerErrorCode =
   | "KEY"
   /** A backup can't be written or read. */
   | "BACKUP"
-  /** The ingest log can't be reached, or its servers refuse what a server needs. */
+  /** The ingest log can't be reached, or NATS denies a permission or a setting that Millrace needs. */
   | "LOG"
   /** PostgreSQL can't be used as the store: it refuses the connection, or its tables have another format. */
   | "STORE"

@@ -27,7 +27,7 @@ export class TaskQueue {
     this.#isRunning = true;
     for (let task = this.#waiting.shift(); task !== undefined; task = this.#waiting.shift()) {
       const completion = task();
-      // Do not await a synchronous task, so that it is complete when `add` returns.
+      // Only asynchronous tasks are awaited: after an `await`, the next synchronous task would not be complete when its `add` returns.
       if (completion !== undefined) {
         await completion;
       }

@@ -25,7 +25,10 @@ export function addRunSource(source: RunSource): () => void {
 /** For each store that `withRun` created inside a source's run: that run. */
 const surroundingRuns = new WeakMap<object, RunTree>();
 
-/** Remembers the source's run inside which a store was created, so that the store's run takes precedence over it. */
+/**
+ * Remembers the run that the sources report at the moment at which a store is created. The store's own run is nested in
+ * that run, so it takes precedence over it.
+ */
 export function rememberSurroundingRun(store: unknown): void {
   if (sources.size > 0 && typeof store === "object" && store !== null) {
     const run = readSources();

@@ -25,7 +25,7 @@ interface SegmentBeingRead extends SegmentContent {
 
 /** A frame of records. They are masked before they are written. */
 interface FrameOfRecords extends FrameDescription {
-  /** Whether a worker has the original records and counts the matches that are masked. */
+  /** Whether a worker has the originals of these records. It counts the matches that are masked, so they are not counted here. */
   readonly isCopy?: boolean;
 }
 

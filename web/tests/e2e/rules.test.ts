@@ -181,8 +181,8 @@ describe.skipIf(browser === undefined)("rules, alerts and webhooks, in Chromium"
   test("a rule can be applied to past runs, disabled and deleted", async () => {
     await page.goto(rulesAddress);
     await page.getByRole("button", { name: "Actions of Failures" }).click();
-    await page.getByRole("menuitem", { name: "Apply to past runs" }).click();
-    await dialog("Apply to past runs").getByRole("button", { name: "Apply" }).click();
+    await page.getByRole("menuitem", { name: "Apply to past traces" }).click();
+    await dialog("Apply to past traces").getByRole("button", { name: "Apply" }).click();
     await card("Rules", "2 matched, 2 applied").waitFor();
     await page.getByRole("switch", { name: "Enable Failures" }).click({ force: true });
     await expect

@@ -127,8 +127,8 @@ export class RunRows {
   }
 
   /**
-   * Makes new runs of those that retention has removed with their week, but whose keys are not deleted yet: what belongs to
-   * the removed run is deleted first. The caller holds the locks of the keys.
+   * Prepares the ids of removed runs for new runs. Retention removes a whole week of runs at once, and deletes their keys and
+   * what belongs to them later; for these ids, that is done now. The caller holds the locks of the keys.
    */
   async renewKeys(tenantId: string, ids: readonly string[], keys: RunKeys): Promise<void> {
     if (ids.length === 0) {

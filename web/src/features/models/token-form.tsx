@@ -46,7 +46,7 @@ function useToken(type: "submit" | "button") {
     <>
       <PasswordInput
         label="Token"
-        description="Model calls can cost money. The server printed a token when it started."
+        description="Model calls can cost money, so they require the token that the server printed when it started."
         autoComplete="off"
         value={token}
         onChange={({ currentTarget }) => setToken(currentTarget.value)}

@@ -87,7 +87,7 @@ const RuleCard = ({
       actions={[
         { label: "Edit", onClick: () => onDialog({ kind: "edit", rule }) },
         ...(isEnabled && pastProgress === undefined
-          ? [{ label: "Apply to past runs", onClick: () => onDialog({ kind: "apply", rule }) }]
+          ? [{ label: "Apply to past traces", onClick: () => onDialog({ kind: "apply", rule }) }]
           : []),
         {
           label: "Delete",
@@ -233,7 +233,7 @@ const ApplyForm = ({ rule, onClose }: { readonly rule: Rule; readonly onClose: (
   const change = useRuleChange();
   return (
     <DialogForm
-      title="Apply to past runs"
+      title="Apply to past traces"
       action="Apply"
       onClose={onClose}
       onSubmit={async () => change(async () => applyRule(rule.id, days))}

@@ -36,7 +36,7 @@ export const createSharedExamplesQuery = (token: string, { q, split }: SharedSea
     placeholderData: keepPreviousData,
   });
 
-export const createSharedCountQuery = (token: string, { q, split }: SharedSearch) =>
+export const createSharedExampleCountQuery = (token: string, { q, split }: SharedSearch) =>
   queryOptions({
     queryKey: ["shared-dataset", token, "count", { q, split }],
     queryFn: async ({ signal }) => {

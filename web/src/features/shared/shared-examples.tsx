@@ -10,7 +10,7 @@ import { pluralize } from "../../components/text/quantity.ts";
 import { SplitTags } from "../datasets/examples/example-columns.tsx";
 import { ExampleView } from "../datasets/examples/example-view.tsx";
 import type { Example } from "../datasets/examples/example.ts";
-import { createSharedCountQuery, createSharedExamplesQuery } from "./queries.ts";
+import { createSharedExampleCountQuery, createSharedExamplesQuery } from "./queries.ts";
 
 const route = getRouteApi("/public/$token/d");
 
@@ -19,7 +19,7 @@ export const SharedExamples = ({ token }: { readonly token: string }) => {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const pages = useInfiniteQuery(createSharedExamplesQuery(token, search));
-  const count = useQuery(createSharedCountQuery(token, search));
+  const count = useQuery(createSharedExampleCountQuery(token, search));
   const rows = pages.data?.pages.flat();
   const openExample = rows?.find(({ id }) => id === search.example);
   return (
