@@ -39,6 +39,7 @@ const withoutIds: ReadonlySet<string> = new Set([
   "GET /ui/filters/words",
   "POST /ui/filters/check",
   "GET /ui/live",
+  "GET /ui/overview",
   "POST /ui/senders",
   "GET /ui/models",
   "POST /ui/models/calls",
