@@ -23,7 +23,7 @@ export interface ProcessesInit extends ChildInit {
 }
 
 /**
- * Starts a sink, runs a child with the request that `orderFor` creates for the sink's address, and returns the result.
+ * Starts a sink, runs a child with the request that `createRequest` creates for the sink's address, and returns the result.
  */
 export async function measureInProcess<Result>(
   name: ChildName,

@@ -73,7 +73,7 @@ export function createComparisonPage(
   };
 }
 
-/** Describes a run of an experiment with what was read for the runs of its page. */
+/** Combines a run of an experiment with the scores and the usage that were read for the runs of its page. */
 export function describeComparedRun(
   { row, bodies }: StoredRun,
   {

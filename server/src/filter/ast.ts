@@ -24,8 +24,8 @@ export type Literal = Span &
         readonly kind: "text";
         readonly text: string;
         /**
-         * What the filter contains between the quotes; set only for a single-quoted text with a backslash. It may be
-         * JSON, in which a backslash has another meaning than in a filter.
+         * The source between the quotes, with its escapes; set only for a single-quoted text with a backslash. The
+         * source may be JSON, in which a backslash has another meaning than in a filter.
          */
         readonly rawSource?: string;
       }

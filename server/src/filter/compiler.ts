@@ -35,9 +35,9 @@ export interface FilterSource {
   /** SQL for the texts, and for the JSON texts, in which `search("text")` searches. */
   readonly searchedColumns: { readonly texts: readonly string[]; readonly json: readonly string[] };
   /**
-   * Returns a condition that is true for every row that may contain all of these texts, ignoring case. Evaluating the
-   * condition is faster than reading the row. Returns `undefined` if the index does not narrow down the search. The
-   * function is absent if there is no such index.
+   * Returns a condition that is true for every row that may contain all of these texts, ignoring case. The condition
+   * uses a text index, which is faster than reading the row. Returns `undefined` if the index does not narrow down the
+   * search. The function is absent if there is no such index.
    */
   readonly createIndexCondition?: (texts: readonly string[]) => Sql | undefined;
 }
@@ -132,8 +132,8 @@ interface EntryConditions {
 }
 
 /**
- * Compiles the parts of an `and`. A condition on a key and the conditions on values next to it must be met by the same
- * entry. A second condition on a key begins the conditions on a second entry.
+ * Compiles the parts of an `and`. Conditions on a key and on values of the same group apply to one entry, which must
+ * meet all of them. A second condition on a key begins the conditions on a second entry.
  */
 function compileAll(parts: readonly CheckedFilter[], source: FilterSource): Sql {
   const conditions: Sql[] = [];

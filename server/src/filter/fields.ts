@@ -41,9 +41,9 @@ export interface Field {
   readonly group?: Group;
   /** The allowed values of a field whose type is `choice`. */
   readonly choices?: readonly string[];
-  /** The entry that the field is another name of, such as `metadata.user`. */
+  /** Path of the entry for which the field is another name, such as `metadata.user`. */
   readonly alias?: string;
-  /** Which suggestions for values the UI shows. */
+  /** The kind of values that the UI suggests for the field. */
   readonly words?: ValueKind;
   /** Description for the documentation and the UI. */
   readonly doc: string;
@@ -115,7 +115,9 @@ const toTable = (rows: readonly FieldRow[]): FieldTable =>
     ]),
   );
 
-/** Stands for the path in the name of a field, as in `metadata.<path>`. A name in a filter can't contain this text. */
+/**
+ * Placeholder for the path in the name of a field, as in `metadata.<path>`. A name in a filter can't contain this text.
+ */
 const pathPlaceholder = "<path>";
 
 interface EntrySuggestions {

@@ -3,11 +3,11 @@ import type { Sql } from "./sql.ts";
 
 /** The SQL expressions for the type and the content of a JSON value. */
 export interface JsonValue {
-  /** The type by SQLite's name: `text`, `integer`, `real`, `true`, `false`, `null`, … */
+  /** SQL for the name of the type in SQLite: `text`, `integer`, `real`, `true`, `false`, `null`, … */
   readonly type: string;
-  /** The content of a text. */
+  /** SQL for the value if it is a text. */
   readonly atom: string;
-  /** The content of a number. */
+  /** SQL for the value if it is a number. */
   readonly number: string;
 }
 

@@ -45,7 +45,7 @@ const functionStartPattern = /^\s*[A-Za-z_][\w-]*\s*\(/;
 
 const toOffset = (cause: unknown): number => (cause instanceof FilterError ? cause.offset : -1);
 
-/** The smallest unit of a filter with operators. A word is everything that is not one of the others. */
+/** The smallest unit of a filter with operators. Everything that is not another kind of token is a word. */
 type InfixToken =
   | CommonToken
   | (Span &
@@ -205,7 +205,7 @@ class InfixParser extends TokenReader<InfixToken> {
     );
   }
 
-  /** Lets the parser of functions read a function with its arguments. */
+  /** Parses a function and its arguments with the parser of functions. */
   #parseFunction({ offset }: Span): Filter {
     let depth = 0;
     do {

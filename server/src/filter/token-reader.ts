@@ -11,7 +11,7 @@ export type CommonToken = Span &
     | { readonly kind: "end" }
   );
 
-/** Reads the tokens of a filter from left to right. A parser of each form of filters extends it. */
+/** Reads the tokens of a filter from left to right. Each form of filters has a parser that extends this class. */
 export abstract class TokenReader<Token extends Span & { readonly kind: string }> {
   protected readonly text: string;
   /** Index of the next token. */

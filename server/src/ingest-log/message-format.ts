@@ -1,18 +1,12 @@
 import type { AttachmentRecord, RunBatch, RunRecord } from "../runs/run-record.ts";
 import type { FeedbackDraft } from "../runs/run-feedback.ts";
 
-// The messages of the ingest log. A writer reads the messages of the version before its own, and of its own; a server
-// writes its own version only. Update the writers first, then the servers.
-//
-//   byte 0      version
-//   byte 1      kind: 1 a batch, 2 a reference to an object that contains a batch in this format
-//   a batch     bytes 2 to 5: the size of the head, a 32-bit number, low byte first
-//               the head: JSON in UTF-8
-//               the payloads of the records and the files, in their order, without gaps
-//   a reference JSON in UTF-8
-//
-// The head contains values by name, not by position, so that a member can be added without a new version. A new version
-// is needed where an older reader would store something wrong.
+// The messages of the ingest log. A writer reads messages of its own version and of the version before; a server writes
+// messages of its own version only. Update the writers first, then the servers. byte 0 version byte 1 kind: 1 a batch,
+// 2 a reference to an object that contains a batch in this format a batch bytes 2 to 5: the size of the head, a 32-bit
+// number, low byte first the head: JSON in UTF-8 the payloads of the records and the files, in their order, without
+// gaps a reference JSON in UTF-8 The head contains values by name, not by position, so that a member can be added
+// without a new version. A new version is needed where an older reader would store something wrong.
 
 const currentVersion = 1;
 /** Versions stay below the characters of texts, so that a text is not taken for a message of a later version. */
@@ -41,7 +35,7 @@ export class MessageError extends Error {
   }
 }
 
-/** A record as it is in the head: the range of its payload follows from the sizes of those before it. */
+/** A record as the head contains it. The position of its payload follows from the sizes of the payloads before it. */
 type RecordHead = Omit<RunRecord, "bodyStart" | "bodyEnd" | "facets"> & {
   readonly facets: number;
   readonly bytes: number;
@@ -159,7 +153,7 @@ function decodeBatch(message: Buffer<ArrayBuffer>): LogMessage {
 
 type JsonMembers = Readonly<Record<string, unknown>>;
 
-/** Checks the outline of a head. A server of ours has written it, so the values in it are taken as they are. */
+/** Checks the outline of a head. A Millrace server has written the head, so the values in it are not checked. */
 function parseBatchHead(head: JsonMembers): BatchHead {
   const lists = [head["records"], head["files"], head["facets"], head["feedback"]];
   const areRecords = lists.every(

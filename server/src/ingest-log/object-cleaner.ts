@@ -4,8 +4,8 @@ import { logLimits } from "./log-limits.ts";
 import { deleteOrphans } from "./orphaned-objects.ts";
 
 /**
- * Deletes the objects of messages that were applied, some time afterwards, and searches for objects without a message,
- * which remain when a server or a writer ends in between.
+ * Deletes the objects of applied messages after a delay. Also searches for objects without a message, which remain if a
+ * server or a writer ends between two steps.
  */
 export class ObjectCleaner {
   readonly #log: LogConnection;
@@ -27,7 +27,7 @@ export class ObjectCleaner {
     this.#applied.push({ object, time: Date.now() + logLimits.objectGraceMs });
   }
 
-  /** What was not deleted yet is found by a later search. */
+  /** Stops deleting. A later search finds the objects that were not deleted yet. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#step;

@@ -3,8 +3,9 @@ import type { LogConnection } from "./log-connection.ts";
 import { logLimits, logNames } from "./log-limits.ts";
 
 /**
- * Deletes the objects that are older than the oldest message in the log, by more than any clock is wrong. An object is
- * stored seconds before its message, so no message refers to them. Returns how many.
+ * Deletes objects that are much older than the oldest message in the log. An object is stored only seconds before its
+ * message, so no message refers to these objects. The difference in age is larger than any error of a clock. Returns
+ * how many objects were deleted.
  */
 export async function deleteOrphans(log: LogConnection, now = Date.now()): Promise<number> {
   // The list comes first: a message that arrives afterwards belongs to an object that is not in it, or is new.

@@ -7,7 +7,7 @@ export class PulledMessage {
   readonly data: Uint8Array;
   /** How often the log has delivered the message, this time included. */
   readonly deliveries: number;
-  /** Its place in the log. */
+  /** The position of the message in the log. */
   readonly sequence: number;
   /** Messages that waited in the log behind this one. */
   readonly pending: number;
@@ -41,7 +41,7 @@ export class PulledMessage {
     this.#send(delayMs === 0 ? "-NAK" : `-NAK {"delay": ${delayMs * 1_000_000}}`);
   }
 
-  /** Reports that the message is still in work, so that the log does not deliver it again. */
+  /** Reports that the message is still being applied, so that the log does not deliver it again. */
   extend(): void {
     this.#send("+WPI");
   }
@@ -54,9 +54,10 @@ export class PulledMessage {
 }
 
 /**
- * Receives messages of the log for a writer: what it has at hand, or else the first that arrives in time. Requests that
- * end by themselves are used, so that a writer holds few messages more than it applies. A message that arrives after the
- * time of its request is kept for the next call, because the log delivers it again only when its time is over.
+ * Receives messages of the log for a writer: those that the log already has, or else the first one that arrives in
+ * time. Each request ends by itself, so that a writer holds only a few messages more than it applies. A message that
+ * arrives after the end of its request is kept for the next call, because the log delivers it again only after the time
+ * for acknowledging it.
  */
 export class MessagePuller {
   readonly #log: LogConnection;

@@ -9,7 +9,8 @@ import {
 import type { Expression, OperationNode, OperationNodeSource, RootOperationNode } from "kysely";
 import { withinDeadlineSql } from "./sqlite/query-clock.ts";
 
-// The SQL that differs between SQLite and PostgreSQL. All other SQL is written once, with the query builder.
+// The SQL that differs between SQLite and PostgreSQL. All other SQL is the same for both, and is built with the query
+// builder.
 
 export type EngineName = "sqlite" | "postgres";
 

@@ -2,8 +2,8 @@ import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
 
 /**
- * Lowers the priority of this thread only: Linux gives each thread a priority of its own. On other systems only the
- * pauses limit the load.
+ * Lowers the priority of this thread only: Linux gives each thread a priority of its own. On other systems, only the
+ * pauses between steps limit the load.
  */
 export function lowerPriority(): void {
   try {

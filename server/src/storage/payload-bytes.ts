@@ -1,5 +1,5 @@
-// The size of a payload as it was sent, by engine. The column `parts` says how a payload is put together from texts that it
-// shares with others, and begins with the size; it is NULL for a payload that is stored as a whole.
+// SQL for the size of a payload as it was sent. The column `parts` describes how a payload is composed of texts that it
+// shares with other payloads; its first item is the size. it is NULL for a payload that is stored as a whole.
 
 /** SQL of SQLite for the size of the payload `p` in bytes. Its content is not read. */
 export const payloadBytesSql =

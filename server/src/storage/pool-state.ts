@@ -1,6 +1,6 @@
 /** The state of the connections that are used for one purpose. */
 export interface PoolState {
-  /** The most connections that may be open. */
+  /** Maximum number of open connections. */
   readonly size: number;
   readonly open: number;
   readonly busy: number;

@@ -13,7 +13,7 @@ import type { EngineName } from "./dialect.ts";
 /** A query that the query builder has created. `Row` is the type of its rows. */
 export type BuiltQuery<Row> = Compilable<Row> & OperationNodeSource;
 
-/** The parameters of a query while it is built. An optional value that was not given has no parameter. */
+/** The parameters of a query while it is built. There is no parameter for an optional value that was left out. */
 export type Parameters<Values> = {
   readonly [Name in keyof Values]: Expression<Exclude<Values[Name], undefined>>;
 };
@@ -25,8 +25,8 @@ export interface CompiledQuery {
 }
 
 /**
- * Builds queries over these tables. It only builds: a `Database` compiles queries for its engine and runs them, so
- * the dialect that is named here has no effect.
+ * Builds queries over these tables. The builder runs nothing: a `Database` compiles queries for its engine and runs
+ * them, so the dialect given here has no effect.
  */
 export const createQueryBuilder = <Tables>(): Kysely<Tables> =>
   new Kysely<Tables>({

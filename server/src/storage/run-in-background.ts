@@ -8,11 +8,11 @@ import { lowerPriority } from "./low-priority.ts";
 import { readThreadCpuMs } from "./thread-cpu.ts";
 
 /**
- * Length of the pause after a step, as a multiple of the step's duration: while other threads need the processors, and
- * while this one has a processor for itself. Work that arrives fast can then be done as fast.
+ * Length of the pause after a step, as a multiple of the step's duration. `crowded` applies while other threads need
+ * the processors, `alone` while this thread has a processor for itself and can keep up with work that arrives fast.
  */
 const pauseFactors = { crowded: 3, alone: 0.2 } as const;
-/** The share of a step's duration in which it must have run, rather than waited, for the shorter pause. */
+/** The pause is the shorter one if the thread used the processor for at least this share of the step's duration. */
 const aloneShare = 0.75;
 /** Milliseconds of the pause after a step that had nothing to do, or failed. */
 const idleMs = 1_000;

@@ -1,5 +1,5 @@
 interface StepPaceOptions {
-  /** The least and the largest number of items of a step. */
+  /** The smallest and the largest number of items of a step. */
   readonly min: number;
   readonly max: number;
   /** Milliseconds that a step should take. */
@@ -21,7 +21,10 @@ export class StepPace {
     return this.#size;
   }
 
-  /** Must be called after each full step. A size at most doubles, because the next items may be larger. */
+  /**
+   * Must be called after each full step. The size at most doubles from step to step, because the next items may be
+   * larger.
+   */
   record(elapsedMs: number): void {
     const { min, max, targetMs } = this.#options;
     const fitting = Math.floor((this.#size * targetMs) / Math.max(elapsedMs, 1));

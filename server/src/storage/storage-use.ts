@@ -43,6 +43,6 @@ export interface StorageReads {
   ): readonly ProjectUse[];
   /** Returns the number of stored runs of each tenant that has any. */
   countRuns(): readonly TenantRuns[];
-  /** Measures a number of runs of all tenants, from where another part has ended. */
+  /** Measures up to `limit` runs of all tenants; `after` is the `next` of the previous part. */
   measureRuns(part: { readonly after: string | null; readonly limit: number }): MeasuredRuns;
 }

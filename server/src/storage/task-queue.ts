@@ -1,6 +1,6 @@
 /**
- * Runs tasks one after the other, even if a task awaits something. A task starts at once if none is running. If a
- * task throws, its error ends the thread, as an error in an event listener does.
+ * Runs tasks one after the other, even if a task awaits something. A task starts at once if none is running. If a task
+ * throws, the error ends the thread, like an error in an event listener.
  */
 export class TaskQueue {
   readonly #waiting: (() => void | Promise<void>)[] = [];

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 
 /**
- * Milliseconds for which this thread has run on a processor. 0 on systems that do not report this of a thread, where a
- * thread therefore always seems to have waited.
+ * Milliseconds for which this thread has run on a processor. 0 on systems that do not report this time, so that a
+ * thread always seems to have waited.
  */
 export function readThreadCpuMs(): number {
   try {

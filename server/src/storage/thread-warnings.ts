@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import process from "node:process";
 import { BroadcastChannel, getEnvironmentData, setEnvironmentData } from "node:worker_threads";
 
-/** The name under which a thread passes the name of the channel to the threads that it starts. */
+/** The key of the environment data by which a thread passes the name of the channel to the threads that it starts. */
 const environmentName = "millrace-warning-channel";
 
 /** A warning of one of the server's threads. */

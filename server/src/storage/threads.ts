@@ -38,7 +38,7 @@ export async function endThread(
 export function waitForExit(worker: Worker): Promise<void> {
   return new Promise((resolve) => {
     if (worker.threadId === -1) {
-      resolve(); // It has ended already, and the event is not emitted again.
+      resolve(); // The thread has ended already, and the event is not emitted again.
     } else {
       worker.once("exit", () => resolve());
     }

@@ -14,8 +14,8 @@ export function findTransferable(result: unknown): ArrayBuffer[] {
   const collect = (value: unknown, depth: number): void => {
     if (value instanceof Uint8Array) {
       const { buffer } = value;
-      // Node marks the pool that small buffers share. It has 8 KiB in Node 20, which has no function to ask for the
-      // mark, and more in later versions.
+      // Node marks the shared pool of small buffers as untransferable. Node 20 has no function to read that mark, but
+      // its pool has only 8 KiB; later versions have larger pools.
       if (
         buffer instanceof ArrayBuffer &&
         buffer.byteLength >= minTransferBytes &&
@@ -34,12 +34,13 @@ export function findTransferable(result: unknown): ArrayBuffer[] {
   return [...foundBuffers];
 }
 
-const isMarked: unknown = Reflect.get(
+const isMarkedAsUntransferable: unknown = Reflect.get(
   process.getBuiltinModule("node:worker_threads"),
   "isMarkedAsUntransferable",
 );
 const isUntransferable = (buffer: ArrayBuffer): boolean =>
-  typeof isMarked === "function" && Reflect.apply(isMarked, undefined, [buffer]) === true;
+  typeof isMarkedAsUntransferable === "function" &&
+  Reflect.apply(isMarkedAsUntransferable, undefined, [buffer]) === true;
 
 /**
  * Number of levels that are searched for buffers: a page, its runs, their payloads, and the bytes of a payload. No

@@ -29,7 +29,7 @@ export interface TargetEstimate {
   readonly cost: Range | { readonly reason: string };
   /** The prompt, filled in with the first example, or why that is impossible. */
   readonly preview: Rendered;
-  /** How many of the {@link TargetEstimate.sampled} examples the prompt can't be filled in with. */
+  /** Number of the {@link TargetEstimate.sampled} examples with which the prompt can't be filled in. */
   readonly failing: number;
   /** Number of examples that were tried for the estimate. */
   readonly sampled: number;
@@ -45,7 +45,7 @@ export interface LaunchEstimate {
 const assumedAnswer: Range = { low: 50, high: 1_000 };
 /** Output tokens to assume for the answer of a judge: a score and a short reason. */
 const assumedJudgement: Range = { low: 30, high: 300 };
-/** Characters per token for the lower end of the range: most tokens have fewer. */
+/** Characters per token, for the lower end of the estimate. Most tokens have fewer characters. */
 const maxCharsPerToken = 4.5;
 /** Factor by which the output tokens of another prompt or model may differ from the measured ones. */
 const measuredSpread = 2;

@@ -49,7 +49,7 @@ const toCursor = (cursor: JsonValue): Cursor =>
   (cursor as unknown as Cursor | null) ?? { after: -1, done: 0 };
 
 /**
- * Checks what is to be run, and returns the parameters of one job for each target.
+ * Checks a request to run experiments, and returns the parameters of one job for each target.
  *
  * @throws RequestError the dataset, a prompt or an endpoint does not exist, or the dataset has no examples.
  */

@@ -40,8 +40,8 @@ export interface RowResult {
 }
 
 /**
- * Calls the model for a row, scores its answer, and lets the judges judge it. Failures of a model or a judge are part
- * of the result and are not thrown.
+ * Calls the model for a row, and scores its answer with the scorers and the judges. Failures of a model or a judge are
+ * part of the result and are not thrown.
  *
  * @throws RequestError a limit of calls or costs is reached, or an endpoint does not exist any more. If the job was
  * canceled, throws the reason of the row's signal.

@@ -77,7 +77,7 @@ export function addLaunchRoutes(app: FastifyInstance, dependencies: LaunchRouteD
   });
 }
 
-/** Number of a tenant's latest jobs among which those of experiments are searched. */
+/** Number of a tenant's latest jobs in which the jobs of experiments are searched. */
 const listedJobs = 200;
 
 function toJobJson({ id, state, progress, failures, error, parameters }: Job) {
@@ -100,7 +100,7 @@ async function startExperiments(
 ): Promise<readonly unknown[]> {
   const started = [];
   for (const { parameters, total } of await prepareExperiments(dependencies, tenantId, body)) {
-    // The experiment exists before its job runs, so that the page can open it at once.
+    // The experiment exists before its job runs, so that the UI can open it at once.
     await createExperiment(dependencies, tenantId, parameters);
     const job = await dependencies.store.write.jobs.create(tenantId, {
       kind: experimentJobKind,
@@ -152,7 +152,7 @@ const toEstimateJson = (estimate: TargetEstimate) => ({
   sampled: estimate.sampled,
 });
 
-/** Characters of a message that the page shows. */
+/** Maximum number of characters of a message, and of a tool's name, that the UI shows. */
 const previewChars = 4_000;
 const previewNameChars = 200;
 

@@ -53,7 +53,7 @@ export function readSavedModel(parameters: Parameters | undefined): SavedModel {
   };
 }
 
-/** The first value under these names that is set: LangChain saves unset parameters as `null`. */
+/** Returns the first value that is set under one of these names. LangChain saves unset parameters as `null`. */
 const find = (parameters: Parameters, names: readonly string[]): unknown =>
   names.map((name) => parameters[name]).find((value) => value !== undefined && value !== null);
 

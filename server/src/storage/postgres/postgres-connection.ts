@@ -31,7 +31,10 @@ export interface ConnectOptions {
   readonly statementMs: number;
 }
 
-/** Numbers that PostgreSQL sends as text, because they may exceed the range of a number. None of ours does. */
+/**
+ * Types of numbers that the driver returns as text, because they may exceed the range of a JavaScript number. The
+ * server stores no such values.
+ */
 const numberTypes: ReadonlySet<number> = new Set([types.builtins.INT8, types.builtins.NUMERIC]);
 
 const parsers: CustomTypesConfig = {
@@ -42,8 +45,8 @@ const parsers: CustomTypesConfig = {
 };
 
 /**
- * One connection to PostgreSQL. After an error that does not only concern one statement, the connection is given up:
- * {@link PostgresConnection.isUsable} is then false.
+ * One connection to PostgreSQL. After an error that affects more than one statement, the connection is closed: {@link
+ * PostgresConnection.isUsable} is then false.
  */
 export class PostgresConnection implements PostgresClient {
   readonly #client: Client;

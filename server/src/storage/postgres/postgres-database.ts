@@ -83,7 +83,7 @@ function prepare(query: BuiltQuery<unknown> | Query<unknown, never>): PreparedQu
 
 const statementNames = new Map<string, string>();
 
-/** Statements with the same text have the same name, and those with other texts have other names. */
+/** Returns a name for a statement, which depends only on its text: different texts have different names. */
 function nameStatement(text: string): string {
   const known = statementNames.get(text);
   if (known !== undefined) {

@@ -25,8 +25,8 @@ export const codeOf = (cause: unknown): string => {
 };
 
 /**
- * Codes after which the connection is given up: the server ends or restarts, or it became a standby and refuses
- * writes. Another host of the URL may accept them.
+ * Codes after which the connection is closed: the server ends or restarts, or it became a standby and refuses writes.
+ * Another host of the URL may accept them.
  */
 const lostCodes = /^(?:08...|57P0[1-3]|25006|25P03)$/;
 

@@ -8,9 +8,9 @@ export interface PooledSession {
 }
 
 export interface PoolLimits {
-  /** The most sessions that are open at once. */
+  /** Maximum number of open sessions. */
   readonly size: number;
-  /** The most calls that may wait for a session. */
+  /** Maximum number of calls that wait for a session. */
   readonly maxWaiting: number;
   /** The longest that a call waits for a session, in milliseconds. */
   readonly waitMs: number;
@@ -72,7 +72,7 @@ export class SessionPool<Session extends PooledSession> {
     }
   }
 
-  /** Completes the calls that run, refuses those that wait, and closes all sessions. */
+  /** Completes running calls, refuses waiting ones, and closes all sessions. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const { reject, timer } of this.#waiting.splice(0)) {

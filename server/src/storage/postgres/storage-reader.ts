@@ -51,7 +51,7 @@ export class PostgresStorageReader implements PromisedStorageReads {
     };
   }
 
-  /** Each run has one row in `run_keys`, whose index is all that is read. */
+  /** Each run has one row in `run_keys`; the query reads only the index of that table. */
   async countRuns(): Promise<readonly TenantRuns[]> {
     const { rows } = await this.#db.query<{ readonly tenant_id: string; readonly runs: number }>(
       "SELECT tenant_id, count(*) AS runs FROM run_keys GROUP BY tenant_id",

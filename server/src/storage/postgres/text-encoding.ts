@@ -1,7 +1,7 @@
 // A text of JavaScript may contain NUL and halves of surrogate pairs. PostgreSQL stores neither, so each of these
 // characters is stored as a placeholder: a character of the last private-use plane, which texts normally do not use. If
-// a text does contain one of these, it is escaped, so that different texts are never stored alike. Texts keep their
-// order, except that these characters come after all others.
+// a text does contain such a character, the character is escaped, so that different texts are never stored alike. Texts
+// keep their order, except that these characters come after all others.
 
 const nulPlaceholder = 0x10_f7_ff;
 const firstSurrogatePlaceholder = 0x10_f8_00;

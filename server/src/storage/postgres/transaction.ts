@@ -15,7 +15,10 @@ export interface TransactionOptions {
   /** The longest that a statement may take, and that it may wait for a lock, in milliseconds. */
   readonly statementMs: number;
   readonly lockMs: number;
-  /** Taken in this order, so the same locks must be named in the same order everywhere. */
+  /**
+   * The locks to take, in this order. All transactions must list the same locks in the same order, to prevent
+   * deadlocks.
+   */
   readonly locks: readonly TransactionLock[];
 }
 

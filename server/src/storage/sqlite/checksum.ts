@@ -39,7 +39,7 @@ export const isIntact = (checksum: unknown, bytes: Uint8Array, ...names: string[
 
 const damageChannel = channel("millrace:server:damage");
 
-/** Reports damage to the listeners of this thread, and returns the message for the response. */
+/** Reports damaged data to the listeners of this thread, and returns the message for the response. */
 export function reportDamage(subject: string): string {
   const detail = `${subject} is damaged on disk: what is stored does not match its checksum. Restore a backup of the data folder; other data can still be read`;
   damageChannel.publish(detail);

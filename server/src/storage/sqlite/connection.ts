@@ -207,8 +207,8 @@ const pagesPerStep = 1_024;
 const maxCachedStatements = 100;
 
 /**
- * A statement that is prepared when it is first used: of the few hundred that the threads of a server create at the start, most
- * servers use some dozens.
+ * A statement that is prepared when it is first used: the threads of a server create a few hundred statements at the
+ * start, of which most servers use some dozens.
  */
 class PreparedStatement implements Statement {
   readonly #db: EngineDatabase;

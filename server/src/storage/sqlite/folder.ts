@@ -11,7 +11,7 @@ import { dirname, join, resolve } from "node:path";
 import process from "node:process";
 import { messageOf, ServerError } from "../../model/errors.ts";
 
-/** File permissions of everyone except the owner. */
+/** Bits of a file's mode with the permissions of everyone except its owner. */
 const othersPermissions = 0o077;
 
 /**

@@ -5,8 +5,8 @@ import { RequestError } from "../../model/errors.ts";
 export interface QueryLimit {
   readonly durationMs: number;
   /**
-   * The query ends when any thread sets this flag to a value other than 0, because the client disconnected or the
-   * server is closing.
+   * Any thread can set this flag to a value other than 0, for example because the client disconnected. The query then
+   * ends.
    */
   readonly cancelFlag?: Int32Array<SharedArrayBuffer>;
 }
