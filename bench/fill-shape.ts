@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { FeedbackDraft } from "../server/src/runs/run-feedback.ts";
 
-// What the stores contain that `fill-sqlite` and `fill-postgres` fill: small runs of one project, "bench", which are
-// spread evenly over a number of days and end now. Each property has values that many runs have, and one that few have.
+// The content that `fill-sqlite` and `fill-postgres` write: small runs of the project "bench", spread evenly over a
+// number of days up to now. Each property has some common values and one rare value.
 
 export const fillProjectName = "bench";
 
@@ -10,7 +10,7 @@ export const fillProjectName = "bench";
 export const runsPerTrace = 10;
 export const childDelayMicros = 20_000;
 
-/** Names and types of runs by their kind. The root has the kind 1. */
+/** Names and types of runs, by the number of their kind. The root has the kind `rootKind`. */
 export const names = ["answer", "ask", "retrieve", "rank", "summarise", "plan", "search", "mail"];
 export const types = ["chain", "llm", "retriever", "tool", "llm", "prompt", "tool", "tool"];
 export const rootKind = 1;
@@ -25,7 +25,7 @@ export const userCount = 1_000;
 export const modelCount = 5;
 /** Traces of each thread, which follow each other. */
 export const tracesPerThread = 4;
-/** Of so many traces, one has feedback, on its root. */
+/** One in this many traces has feedback, on its root. */
 export const tracesPerFeedback = 20;
 export const feedbackKey = "helpful";
 
@@ -34,8 +34,8 @@ export const latencyMicros = 5_000_000;
 export const slowFactor = 20;
 
 /**
- * Of so many runs, one is special: it failed, is slow, has not ended, or has a rare name, tag, model or word. The
- * remainder of a run's number by the first number is the second one.
+ * How to select the runs with a rare property: that failed, are slow, have not ended, or have a rare name, tag, model
+ * or word. A run has the property if its number modulo the first value equals the second value.
  */
 export const rare = {
   failed: [100, 0],

@@ -18,14 +18,14 @@ interface StartRequest {
   readonly answerBytes: number;
 }
 
-/** Asks one question after the other, at least `minCalls` and at least for `minMs`. */
+/** Calls the model at least `minCalls` times, one call after another, and for at least `minMs`. */
 interface CpuRequest {
   readonly kind: "cpu";
   readonly minCalls: number;
   readonly minMs: number;
 }
 
-/** Asks questions at fixed times. */
+/** Calls the model at a fixed rate. */
 interface LatencyRequest {
   readonly kind: "latency";
   readonly callsPerSecond: number;
@@ -75,7 +75,7 @@ async function respond(request: IntegrationsRequest): Promise<void> {
   }
 }
 
-/** A client, and how what it recorded is sent. */
+/** A client, and a function that sends the runs that it recorded. */
 interface Subject {
   readonly openai: OpenAI;
   readonly flush: () => Promise<unknown>;
@@ -103,7 +103,7 @@ const wrappers: Readonly<
   },
 };
 
-/** Asks the model again and again. */
+/** Calls the model repeatedly, and measures the calls. */
 class Program {
   readonly #request: StartRequest;
   readonly #subject: Subject;

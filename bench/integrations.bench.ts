@@ -15,7 +15,7 @@ const wrapperNames = ["none", "millrace", "langsmith"] as const satisfies readon
 interface Answer {
   /** Bytes of a stream. */
   readonly bytes: number;
-  /** Least number of calls of a block whose CPU time is measured. */
+  /** Minimum number of calls in a block whose CPU time is measured. */
   readonly calls: number;
   /** Calls a second while the time to the first token is measured: about a quarter of what one core can take. */
   readonly callsPerSecond: number;

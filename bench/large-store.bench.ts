@@ -16,10 +16,13 @@ import { formatNumber, median, publish, table } from "./results.ts";
 
 /** The goal of each request, in milliseconds. */
 const goalMs = 300;
-/** The server counts and indexes in the background. Nothing is measured until it has used little CPU for so long. */
+/**
+ * The server counts and indexes in the background. Measuring begins once it has used less than `idleShare` of a core
+ * for `idleSeconds`.
+ */
 const idleSeconds = 8;
 const idleShare = 0.05;
-/** How often is checked whether metrics are counted, and after which time a server that makes no progress is given up. */
+/** Interval of the checks whether metrics are counted, and the time without progress after which the wait ends. */
 const pollMs = 10_000;
 const countingSeconds = 60;
 
@@ -34,7 +37,7 @@ const { values: options } = parseArgs({
 const rounds = Number(options.rounds);
 type Json = Readonly<Record<string, unknown>>;
 
-/** Sends a request. Resolves to what was found, for the table. */
+/** Sends a request. Resolves to a description of the result, for the table. */
 type Send = () => Promise<string>;
 
 interface Request {
@@ -107,7 +110,8 @@ async function measure(url: string): Promise<void> {
   });
 }
 
-// Functions, and no constants: they are called before this module has been evaluated to its end.
+// These are function declarations and not constants, because they are called before this module is evaluated
+// completely.
 function describeFailure(cause: unknown): string {
   const text = cause instanceof Error ? cause.message : String(cause);
   return text.slice(0, 80).replaceAll(/[|\n]/g, " ");

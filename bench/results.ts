@@ -44,7 +44,7 @@ export interface Section {
 
 /** Prints the results of a bench. With `--save` it also replaces the bench's section in RESULTS.md. */
 export function publish({ script, section = script, question, body, node }: Section): void {
-  const flags = process.argv.slice(2).map(hidePlace);
+  const flags = process.argv.slice(2).map(redactLocation);
   const command = ["npm --prefix bench run", script, ...(flags.length > 0 ? ["--"] : []), ...flags];
   const clientNode = node === undefined ? "" : `Clients under Node ${node}; harness: `;
   const text = `## ${question}\n\n\`${command.join(" ")}\`\n${clientNode}${describeOrigin()}\n\n${body}\n`;
@@ -54,8 +54,8 @@ export function publish({ script, section = script, question, body, node }: Sect
   }
 }
 
-/** The results name no folder and no database of the machine. */
-function hidePlace(flag: string): string {
+/** Replaces paths and URLs, so that the results name no folder and no database of the machine. */
+function redactLocation(flag: string): string {
   if (flag.startsWith("/")) {
     return "FOLDER";
   }

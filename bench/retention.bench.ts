@@ -1,10 +1,7 @@
-// How many expired runs does retention delete in a second, and how long does ingest wait meanwhile?
-//
-//   npm --prefix bench run retention -- --store postgres://USER:PASSWORD@HOST/EMPTY_DATABASE --runs 1000000
-//   npm --prefix bench run retention -- --runs 200000
-//
-// Without --store, the runs are in SQLite. A second tenant has one run in every week and no rule if --keep is given, so that
-// PostgreSQL can't remove weeks as a whole.
+// How many expired runs does retention delete in a second, and how long does ingest wait meanwhile? npm --prefix bench
+// run retention -- --store postgres://USER:PASSWORD@HOST/EMPTY_DATABASE --runs 1000000 npm --prefix bench run retention
+// -- --runs 200000 Without --store, the runs are in SQLite. With --keep, a second tenant without a retention rule has
+// one run in every week, so that PostgreSQL can't remove weeks as a whole.
 import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { cpus, tmpdir } from "node:os";

@@ -45,7 +45,7 @@ interface Target {
   readonly remove: () => void;
 }
 
-/** What one server took for one query. */
+/** The measured times of one server for one query. */
 interface Measurement {
   /** Milliseconds of each request. */
   readonly times: number[];
@@ -54,7 +54,7 @@ interface Measurement {
   readonly found: string;
 }
 
-/** Title, goal in milliseconds, and what sends the requests. */
+/** Title, goal in milliseconds, and a function that sends the request. */
 type Query = readonly [string, number, () => Promise<unknown>];
 
 const targets = [await openTarget(join(import.meta.dirname, ".."), readOption("--data"))];
@@ -202,7 +202,10 @@ async function measureAll(): Promise<string> {
     : `${table(comparisonHead, rows)}\n\nThe other server is that of another checkout, with a data folder filled the same way; each request was sent to both in turns. Medians and lowest of ${requests}; CPU per request of all threads of the server, which the kernel counts in hundredths of a second.`;
 }
 
-/** Sends each request to all servers before the next. Who comes first alternates, for the first finds a colder CPU. */
+/**
+ * Sends each request to all servers before the next request. The servers take turns at being the first, because the
+ * first request meets colder CPU caches.
+ */
 async function measureInTurns(
   servers: readonly { readonly pid: number; readonly send: () => Promise<unknown> }[],
 ): Promise<readonly Measurement[]> {
@@ -257,8 +260,8 @@ function formatTwo([here, other]: readonly Measurement[]): (string | number)[] {
 }
 
 /**
- * Waits until the server does nothing in the background. It fills its text index for a minute or more after it was
- * filled, on a thread that takes time from the queries, and a search finds more the more of the index there is.
+ * Waits until the server does nothing in the background. After the runs were stored, a thread builds the text index for
+ * a minute or more. It takes CPU time from the queries, and a search finds more once the index is complete.
  */
 async function waitUntilIdle(pid: number): Promise<void> {
   let idleSeconds = 0;

@@ -30,8 +30,8 @@ export interface ServiceFigures {
 
 const requestRuns = 40;
 /**
- * A running service has compiled its code. So many runs are recorded first, or for so long, whichever ends sooner, and
- * then some seconds at the measured rate, to which a client may adapt.
+ * The code of a running service is compiled. So the warm-up records `warmupRuns` runs, but for at most `maxWarmupMs`.
+ * It is followed by `settleSeconds` at the measured rate, to which a client may adapt.
  */
 const warmupRuns = 20_000;
 const maxWarmupMs = 4_000;

@@ -58,7 +58,10 @@ import {
 // A fill that is interrupted leaves a folder that must be deleted.
 
 const tracesPerBatch = 500;
-/** The fewer transactions, the less often the pages of indexes are written, whose keys are in no order. */
+/**
+ * With fewer transactions, the pages of indexes are written less often. The keys of these indexes arrive in random
+ * order.
+ */
 const batchesPerTransaction = 100;
 const defaultCacheMegabytes = 4_096;
 
@@ -140,7 +143,7 @@ export async function indexTexts(path: string): Promise<void> {
     claimRuns: async (row) => writer.claimRuns(row),
     deleteChanges: async (sequence) => writer.deleteChanges(sequence),
   });
-  // The first step without work has seen the last run, which the next one indexes.
+  // Stops after two steps without work: the first one only finds the last run, which the next step indexes.
   for (let idleSteps = 0; idleSteps < 2;) {
     idleSteps = (await indexer.runStep()) ? 0 : idleSteps + 1;
   }
@@ -212,7 +215,7 @@ function createRun({ trace, position, rootId, rootMicros }: RunPlace): FilledRun
   };
 }
 
-/** A number without a pattern for each number, of 31 bits. */
+/** Returns a pseudorandom number of 31 bits for a number; the same for each call. */
 function mix(number: number): number {
   let mixed = Math.imul(number ^ (number >>> 16), 0x45d9f3b);
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x45d9f3b);
@@ -226,7 +229,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
       runs: { type: "string", default: "1000000" },
       days: { type: "string", default: "90" },
       "cache-mb": { type: "string", default: String(defaultCacheMegabytes) },
-      /** Only that part. The texts are indexed in a process of their own. */
+      /** Runs only this part of the work. The texts are indexed in a separate process. */
       only: { type: "string" },
     },
   });

@@ -103,7 +103,10 @@ function each(program: string, figure: keyof StartFigures): readonly number[] {
   return (measured.get(program) ?? []).map((figures) => figures[figure]);
 }
 
-/** Ratio of Millrace's median to another client's. Medians, because one slow start is no property of a client. */
+/**
+ * Ratio of Millrace's median to another client's. Medians are compared, because a single slow start says nothing about
+ * a client.
+ */
 function ratio(other: string, figure: keyof StartFigures): number {
   return median(each(own, figure)) / median(each(other, figure));
 }

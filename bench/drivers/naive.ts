@@ -26,9 +26,9 @@ const runtime = {
 };
 
 /**
- * The client that one could write in an afternoon: it collects ended runs in a list and sends each hundred with
- * `JSON.stringify` and `fetch` on the main thread. It sends the same fields, and each run once as a whole. It takes no
- * snapshots, has no queue limit and no retries, and sends nothing about a run before its end.
+ * A client without any effort: it collects ended runs in a list and sends each hundred with `JSON.stringify` and
+ * `fetch` on the main thread. It sends the same fields, and each run once as a whole. It takes no snapshots, has no
+ * queue limit and no retries, and sends nothing about a run before its end.
  */
 export function createNaive({ endpoint, requestRuns }: DriverInit): Driver<NaiveRun> {
   const inFlight = new Set<Promise<void>>();

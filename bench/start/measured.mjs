@@ -1,6 +1,6 @@
 /**
- * What a short program reports about itself, in one line on standard output when it exits. The programs import nothing
- * else of the bench, so that their start is that of the client.
+ * Figures that a short program prints about itself, in one line on standard output when it exits. The programs import
+ * nothing else of the bench, so that only the client's own start is measured.
  */
 import { readFileSync } from "node:fs";
 
