@@ -55,6 +55,14 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     // The licences of the bundled packages must be distributed with their code. The server does not serve this file.
     license: { fileName: licenseFile },
+    // The page's first script lists all files of the build. Shorter hashes make it smaller, and are still unique.
+    rolldownOptions: {
+      output: {
+        entryFileNames: "assets/[name]-[hash:7].js",
+        chunkFileNames: "assets/[name]-[hash:7].js",
+        assetFileNames: "assets/[name]-[hash:7][extname]",
+      },
+    },
   },
   server: { proxy: Object.fromEntries(apiPaths.map((path) => [path, apiTarget])) },
 });

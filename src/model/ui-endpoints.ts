@@ -12,24 +12,24 @@ export const uiEndpoints = {
   readFilterWords: {
     method: "GET",
     path: "/ui/filters/words",
-    action: "read the fields and functions of filters",
+    action: "read filter fields",
   },
   checkFilter: { method: "POST", path: "/ui/filters/check", action: "check a filter" },
   listRunWords: {
     method: "GET",
     path: "/ui/runs/words",
-    action: "list filter values of a project's runs",
+    action: "list filter values",
   },
   searchRuns: { method: "POST", path: "/ui/runs/search", action: "search the runs of a project" },
   countRuns: {
     method: "GET",
     path: "/ui/runs/counts",
-    action: "count the runs of a project over time",
+    action: "count runs",
   },
   countRunFacets: {
     method: "POST",
     path: "/ui/runs/facets",
-    action: "count the values of a project's runs",
+    action: "count facet values",
   },
   fetchRunExport: {
     method: "GET",
@@ -59,7 +59,7 @@ export const uiEndpoints = {
     action: "start experiments",
   },
   readMetrics: { method: "GET", path: "/ui/metrics", action: "read metrics of a project" },
-  readOverview: { method: "GET", path: "/ui/overview", action: "read metrics of all projects" },
+  readOverview: { method: "GET", path: "/ui/overview", action: "read the overview" },
   listThreads: { method: "GET", path: "/ui/threads", action: "list threads" },
   listTurns: { method: "GET", path: "/ui/threads/turns", action: "list the turns of a thread" },
   readLive: { method: "GET", path: "/ui/live", action: "watch arriving runs" },
@@ -84,7 +84,7 @@ export const uiEndpoints = {
   listPricedModels: {
     method: "GET",
     path: "/ui/prices/models",
-    action: "list the models of runs with their prices",
+    action: "list used models",
   },
   listLibraryPrices: {
     method: "GET",

@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { IngestLog } from "../../server/src/ingest-log/log-admin.ts";
+import type { LogState } from "../../server/src/ingest-log/log-report.ts";
 import { NatsCluster } from "../../server/tests/support/nats-cluster.ts";
 import { readLines } from "../chaos/soak/journal.ts";
 import { Oracle } from "../chaos/soak/oracle.ts";
@@ -203,14 +204,27 @@ async function runFaults(
  * server knows of the log may be some seconds old.
  */
 async function waitForEmptyLog(stream: NatsCluster): Promise<number> {
-  const log = await IngestLog.open(stream.url);
+  let failure: unknown;
   try {
     return await waitFor("an empty log", 300_000, async () => {
-      const { waitingMessages, deadLetters } = await log.readState();
-      return waitingMessages === 0 ? deadLetters : undefined;
+      try {
+        const { waitingMessages, deadLetters } = await readLog(stream);
+        return waitingMessages === 0 ? deadLetters : undefined;
+      } catch (cause) {
+        // A NATS server that has just come back does not know the log yet.
+        failure = cause;
+        return undefined;
+      }
     });
-  } catch (cause) {
-    throw new Error(`the log has ${await stream.describeLog()}`, { cause });
+  } catch {
+    throw new Error(`the log has ${await stream.describeLog()}`, { cause: failure });
+  }
+}
+
+async function readLog({ url }: NatsCluster): Promise<LogState> {
+  const log = await IngestLog.open(url);
+  try {
+    return await log.readState();
   } finally {
     await log.close();
   }

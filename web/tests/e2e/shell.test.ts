@@ -120,7 +120,7 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
     await shoot("first-run");
     await record(20);
     await page.getByRole("heading", { name: "Overview" }).waitFor();
-    const tiles = page.locator(".tiles");
+    const tiles = page.getByLabel("Activity of the last minute");
     await expect
       .poll(async () => tiles.textContent(), { timeout: 20_000 })
       .toMatch(/Tokens\/min500/);

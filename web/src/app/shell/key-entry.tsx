@@ -31,7 +31,7 @@ export const KeyEntry = ({ hasRejectedKey }: { readonly hasRejectedKey: boolean 
       <p>
         {hasRejectedKey
           ? "The server rejected the stored key. It may have been deleted."
-          : "Enter an API key of this server. It is stored in this browser until you sign out in the settings."}
+          : "Enter an API key of this server. The browser keeps it until you sign out."}
       </p>
       <PasswordInput
         label="API key"

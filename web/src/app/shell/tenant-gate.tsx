@@ -38,8 +38,8 @@ const TenantNotFound = () => (
     <div className="heading">
       <h1>Tenant not found</h1>
     </div>
-    <Empty title="This server has no tenant with this ID, or your key has no access to it.">
-      <p>The URL may be incomplete, or belong to another server.</p>
+    <Empty title="No tenant with this ID, or your key has no access to it">
+      <p>Check the URL and the server.</p>
       {/* A plain link reloads the page, so that no data of one tenant stays in memory for another. */}
       <a href={`${basePath}/`}>Go to the home page</a>
     </Empty>

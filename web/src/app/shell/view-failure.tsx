@@ -62,8 +62,8 @@ const ChunkNotLoaded = () => {
         title="Could not load this page"
         message={
           isOffline
-            ? "The server is not responding. The page reloads automatically when it is back."
-            : "The server may have been updated. Reload the page to get the current version."
+            ? "The server is not responding. The page reloads when it is back."
+            : "The server may have been updated. Reload the page."
         }
         onRetry={async () => {
           // Reload only if the server responds: without it, the reload would leave a blank page.
