@@ -35,7 +35,7 @@ export class RunQuota {
   readonly #options: RunQuotaOptions;
   /** Runs by tenant, when they were last counted. */
   #counted = new Map<string, number>();
-  /** Runs that were stored since the last count began. */
+  /** Runs that were stored since the last count ended. */
   #added = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -83,16 +83,13 @@ export class RunQuota {
   }
 
   async #count(): Promise<void> {
-    const addedBefore = this.#added;
-    this.#added = new Map();
     try {
       const counts = await this.#store.read.storage.countRuns();
       this.#counted = new Map(counts.map(({ tenantId, runs }) => [tenantId, runs]));
+      // Runs that were stored meanwhile may be counted already. A run that is refused is lost, so they are not added.
+      this.#added = new Map();
     } catch (cause) {
       // The count was too slow, or the server is closing. The previous counts and what was added to them stay valid.
-      for (const [tenantId, runs] of addedBefore) {
-        this.#added.set(tenantId, (this.#added.get(tenantId) ?? 0) + runs);
-      }
       if (!this.#isClosed) {
         process.emitWarning(`the runs of the tenants could not be counted: ${messageOf(cause)}`);
       }

@@ -51,6 +51,35 @@ test("runs that are stored count at once, deletions with the next count, and a f
   expect(refused).toBe(1);
 });
 
+test("a run that is stored while runs are counted does not count twice", async () => {
+  let endCount: () => void = () => undefined;
+  const listeners: Listener[] = [];
+  const quota = new RunQuota(
+    {
+      read: {
+        storage: {
+          countRuns: () =>
+            new Promise((resolve) => {
+              endCount = () => resolve([{ tenantId: "a", runs: 1 }]);
+            }),
+        },
+      },
+      onActivity: (listener) => void listeners.push(listener),
+    },
+    { maxRuns: 2, onRefused: () => undefined },
+  );
+  onTestFinished(() => quota.close());
+  listeners[0]?.([{ tenantId: "a", runs: 1 }]);
+  expect(quota.read("a")).toBe(1);
+  endCount();
+  await expect.poll(() => quota.read("a")).toBe(1);
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+  expect(quota.read("a")).toBe(1);
+  expect(() => quota.admit("a")).not.toThrow();
+});
+
 test("beyond the stored runs the SDK reports a used-up quota, and feedback and reading go on", async () => {
   const server = await runOwnServer({ tenantMaxRuns: 3 });
   const client = new Client({ endpoint: server.url, projectName: "full" });
