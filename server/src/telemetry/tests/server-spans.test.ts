@@ -96,7 +96,7 @@ test("a server closes although the receiver of its spans does not answer", async
 /** The text of a bundle, and of all chunks that are loaded with it. */
 async function readLoaded(bundle: URL): Promise<string> {
   const text = await readFile(bundle, "utf8");
-  const imports = [...text.matchAll(/^(?:import|export)\b[^;]*?from "(\.[^"]+)"/gm)];
+  const imports = [...text.matchAll(/\b(?:import|export)\b[^;"]*from\s*"(\.[^"]+)"/g)];
   const chunks = imports.map(([, path = ""]) => readLoaded(new URL(path, bundle)));
   return [text, ...(await Promise.all(chunks))].join("\n");
 }
