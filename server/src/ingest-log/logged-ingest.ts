@@ -113,8 +113,8 @@ export class LoggedIngest {
 
   /** Appends a message. If the log is late, stores it in the database; if that fails, waits for the log. */
   async #receive(tenantId: string, message: Uint8Array, appends: Promise<void>[]): Promise<void> {
-    const given = new AbortController();
-    const appended = this.#append(tenantId, message, given.signal);
+    const appending = new AbortController();
+    const appended = this.#append(tenantId, message, appending.signal);
     appends.push(appended);
     const database = this.#database;
     if (database === undefined || !(await this.#isLate(appended))) {
@@ -125,11 +125,11 @@ export class LoggedIngest {
     try {
       // What the log acknowledges while it elects a leader may be lost with the former leader.
       await storeDirectly(database, message);
-      given.abort();
+      appending.abort();
       this.#storedDirectly += 1;
       this.#reportLate(true);
     } catch {
-      // The log may be full, or try what the database refuses again.
+      // A writer tries again what the database refuses now, so the log decides.
       await appended;
     }
   }
