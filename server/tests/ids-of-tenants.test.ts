@@ -5,6 +5,7 @@ import { openSqliteStore } from "../dist/store/sqlite-store.js";
 import { openDatabase } from "../src/storage/sqlite/connection.ts";
 import type { Connection } from "../src/storage/sqlite/connection.ts";
 import { ActivityHistory } from "../src/live/activity-history.ts";
+import { createFeedbackDraft } from "./support/feedback-draft.ts";
 import { hubTenants } from "./support/hub-tenants.ts";
 import { call, temporaryFolder, textOf } from "./support/running-server.ts";
 import type { RunningServer } from "@millrace/server";
@@ -109,22 +110,7 @@ async function openStore() {
 }
 
 const addFeedback = (fixture: StoreFixture, runId: string, score: number) =>
-  fixture.store.write.feedback.create(fixture.tenantId, {
-    id: randomUUID(),
-    runId,
-    projectId: null,
-    comparativeId: null,
-    key: "k",
-    score,
-    value: null,
-    comment: null,
-    correction: null,
-    config: null,
-    sourceType: "api",
-    sourceMetadata: null,
-    extra: null,
-    createdMicros: null,
-  });
+  fixture.store.write.feedback.create(fixture.tenantId, createFeedbackDraft({ runId, score }));
 
 const scoreOf = async (fixture: StoreFixture, runId: string) =>
   (await fixture.store.read.feedback.readStatsOfRuns(fixture.tenantId, [runId])).get(runId)?.["k"]

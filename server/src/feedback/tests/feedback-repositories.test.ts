@@ -13,26 +13,10 @@ import {
   strangeText,
   tenantId,
 } from "../../../tests/support/repository-fixture.ts";
+import { createFeedbackDraft } from "../../../tests/support/feedback-draft.ts";
 
 describeRepositories({ feedbackQueries }, (fixture) => {
   describe("feedback", () => {
-    const draft = (rest: Partial<FeedbackDraft> = {}): FeedbackDraft => ({
-      id: randomUUID(),
-      runId: randomUUID(),
-      projectId: null,
-      comparativeId: null,
-      key: "k",
-      score: null,
-      value: null,
-      comment: null,
-      correction: null,
-      config: null,
-      sourceType: "api",
-      sourceMetadata: null,
-      extra: null,
-      createdMicros: null,
-      ...rest,
-    });
     const noFilter = { readStats: () => ({ filtered: { n: 1, avg: null, values: {} } }) };
     const sealer = TokenKeys.createRandom();
     const createReader = (keys = sealer) => new FeedbackReader(fixture.db, keys, noFilter);
@@ -43,7 +27,7 @@ describeRepositories({ feedbackQueries }, (fixture) => {
         sealer,
       );
     const create = (rest: Partial<FeedbackDraft> = {}, tenant = tenantId) =>
-      fixture.write(() => createWriter().create(tenant, draft(rest)));
+      fixture.write(() => createWriter().create(tenant, createFeedbackDraft(rest)));
     const list = async (query: Partial<FeedbackQuery> = {}) => {
       const found = await createReader().list(tenantId, { limit: 100, offset: 0, ...query });
       return found.map(({ key }) => key);
@@ -57,7 +41,7 @@ describeRepositories({ feedbackQueries }, (fixture) => {
     };
 
     test("is read back as it was created, whatever its texts contain", async () => {
-      const given = draft({
+      const given = createFeedbackDraft({
         key: strangeText,
         score: true,
         value: { [strangeText]: [1, null] },

@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { checkFilter } from "../../../filter/checker.ts";
 import { runFields } from "../../../filter/fields.ts";
+import { createFeedbackDraft } from "../../../../tests/support/feedback-draft.ts";
 import { openPglite, openRunStore } from "../../../../tests/support/postgres-run-store.ts";
 import type { PostgresRunStore } from "../../../../tests/support/postgres-run-store.ts";
 import type { PgliteClient } from "../../../../tests/support/repository-engines.ts";
 import { someMicros, wireRun } from "../../../../tests/support/wire-runs.ts";
 import { parseBatch } from "../../ingest/parse-batch.ts";
-import type { FeedbackDraft } from "../../run-feedback.ts";
 
 /** More runs than a step scans before it uses an index. */
 const laterRuns = 10_100;
@@ -16,23 +16,6 @@ const tenantId = randomUUID();
 let client: PgliteClient;
 let store: PostgresRunStore;
 let projectId: string;
-
-const feedbackOf = (runId: string, key: string, score: number): FeedbackDraft => ({
-  id: randomUUID(),
-  runId,
-  projectId: null,
-  comparativeId: null,
-  key,
-  score,
-  value: null,
-  comment: null,
-  correction: null,
-  config: null,
-  sourceType: "api",
-  sourceMetadata: null,
-  extra: null,
-  createdMicros: null,
-});
 
 /** Ten runs with feedback, the earlier the slower, below many later runs without any. */
 beforeAll(async () => {
@@ -49,8 +32,8 @@ beforeAll(async () => {
   const later = wireRun({ name: "later", session_name: "p", micros: someMicros + 1_000_000 });
   const { batch } = parseBatch(Buffer.from(JSON.stringify({ post: [...judged, later] })));
   const feedback = judged.flatMap(({ id }, index) => [
-    feedbackOf(id, "helpful", index / 10),
-    feedbackOf(id, "other", 1),
+    createFeedbackDraft({ runId: id, key: "helpful", score: index / 10 }),
+    createFeedbackDraft({ runId: id, key: "other", score: 1 }),
   ]);
   await store.ingest(tenantId, { ...batch, feedback });
   const [project] = await store.read.projects.list(tenantId, { name: "p", limit: 1, offset: 0 });

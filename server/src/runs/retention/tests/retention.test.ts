@@ -6,6 +6,7 @@ import { RetentionSweeper } from "../retention-sweeper.ts";
 import type { Store } from "../../../store/store.ts";
 import { checkFilter } from "../../../filter/checker.ts";
 import { runFields } from "../../../filter/fields.ts";
+import { createFeedbackDraft } from "../../../../tests/support/feedback-draft.ts";
 import { patchOf, StoreFixture } from "../../../../tests/support/store-fixture.ts";
 import { call, runServer, textOf } from "../../../../tests/support/running-server.ts";
 import { wireRun } from "../../../../tests/support/wire-runs.ts";
@@ -51,22 +52,10 @@ test("runs older than the tenant's limit are deleted with their feedback; younge
   const fixture = await openFixture();
   const [old, young] = [agedRun(31), agedRun(29)];
   await fixture.send({ post: [old, young] });
-  const feedback = await fixture.store.write.feedback.create(fixture.tenantId, {
-    id: randomUUID(),
-    runId: old.id,
-    projectId: null,
-    comparativeId: null,
-    key: "k",
-    score: 1,
-    value: null,
-    comment: null,
-    correction: null,
-    config: null,
-    sourceType: "api",
-    sourceMetadata: null,
-    extra: null,
-    createdMicros: null,
-  });
+  const feedback = await fixture.store.write.feedback.create(
+    fixture.tenantId,
+    createFeedbackDraft({ runId: old.id, score: 1 }),
+  );
   await fixture.store.write.retention.set(fixture.tenantId, { projectId: null, days: 30 });
   expect(await sweepAll(fixture)).toEqual([1, 0]);
   expect(await fixture.read(old.id)).toEqual({});
