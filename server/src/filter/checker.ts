@@ -72,8 +72,25 @@ function checkComparison(
   if (field === undefined) {
     throw createUnknownFieldError(filter.field, context);
   }
+  const { comparator, operand } = filter;
+  if (
+    field.type === "texts" &&
+    operand.kind === "null" &&
+    (comparator === "eq" || comparator === "neq")
+  ) {
+    const hasText: CheckedComparison = {
+      kind: "comparison",
+      comparator: "like",
+      field,
+      operand: anyText,
+    };
+    return comparator === "eq" ? { kind: "not", part: hasText } : hasText;
+  }
   return checkField(filter, { ...context, field });
 }
+
+/** A pattern of `like` that matches every text. */
+const anyText = { kind: "scalar", value: "%" } as const;
 
 /** Names that columns, facets or other products have for a field. */
 const commonNames: Readonly<Record<string, string>> = {

@@ -82,7 +82,7 @@ export const valueDescriptions: { readonly [Type in FieldType]: string } = {
   number: "a number",
   boolean: "true or false",
   error: "a quoted text; null, true and false test whether there is one",
-  texts: "a quoted text",
+  texts: "a quoted text; eq and neq also take null, which tests whether there is none",
   json: "the text of a JSON object for has, a quoted text otherwise",
   key: "a quoted text",
   value: "a quoted text, a number, true, false or null",

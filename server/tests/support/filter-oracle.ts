@@ -205,19 +205,24 @@ function meetsComparison(filter: Comparison, judged: EvaluatedRun): boolean {
   if (name === "trace_model") {
     const isDenial = comparator === "neq";
     const asked = { ...filter, comparator: isDenial ? ("eq" as const) : comparator };
-    const models = judged.traceModels ?? modelsOf(run);
-    return models.some((model) => compareScalar(model, asked)) !== isDenial;
+    return meetsTexts(judged.traceModels ?? modelsOf(run), asked) !== isDenial;
   }
   if (name === "tags" || name === "tag" || name === "thread_id") {
     const isDenial = comparator === "neq";
     const asked = { ...filter, comparator: isDenial ? ("eq" as const) : comparator };
-    return listOf(name, run).some((text) => compareScalar(text, asked)) !== isDenial;
+    return meetsTexts(listOf(name, run), asked) !== isDenial;
   }
   if (name === "error") {
     return compareErrors(filter, run);
   }
   return compareScalar(scalarOf(name, run), filter);
 }
+
+/** Whether one of the texts matches a comparison; `null` stands for no text at all. */
+const meetsTexts = (list: readonly string[], filter: Comparison): boolean =>
+  filter.operand.kind === "null"
+    ? list.length === 0
+    : list.some((text) => compareScalar(text, filter));
 
 /** Whether a value at a path matches a comparison; if there is no value, only `neq` matches. */
 function meetsEntry(

@@ -165,6 +165,14 @@ test("a list of traces counts the models of all runs of a trace, and the filter 
       expect(found.json["runs"]).toHaveLength(runs);
     }
   }
+  // Of the traces, one consists of a call alone, and all of the others have calls.
+  for (const [filter, runs] of [
+    ["model = null", 0],
+    ["model != null", 7],
+    ["eq(trace_model, null)", 0],
+  ] as const) {
+    expect((await count({ is_root: true, filter })).runs).toBe(runs);
+  }
   // In a list of all runs, `model` is the model of the run itself.
   expect((await count({ filter: "model = gpt-5" })).runs).toBe(13);
   expect(await count({})).toMatchObject({
