@@ -13,6 +13,7 @@ export const toClaimJson = (run: ClaimedRun) => ({
 /** Serializes an entry with some fields of its run, for a list. */
 export const toListedEntryJson = (run: ListedEntry) => ({
   ...toEntryWithReviews(run),
+  session_id: run.projectId,
   name: run.name,
   run_type: run.runType,
   has_error: run.hasError,

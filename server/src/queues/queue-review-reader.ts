@@ -22,7 +22,7 @@ export class QueueReviewReader implements QueueReviewReads {
     const rows = await this.#db.all(
       addEntryColumns(selectWithStatus(tenantId, query))
         .innerJoin("runs as r", "r.id", "e.run_id")
-        .select(["r.name", "r.run_type", "r.has_error", "r.start_us", "r.end_us"])
+        .select(["r.project_id", "r.name", "r.run_type", "r.has_error", "r.start_us", "r.end_us"])
         .orderBy("e.added_us")
         .orderBy("e.place")
         .limit(query.limit)
@@ -30,6 +30,7 @@ export class QueueReviewReader implements QueueReviewReads {
     );
     return rows.map((row) => ({
       ...parseEntryRow(row, nowMicros),
+      projectId: row.project_id,
       name: row.name,
       runType: row.run_type,
       hasError: row.has_error === 1,

@@ -103,6 +103,7 @@ export interface QueueProgress {
 
 /** An entry in a list, with some fields of its run. */
 export interface ListedEntry extends QueueEntry {
+  readonly projectId: string;
   readonly name: string;
   readonly runType: string;
   readonly hasError: boolean;

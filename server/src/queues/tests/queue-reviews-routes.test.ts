@@ -123,7 +123,14 @@ test("the runs of a queue are listed with their reviews, and without payloads", 
     (await call(server, `GET /ui/annotation-queues/${id}/runs?${query}`)).json;
   const all = await list("");
   expect(all).toMatchObject([
-    { id: entryId(0), run_id: runIds[0], name: "a run", has_error: false, reviews: [] },
+    {
+      id: entryId(0),
+      run_id: runIds[0],
+      session_id: anyText(),
+      name: "a run",
+      has_error: false,
+      reviews: [],
+    },
     { completed_at: anyText(), reviews: [{ reviewer: "ann", done_at: anyText() }] },
     { end_time: null, run_type: "chain" },
   ]);

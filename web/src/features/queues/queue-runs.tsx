@@ -1,7 +1,7 @@
 import { Button, Textarea } from "@mantine/core";
-import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { useInfiniteQuery, useQueries, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { Confirm } from "../../components/dialog/confirm.tsx";
 import { DialogForm } from "../../components/dialog/dialog-form.tsx";
 import { Empty } from "../../components/page/states.tsx";
@@ -11,6 +11,9 @@ import { pluralize } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
 import { RunTypeBadge, StatusBadge } from "../runs/run-badges.tsx";
+import { RunPreview } from "../runs/run-columns.tsx";
+import type { RunItem } from "../runs/run-item.ts";
+import { createRunItemsQuery, previewFields } from "../runs/queries.ts";
 import { createQueuedRunsQuery, removeQueueRun, addQueueRuns } from "./queries.ts";
 import { parseRunIds } from "./queue.ts";
 import type { Queue, QueuedRun } from "./queue.ts";
@@ -21,7 +24,12 @@ const joinReviewerNames = (run: QueuedRun, timeField: "doneMs" | "claimedUntilMs
     .map(({ reviewer }) => (reviewer === "" ? "API" : toVisibleText(reviewer)))
     .join(", ");
 
-const columns: readonly Column<QueuedRun>[] = [
+/** A run of the queue with what it was about; `preview` is `undefined` until it is loaded. */
+interface PreviewedRun extends QueuedRun {
+  readonly preview: RunItem | undefined;
+}
+
+const columns: readonly Column<PreviewedRun>[] = [
   {
     id: "name",
     title: "Run",
@@ -30,6 +38,13 @@ const columns: readonly Column<QueuedRun>[] = [
     grow: 2,
     isFixed: true,
     isShownWhenNarrow: true,
+  },
+  {
+    id: "preview",
+    title: "Input → output",
+    renderCell: (run) => <QueuedRunPreview run={run} />,
+    width: 180,
+    grow: 5,
   },
   {
     id: "type",
@@ -72,9 +87,30 @@ const columns: readonly Column<QueuedRun>[] = [
   },
 ];
 
+const QueuedRunPreview = ({ run: { preview } }: { readonly run: PreviewedRun }) =>
+  preview === undefined ? null : <RunPreview run={preview} />;
+
+/** What a run was about, its reviewers and when it was added: for narrow screens, which show few columns. */
+const renderQueuedRunDetail = (run: PreviewedRun) => (
+  <>
+    <QueuedRunPreview run={run} />
+    <span className="quiet">
+      {run.addedMs !== undefined && (
+        <>
+          Added <Ago timeMs={run.addedMs} />
+        </>
+      )}
+      {joinReviewerNames(run, "doneMs") !== "" &&
+        ` · Reviewed by ${joinReviewerNames(run, "doneMs")}`}
+      {joinReviewerNames(run, "claimedUntilMs") !== "" &&
+        ` · Claimed by ${joinReviewerNames(run, "claimedUntilMs")}`}
+    </span>
+  </>
+);
+
 /** Links a row to the review of its run. */
 const createLinkRenderer = (tenantId: string, queueId: string) =>
-  function renderLink({ id }: QueuedRun, linkProps: RowLinkProps) {
+  function renderLink({ id }: PreviewedRun, linkProps: RowLinkProps) {
     return (
       <Link
         to="/o/$tenantId/annotation-queues/$queueId"
@@ -95,6 +131,7 @@ export const QueueRuns = ({
 }) => {
   const client = useQueryClient();
   const pages = useInfiniteQuery(createQueuedRunsQuery(queue.id));
+  const runs = usePreviewedRuns(pages.data?.pages);
   const [selection, setSelection] = useState<ReadonlySet<string>>(new Set());
   const [dialog, setDialog] = useState<"add" | "remove">();
   const refresh = async (): Promise<void> =>
@@ -120,7 +157,7 @@ export const QueueRuns = ({
       </div>
       <DataTable
         resourceName="runs in the queue"
-        rows={pages.data?.pages.flat()}
+        rows={runs}
         getRowId={({ id }) => id}
         columns={columns}
         error={pages.error}
@@ -130,6 +167,7 @@ export const QueueRuns = ({
         selection={selection}
         onSelection={setSelection}
         renderLink={createLinkRenderer(tenantId, queue.id)}
+        renderNarrowDetail={renderQueuedRunDetail}
         emptyState={<Empty title="No runs in this queue yet" />}
       />
       {dialog === "add" && (
@@ -152,6 +190,33 @@ export const QueueRuns = ({
     </>
   );
 };
+
+/** Adds to the runs of each page what they were about, with one request for each project of a page. */
+function usePreviewedRuns(
+  pages: readonly (readonly QueuedRun[])[] | undefined,
+): readonly PreviewedRun[] | undefined {
+  const previews = useQueries({
+    queries: (pages ?? []).flatMap((page) =>
+      [...new Set(page.map(({ projectId }) => projectId))].map((id) =>
+        createRunItemsQuery(
+          id,
+          page.filter(({ projectId }) => projectId === id).map(({ runId }) => runId),
+          previewFields,
+        ),
+      ),
+    ),
+    combine: combinePreviews,
+  });
+  return useMemo(
+    () => pages?.flat().map((run) => ({ ...run, preview: previews.get(run.runId) })),
+    [pages, previews],
+  );
+}
+
+const combinePreviews = (
+  results: readonly { readonly data?: readonly RunItem[] | undefined }[],
+): ReadonlyMap<string, RunItem> =>
+  new Map(results.flatMap(({ data = [] }) => data.map((item) => [item.id, item])));
 
 /** A dialog that adds runs to a queue by their ids or URLs. */
 const AddRuns = ({

@@ -70,6 +70,7 @@ export interface Claim extends QueuePosition {
 
 /** A run in a queue, with the fields that the queue's list of runs shows. */
 export interface QueuedRun extends QueuePosition {
+  readonly projectId: string;
   readonly name: string;
   readonly runType: string;
   readonly status: "success" | "error" | "pending";
@@ -150,6 +151,7 @@ export function parseQueuedRuns(value: unknown): readonly QueuedRun[] {
       const endedStatus = run["has_error"] === true ? "error" : "success";
       return {
         ...parsePosition(run),
+        projectId: toText(run["session_id"]) ?? "",
         name: toText(run["name"]) ?? "",
         runType: toText(run["run_type"]) ?? "",
         status: endMs === undefined ? "pending" : endedStatus,

@@ -11,7 +11,7 @@ import { Payload } from "../../components/payload/payload.tsx";
 import { formatJson } from "../../components/text/json-text.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatDuration, formatTime } from "../../components/time/time.ts";
-import { createComparedItemsQuery, createComparedRunQuery } from "./queries.ts";
+import { createComparedRunQuery, createRunItemsQuery, figureFields } from "./queries.ts";
 import { RunTypeBadge, StatusBadge } from "./run-badges.tsx";
 import type { RunItem } from "./run-item.ts";
 import type { ProjectAddress } from "./run-list-search.ts";
@@ -91,9 +91,10 @@ const CompareFacts = ({
   readonly address: ProjectAddress;
 }) => {
   const { data: items = [] } = useQuery(
-    createComparedItemsQuery(
+    createRunItemsQuery(
       address.projectId,
       runs.map(({ id }) => id),
+      figureFields,
     ),
   );
   const findItem = ({ id }: RunDetails): RunItem | undefined =>

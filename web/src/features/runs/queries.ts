@@ -137,14 +137,21 @@ export const createComparedRunQuery = (id: string) =>
       parseRunDetails(await getJson(toEndpointPath("/runs/:id", { id }), signal)),
   });
 
-/**
- * The tokens, costs and start times of the compared runs. For a root run, tokens and cost are those of its whole trace.
- */
-export const createComparedItemsQuery = (projectId: string, ids: readonly string[]) =>
+/** The fields with the figures of a run. For a root run, tokens and cost are those of its whole trace. */
+export const figureFields = ["total_tokens", "total_cost", "trace_usage", "start_time"] as const;
+
+/** The fields of runs that are listed with what they were about. */
+export const previewFields = ["inputs", "outputs", "error", "start_time"] as const;
+
+/** Some fields of the given runs of a project. A field that is not selected is `undefined` or empty. */
+export const createRunItemsQuery = (
+  projectId: string,
+  ids: readonly string[],
+  select: readonly string[],
+) =>
   queryOptions({
-    queryKey: ["compared-items", projectId, ids],
+    queryKey: ["run-items", projectId, ids, select],
     queryFn: async ({ signal }) => {
-      const select = ["total_tokens", "total_cost", "trace_usage", "start_time"];
       const body = { session: [projectId], id: ids, select, limit: ids.length };
       return parseRunItemPage(await postJson(searchPath, body, signal)).items;
     },

@@ -98,7 +98,7 @@ export const toRunColumns = ({
     id: "cost",
     title: "Cost",
     renderCell: (run) => <Cost run={run} />,
-    width: 84,
+    width: 96,
     align: "end",
     tooltip: `Cost in US dollars of the run; for a trace, of all its model calls. ${notSortableTooltip}`,
   },
@@ -171,7 +171,7 @@ export const renderRunDetail = (run: RunItem): ReactNode => (
 );
 
 /** The beginning of a run's input and of its output. For a failed run, the error replaces the output. */
-const RunPreview = ({ run: { inputs, outputs, error } }: { readonly run: RunItem }) => {
+export const RunPreview = ({ run: { inputs, outputs, error } }: { readonly run: RunItem }) => {
   const [input, output] = [toPreviewText(inputs), toPreviewText(outputs)];
   const errorLine = error?.split("\n", 1)[0] ?? "";
   return (
