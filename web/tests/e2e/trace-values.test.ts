@@ -116,6 +116,45 @@ describe.skipIf(browser === undefined)("the values of a run, in Chromium", () =>
     expect(opened.faults).toEqual([]);
   });
 
+  test("arguments and results of tools are coloured trees, unless a number would lose digits", async () => {
+    const call = (id: string, args: string) => ({
+      id,
+      type: "function",
+      function: { name: "find_order", arguments: args },
+    });
+    const messages = [
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [call("a", '{"order_id":"48213","limit":3}'), call("b", "{}")],
+      },
+      { role: "tool", tool_call_id: "a", content: '{"found":true,"items":[{"price":9.5}]}' },
+      { role: "tool", tool_call_id: "b", content: '{"order":12345678901234567890}' },
+    ];
+    await openRun({ messages }, { ok: true });
+    const [first, last] = [
+      figure("Inputs").locator(".chat-tool").first(),
+      figure("Inputs").locator(".chat-tool").last(),
+    ];
+    const args = first.getByRole("tree", { name: "Arguments of find_order" });
+    expect(await args.getByRole("treeitem").allTextContents()).toEqual([
+      "order_id: 48213",
+      "limit: 3",
+    ]);
+    const colors = await args
+      .locator(".json-value")
+      .evaluateAll((values) => values.map((value) => getComputedStyle(value).color));
+    expect(new Set(colors).size).toBe(2);
+    const result = first.getByRole("tree", { name: "Result of find_order" });
+    expect(await result.getByRole("treeitem").allTextContents()).toContain("found: true");
+    expect(await last.locator("pre").allTextContents()).toEqual([
+      "{}",
+      '{"order":12345678901234567890}',
+    ]);
+    expect(await findFaults(page)).toEqual([]);
+    expect(opened.faults).toEqual([]);
+  });
+
   test("r shows what an example expects against what the run returned, and then the data again", async () => {
     const dataset = await client.datasets.create({ name: "expected" });
     const { exampleIds } = await client.examples.createMany({

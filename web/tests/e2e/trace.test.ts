@@ -53,6 +53,27 @@ describe.skipIf(browser === undefined)("the trace view, in Chromium", () => {
     opened.page.getByRole("heading", { name, exact: true }).waitFor();
   const param = (name: string): string | null => new URL(opened.page.url()).searchParams.get(name);
 
+  test("a row has the type of its run: as a word, or as an icon of its own where there is no space", async () => {
+    const { page } = opened;
+    await page.goto(address);
+    await heading("travel-assistant");
+    const row = (name: string) => tree().getByRole("treeitem").filter({ hasText: name }).first();
+    await row("embed-query").getByText("embedding", { exact: true }).waitFor();
+    expect(await tree().getByRole("img").count()).toBe(0);
+    await page.setViewportSize({ width: 390, height: 800 });
+    const types = ["chain", "retriever", "embedding", "llm", "tool", "parser"];
+    const shapes: (string | null)[] = [];
+    for (const type of types) {
+      const icon = tree().getByRole("img", { name: type }).first();
+      await icon.waitFor();
+      shapes.push(await icon.locator("path").getAttribute("d"));
+    }
+    expect(new Set(shapes).size).toBe(types.length);
+    expect(await row("embed-query").getByText("embedding", { exact: true }).isVisible()).toBe(
+      false,
+    );
+  });
+
   test("keyboard shortcuts work: collapsing, errors, slowest runs, search, zoom and critical path", async () => {
     const { page, faults } = opened;
     await page.goto(address);

@@ -5,6 +5,8 @@ import { Markdown } from "../text/markdown.tsx";
 import { isSafeImage, toImageFile, toSafeLink } from "../text/safe-link.ts";
 import { toVisibleText } from "../text/visible-text.ts";
 import type { ChatMessage, ChatPart } from "./chat-messages.ts";
+import { messageIcon, modelIcon, toolIcon } from "./icon-paths.ts";
+import { JsonView } from "./json-view.tsx";
 import { placeToolResults } from "./tool-results.ts";
 import type { ShownPart } from "./tool-results.ts";
 import "./chat.css";
@@ -15,14 +17,18 @@ const pageSize = 50;
 /** The maximum number of characters of an image's type that are shown. */
 const maxTypeChars = 60;
 
+/** In pixels. */
+const maxToolValueHeight = 240;
+/** A longer text of a tool is shown as it is, because parsing it could freeze the UI. */
+const maxParsedChars = 1_000_000;
+
 /** The SVG paths of the icons of the usual roles, drawn in a box of 16 by 16 units. */
 const roleIcons: Readonly<Record<string, string>> = {
   system: "M2 4.5h6M12 4.5h2M10 2.5v4M2 11.5h2M8 11.5h6M6 9.5v4",
   user: "M8 8a2.7 2.7 0 1 0 0-5.4A2.7 2.7 0 0 0 8 8ZM3 13.5c.6-5 9.4-5 10 0",
-  assistant: "M8 2v2.5M3.5 4.5h9v8h-9ZM6 8v1M10 8v1M1.5 8v2M14.5 8v2",
-  tool: "M10 2.5a3.5 3.5 0 0 0-3 5L2.5 12l1.5 1.5L8.5 9a3.5 3.5 0 0 0 4.6-4.6L11 6.5 9.5 5l2-2.2A3.5 3.5 0 0 0 10 2.5Z",
+  assistant: modelIcon,
+  tool: toolIcon,
 };
-const defaultRoleIcon = "M2.5 3h11v8H7l-3 2.5V11H2.5Z";
 
 /** Shows the messages between a user, a model and its tools. The result of a tool is shown below its call. */
 export const Chat = ({
@@ -40,7 +46,7 @@ export const Chat = ({
         <li key={index} className="chat-message" data-role={message.role}>
           <p className="chat-role">
             <svg className="icon" viewBox="0 0 16 16" aria-hidden="true">
-              <path d={roleIcons[message.role] ?? defaultRoleIcon} />
+              <path d={roleIcons[message.role] ?? messageIcon} />
             </svg>
             <bdi>{toVisibleText(message.role)}</bdi>
             {message.name !== undefined && <bdi>{toVisibleText(message.name)}</bdi>}
@@ -86,12 +92,12 @@ const MessagePart = ({ part }: { readonly part: ChatPart | ShownPart }) => {
             Tool call <code>{toVisibleText(part.name)}</code>
             {part.id !== "" && <small>{toVisibleText(part.id)}</small>}
           </p>
-          <LongText text={toDisplayText(part.args)} />
+          <ToolValue value={part.args} label={`Arguments of ${part.name}`} />
           {"results" in part &&
             part.results.map((value, index) => (
               <div key={index} className="chat-tool-result">
                 <p>Tool result</p>
-                <LongText text={toDisplayText(value)} />
+                <ToolValue value={value} label={`Result of ${part.name}`} />
               </div>
             ))}
         </div>
@@ -100,7 +106,7 @@ const MessagePart = ({ part }: { readonly part: ChatPart | ShownPart }) => {
       return (
         <div className="chat-tool">
           <p>Tool result{part.id !== "" && <small>{toVisibleText(part.id)}</small>}</p>
-          <LongText text={toDisplayText(part.value)} />
+          <ToolValue value={part.value} label="Tool result" />
         </div>
       );
     case "other":
@@ -116,8 +122,29 @@ function describeHiddenImage(mimeType: string): string {
     : `not shown: ${type === "" ? "data without a type" : type}. PNG, JPEG, GIF, WebP and AVIF images are shown`;
 }
 
-const toDisplayText = (value: unknown): string =>
-  typeof value === "string" ? value : formatJson(value);
+/** The arguments or the result of a tool: objects and arrays as a coloured tree, also if they were recorded as JSON text. */
+const ToolValue = ({ value, label }: { readonly value: unknown; readonly label: string }) => {
+  const tree = useMemo(() => (typeof value === "string" ? parseJsonTree(value) : value), [value]);
+  if (typeof tree === "object" && tree !== null && Object.keys(tree).length > 0) {
+    return <JsonView value={tree} label={toVisibleText(label)} maxHeight={maxToolValueHeight} />;
+  }
+  return <LongText text={typeof value === "string" ? value : formatJson(value)} />;
+};
+
+/**
+ * Returns `undefined` for a text that is not a JSON object or array, that takes noticeably long to parse, or that may
+ * contain a number with more digits than a JavaScript number can represent.
+ */
+function parseJsonTree(text: string): unknown {
+  if (text.length > maxParsedChars || !/^\s*[[{]/.test(text) || /\d{16}/.test(text)) {
+    return undefined;
+  }
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined; // A text that only begins like JSON is shown as it is.
+  }
+}
 
 /**
  * Shows an image that the run contains as a `data:` URL. For any other URL it shows a link and loads nothing. If a

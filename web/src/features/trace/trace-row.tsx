@@ -4,7 +4,7 @@ import { formatDollars } from "../../components/text/cost.ts";
 import { splitMatches } from "../../components/text/split-matches.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatDuration } from "../../components/time/time.ts";
-import { RunTypeBadge } from "../runs/run-badges.tsx";
+import { RunTypeBadge, RunTypeIcon } from "../runs/run-badges.tsx";
 import { toBar } from "./time-scale.ts";
 import type { TimeWindow } from "./time-scale.ts";
 import type { Interval } from "./trace-facts.ts";
@@ -60,7 +60,9 @@ export const TraceRow = memo((props: TraceRowProps) => {
         style={{ paddingLeft: Math.min(depth, maxIndentLevels) * indentPixels }}
       >
         <span className="tree-fold" data-fold data-open={isExpanded} aria-hidden="true" />
+        {/* The style sheet shows one of the two: the icon on narrow screens. */}
         <RunTypeBadge type={model.types[runIndex] ?? ""} />
+        <RunTypeIcon type={model.types[runIndex] ?? ""} />
         <RunName {...props} />
         {isMatch && !hasNameMatch(props) && <span className="tag">in content</span>}
         {status === "error" && <span className="error-mark">Error</span>}
