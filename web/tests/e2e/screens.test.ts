@@ -104,7 +104,10 @@ describe.skipIf(browser === undefined)("every screen of a server with data, in C
         element.checkVisibility({ visibilityProperty: true, opacityProperty: true });
       const query = (selector: string): readonly Element[] =>
         [...document.querySelectorAll(selector)].filter(isVisible);
-      const primary = query('main button[data-variant="filled"], main a[data-variant="filled"]');
+      // A button without a variant is filled. A disabled one is gray, and does not stand out.
+      const primary = query(
+        'main .mantine-Button-root:is(:not([data-variant]), [data-variant="filled"]):not(:disabled, [data-disabled])',
+      );
       // Alone in a section of its own, such an action does not compete with others.
       const destructive = query("main button + button, main button:has(+ button)").filter(
         (button) => /^Delete\b/.test(button.textContent),

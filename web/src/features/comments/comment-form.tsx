@@ -103,7 +103,7 @@ export const CommentForm = ({
             Cancel
           </Button>
         )}
-        <Button size="xs" type="submit" loading={state.isBusy}>
+        <Button size="xs" variant="default" type="submit" loading={state.isBusy}>
           {action}
         </Button>
       </div>

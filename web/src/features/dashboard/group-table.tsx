@@ -74,7 +74,7 @@ export const GroupTable = ({
     <section className="table-section">
       <h2>Groups</h2>
       <ScrollX label="Groups">
-        <table className="projects">
+        <table className="projects stacked">
           <thead>
             <tr>
               <th scope="col">Group</th>
@@ -129,7 +129,7 @@ export const GroupTable = ({
 };
 
 const NumberCell = ({
-  column: { read, format, formatChange: describeChange = formatChange },
+  column: { title, read, format, formatChange: describeChange = formatChange },
   group: { total, previous },
 }: {
   readonly column: Column;
@@ -138,7 +138,7 @@ const NumberCell = ({
   const value = read(total);
   const change = value === 0 ? undefined : describeChange(value, read(previous));
   return (
-    <td className="number">
+    <td className="number" data-title={title}>
       {value === undefined ? "–" : format(value)}
       {change !== undefined && <small className="metric-change">{change}</small>}
     </td>

@@ -24,7 +24,7 @@ export const DatasetMenu = ({
   readonly dataset: Dataset;
   readonly tenantId: string;
 }) => {
-  const { asOf, split } = route.useSearch();
+  const { asOf, split, tab = "examples" } = route.useSearch();
   const [openDialog, setOpenDialog] = useState<DialogName>();
   const shareQuery = useQuery(createShareQuery(dataset.id));
   const close = (): void => setOpenDialog(undefined);
@@ -53,7 +53,12 @@ export const DatasetMenu = ({
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
-      <Button size="xs" onClick={() => setOpenDialog("add")}>
+      {/* The other tabs have primary actions of their own. */}
+      <Button
+        size="xs"
+        variant={tab === "examples" ? "filled" : "default"}
+        onClick={() => setOpenDialog("add")}
+      >
         Add example
       </Button>
       {openDialog === "add" && <NewExample datasetId={dataset.id} onClose={close} />}

@@ -27,7 +27,7 @@ export const CompareSummary = memo(
       <div className="compare-summary">
         {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboard users must be able to scroll the table */}
         <section className="compare-totals" tabIndex={0} aria-label="Summary by experiment">
-          <table>
+          <table className="stacked">
             <thead>
               <tr>
                 <th scope="col">Experiment</th>
@@ -81,7 +81,7 @@ const TotalsRow = ({
       {page.keys.map(({ key, experiments }) => {
         const summary = experiments[experimentId];
         return (
-          <td key={key}>
+          <td key={key} data-title={toVisibleText(key)}>
             <ScoreMark
               score={summary?.mean}
               baseline={isBaseline ? undefined : experiments[context.baselineId]?.mean}
@@ -91,11 +91,13 @@ const TotalsRow = ({
           </td>
         );
       })}
-      <td className={(totals?.errorCount ?? 0) > 0 ? "bad" : ""}>
+      <td className={(totals?.errorCount ?? 0) > 0 ? "bad" : ""} data-title="Errors">
         {(totals?.errorCount ?? 0).toLocaleString("en")}
       </td>
-      <td>{totals?.latencyMs === undefined ? "–" : formatDuration(totals.latencyMs)}</td>
-      <td>{(totals?.runCount ?? 0).toLocaleString("en")}</td>
+      <td data-title="Mean latency">
+        {totals?.latencyMs === undefined ? "–" : formatDuration(totals.latencyMs)}
+      </td>
+      <td data-title="Runs">{(totals?.runCount ?? 0).toLocaleString("en")}</td>
     </tr>
   );
 };

@@ -28,7 +28,7 @@ export const RecentFeedback = ({
     <section className="feedback-recent">
       <h2>Latest feedback</h2>
       <ScrollX label="Latest feedback">
-        <table className="projects">
+        <table className="projects stacked">
           <thead>
             <tr>
               <th scope="col">Created</th>
@@ -42,14 +42,20 @@ export const RecentFeedback = ({
           <tbody>
             {data.map((entry) => (
               <tr key={entry.id}>
-                <td className="nowrap">
+                <td className="nowrap" data-title="Created">
                   <Ago timeMs={entry.atMs} />
                 </td>
-                <td>{toVisibleText(entry.key)}</td>
-                <td className="nowrap">{toVisibleText(entry.scoreText)}</td>
-                <td className="feedback-comment">{toVisibleText(entry.comment.slice(0, 400))}</td>
-                <td className="nowrap">{toVisibleText(entry.source)}</td>
-                <td className="nowrap">
+                <td data-title="Key">{toVisibleText(entry.key)}</td>
+                <td className="nowrap" data-title="Score">
+                  {toVisibleText(entry.scoreText)}
+                </td>
+                <td className="feedback-comment" data-title="Comment">
+                  {toVisibleText(entry.comment.slice(0, 400))}
+                </td>
+                <td className="nowrap" data-title="By">
+                  {toVisibleText(entry.source)}
+                </td>
+                <td className="nowrap" data-title="Run">
                   <RunLink entry={entry} />
                 </td>
               </tr>

@@ -43,7 +43,7 @@ export const LibraryPrices = ({
       {prices !== undefined && prices.length > 0 && (
         <>
           <ScrollX label="Public prices">
-            <table className="projects" aria-label="Public prices">
+            <table className="projects stacked" aria-label="Public prices">
               <thead>
                 <tr>
                   <th scope="col">Model</th>
@@ -64,10 +64,14 @@ export const LibraryPrices = ({
                 {prices.map((price) => (
                   <tr key={`${price.provider}\n${price.model}`}>
                     <td className="cell-project">{price.model}</td>
-                    <td>{price.providerName}</td>
-                    <td className="number">{formatRate(price.prices.input) || "–"}</td>
-                    <td className="number">{formatRate(price.prices.output) || "–"}</td>
-                    <td>{describeOtherRates(price.prices)}</td>
+                    <td data-title="Provider">{price.providerName}</td>
+                    <td className="number" data-title="Input">
+                      {formatRate(price.prices.input) || "–"}
+                    </td>
+                    <td className="number" data-title="Output">
+                      {formatRate(price.prices.output) || "–"}
+                    </td>
+                    <td data-title="Other prices">{describeOtherRates(price.prices)}</td>
                     <td className="number">
                       <Button
                         size="compact-xs"

@@ -34,7 +34,7 @@ export const OwnPrices = ({
       {prices?.length === 0 && <p className="form-about">You have not set any prices.</p>}
       {prices !== undefined && prices.length > 0 && (
         <ScrollX label="Your prices">
-          <table className="projects" aria-label="Your prices">
+          <table className="projects stacked" aria-label="Your prices">
             <thead>
               <tr>
                 <th scope="col">Model</th>
@@ -97,12 +97,22 @@ const OwnPriceRow = ({
   return (
     <tr>
       <td className="cell-project">{toVisibleText(model)}</td>
-      <td>{provider === null ? <span className="absent">Any</span> : toVisibleText(provider)}</td>
-      <td>{tier === null ? <span className="absent">Standard</span> : toVisibleText(tier)}</td>
-      <td className="nowrap">{from ?? <span className="absent">Always</span>}</td>
-      <td className="number">{formatRate(prices.input)}</td>
-      <td className="number">{formatRate(prices.output) || "–"}</td>
-      <td>{describeOtherRates(prices)}</td>
+      <td data-title="Provider">
+        {provider === null ? <span className="absent">Any</span> : toVisibleText(provider)}
+      </td>
+      <td data-title="Tier">
+        {tier === null ? <span className="absent">Standard</span> : toVisibleText(tier)}
+      </td>
+      <td className="nowrap" data-title="Valid from">
+        {from ?? <span className="absent">Always</span>}
+      </td>
+      <td className="number" data-title="Input">
+        {formatRate(prices.input)}
+      </td>
+      <td className="number" data-title="Output">
+        {formatRate(prices.output) || "–"}
+      </td>
+      <td data-title="Other prices">{describeOtherRates(prices)}</td>
       <td className="number">
         <ActionMenu
           label={`Actions of ${toVisibleText(model)}`}

@@ -25,7 +25,7 @@ export const UsedModelList = ({ onAdd }: { readonly onAdd: (model: string) => vo
       {used?.models.length === 0 && <p className="form-about">No model was called.</p>}
       {used !== undefined && used.models.length > 0 && (
         <ScrollX label="Models in use">
-          <table className="projects" aria-label="Models in use">
+          <table className="projects stacked" aria-label="Models in use">
             <thead>
               <tr>
                 <th scope="col">Model</th>
@@ -97,7 +97,7 @@ const ModelRow = ({
       <td className="cell-project">
         <bdi>{name}</bdi>
       </td>
-      <td>
+      <td data-title="Price">
         <span
           className={source === "none" ? "bad" : undefined}
           title={reason === undefined ? undefined : toVisibleText(reason)}
@@ -108,15 +108,19 @@ const ModelRow = ({
         </span>
         {provider !== undefined && <span className="absent"> · {toVisibleText(provider)}</span>}
       </td>
-      <td className="number">{calls.toLocaleString("en")}</td>
-      <td className="number">
+      <td className="number" data-title="Calls">
+        {calls.toLocaleString("en")}
+      </td>
+      <td className="number" data-title="Cost">
         {source === "none" || source === "no_tokens" ? (
           <span className="absent">Unknown</span>
         ) : (
           formatCost(cost)
         )}
       </td>
-      <td className="nowrap">{latestMs !== undefined && <Ago timeMs={latestMs} />}</td>
+      <td className="nowrap" data-title="Last call">
+        {latestMs !== undefined && <Ago timeMs={latestMs} />}
+      </td>
       <td className="number">
         {source === "none" && model !== undefined && (
           <Button

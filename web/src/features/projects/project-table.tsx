@@ -17,16 +17,16 @@ import type { Project } from "./project.ts";
 import "../../components/chart/chart.css";
 import "./projects.css";
 
-const rangeTitles = [
-  "Traces",
-  "Traces over time",
-  "Error rate",
-  "p50 latency",
-  "p95 latency",
-  "p99 latency",
-  "Tokens",
-  "Cost",
-];
+const rangeTitles = {
+  runs: "Traces",
+  series: "Traces over time",
+  errorRate: "Error rate",
+  p50: "p50 latency",
+  p95: "p95 latency",
+  p99: "p99 latency",
+  tokens: "Tokens",
+  cost: "Cost",
+} as const;
 /** Only the first projects show their last activity, because it takes a request per project. */
 const maxActiveRows = 50;
 
@@ -52,7 +52,7 @@ export const ProjectTable = ({
     <section className="table-section">
       <h2>{title}</h2>
       <ScrollX label={title}>
-        <table className="projects">
+        <table className="projects stacked">
           <thead>
             <tr>
               <th scope="col" rowSpan={2}>
@@ -61,12 +61,16 @@ export const ProjectTable = ({
               <th scope="col" rowSpan={2} className="number">
                 Last activity
               </th>
-              <th scope="colgroup" colSpan={rangeTitles.length} className="range-column">
+              <th
+                scope="colgroup"
+                colSpan={Object.keys(rangeTitles).length}
+                className="range-column"
+              >
                 Last {overviewRanges[range]}
               </th>
             </tr>
             <tr>
-              {rangeTitles.map((name, index) => (
+              {Object.values(rangeTitles).map((name, index) => (
                 <th
                   key={name}
                   scope="col"
@@ -139,21 +143,34 @@ const ProjectRow = ({
           {toVisibleText(name)}
         </Link>
       </td>
-      <td className="number">{typeof lastMs === "number" && <Ago timeMs={lastMs} />}</td>
-      <td className="number range-column">{isLoading ? "" : formatCount(total?.runs ?? 0)}</td>
-      <td className="number">{total !== undefined && <Sparkline values={runs} />}</td>
-      <td className={(errorRate ?? 0) > 0 ? "number bad" : "number"}>
+      <td className="number" data-title="Last activity">
+        {typeof lastMs === "number" && <Ago timeMs={lastMs} />}
+      </td>
+      <td className="number range-column" data-title={rangeTitles.runs}>
+        {isLoading ? "" : formatCount(total?.runs ?? 0)}
+      </td>
+      <td className="number" data-title={rangeTitles.series}>
+        {total !== undefined && <Sparkline values={runs} />}
+      </td>
+      <td
+        className={(errorRate ?? 0) > 0 ? "number bad" : "number"}
+        data-title={rangeTitles.errorRate}
+      >
         {errorRate === undefined ? "" : formatShare(errorRate)}
       </td>
       {(["p50", "p95", "p99"] as const).map((percentile) => (
-        <td key={percentile} className="number">
+        <td key={percentile} className="number" data-title={rangeTitles[percentile]}>
           {total?.latency[percentile] === undefined
             ? ""
             : formatDuration(total.latency[percentile])}
         </td>
       ))}
-      <td className="number">{total && total.tokens > 0 ? formatCount(total.tokens) : ""}</td>
-      <td className="number">{total && total.cost > 0 ? formatCost(total.cost) : ""}</td>
+      <td className="number" data-title={rangeTitles.tokens}>
+        {total && total.tokens > 0 ? formatCount(total.tokens) : ""}
+      </td>
+      <td className="number" data-title={rangeTitles.cost}>
+        {total && total.cost > 0 ? formatCost(total.cost) : ""}
+      </td>
     </tr>
   );
 };

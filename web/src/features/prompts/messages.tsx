@@ -9,7 +9,7 @@ import { CommitEditor } from "./commit-editor.tsx";
 import { toManifestText, toPromptContent, listVariables } from "./manifest/manifest.ts";
 import { MessageList } from "./message-list.tsx";
 import { PromptLink } from "./prompt-link.tsx";
-import { shortenHash } from "./prompt.ts";
+import { shortenHash, toExperimentPrompt } from "./prompt.ts";
 import type { Prompt } from "./prompt.ts";
 import { createCommitQuery, createCommitTagsQuery } from "./queries.ts";
 import type { PromptAddress } from "./queries.ts";
@@ -94,6 +94,19 @@ export const Messages = ({
               {isManifestShown ? "Messages" : "Manifest"}
             </Button>
           )}
+          <Button
+            size="compact-sm"
+            variant="default"
+            renderRoot={(props) => (
+              <Link
+                to="/experiments/new"
+                search={{ prompt: toExperimentPrompt(address, commit) }}
+                {...props}
+              />
+            )}
+          >
+            Run over a dataset
+          </Button>
           <Button
             size="compact-sm"
             variant="default"

@@ -1,4 +1,3 @@
-import { Button, Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useSearch } from "@tanstack/react-router";
 import { tenantQuery } from "../../api/tenant.ts";
@@ -10,7 +9,7 @@ import { LikeButton } from "./like-button.tsx";
 import { Messages } from "./messages.tsx";
 import { PromptLink, usePromptAddress } from "./prompt-link.tsx";
 import { PromptSettings } from "./prompt-settings.tsx";
-import { shortenHash, toExperimentPrompt, toLangChainCode, toPullCode } from "./prompt.ts";
+import { shortenHash, toLangChainCode, toPullCode } from "./prompt.ts";
 import type { Prompt } from "./prompt.ts";
 import { parsePromptSearch } from "./prompts-search.ts";
 import type { PromptTab } from "./prompts-search.ts";
@@ -61,22 +60,7 @@ export const PromptPage = () => {
           </h1>
           <PromptFacts prompt={prompt} />
         </div>
-        <Group gap="xs">
-          <Button
-            size="xs"
-            variant="default"
-            renderRoot={(props) => (
-              <Link
-                to="/experiments/new"
-                search={{ prompt: toExperimentPrompt(address, commit) }}
-                {...props}
-              />
-            )}
-          >
-            Run over a dataset
-          </Button>
-          <LikeButton prompt={prompt} />
-        </Group>
+        <LikeButton prompt={prompt} />
       </header>
       <nav className="tabs" aria-label="Prompt sections">
         {tabs.map((name) => (

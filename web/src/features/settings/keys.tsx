@@ -150,7 +150,7 @@ const KeyTable = ({
   readonly onRevoke: (key: ListedKey) => void;
 }) => (
   <ScrollX label="API keys">
-    <table className="projects">
+    <table className="projects stacked">
       <thead>
         <tr>
           <th scope="col">Name</th>
@@ -166,11 +166,11 @@ const KeyTable = ({
         {keys.map((key) => (
           <tr key={key.id}>
             <td className="cell-project">{toVisibleText(key.name) || "–"}</td>
-            <td>
+            <td data-title="Key ends in">
               <code>…{key.hint}</code>
             </td>
-            <td>{key.scopes.join(", ")}</td>
-            <td className="nowrap">
+            <td data-title="Permits">{key.scopes.join(", ")}</td>
+            <td className="nowrap" data-title="Created">
               <Ago timeMs={parseTimeMs(key.createdAt) ?? 0} />
             </td>
             <td className="number">

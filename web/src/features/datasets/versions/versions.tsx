@@ -42,6 +42,21 @@ export const Versions = ({ datasetId }: { readonly datasetId: string }) => {
           rows: rows ?? [],
           onTag: setVersionToTag,
         })}
+        renderNarrowDetail={(version) => (
+          <>
+            <VersionAuthorName
+              datasetId={datasetId}
+              version={version}
+              previous={findPrevious(rows ?? [], version)}
+            />
+            <VersionActions
+              version={version}
+              previous={findPrevious(rows ?? [], version)}
+              params={params}
+              onTag={setVersionToTag}
+            />
+          </>
+        )}
         hasMore={versions.hasNextPage}
         onLoadMore={() => void (versions.isFetching ? undefined : versions.fetchNextPage())}
         error={versions.error}
@@ -121,7 +136,7 @@ const toColumns = ({
   const toVersionProps = (version: DatasetVersion) => ({
     datasetId,
     version,
-    previous: rows[rows.indexOf(version) + 1],
+    previous: findPrevious(rows, version),
   });
   // The changes of the last loaded version are unknown until the version before it is loaded, too.
   const hasKnownChanges = (version: DatasetVersion): boolean => !hasMore || rows.at(-1) !== version;
@@ -154,6 +169,7 @@ const toColumns = ({
       id: "changes",
       title: "Changes",
       width: 150,
+      isShownWhenNarrow: true,
       tooltip: "Examples that the version added, changed and removed",
       renderCell: (version) =>
         hasKnownChanges(version) && <VersionChanges {...toVersionProps(version)} />,
@@ -174,40 +190,57 @@ const toColumns = ({
       id: "actions",
       title: "Actions",
       width: 400,
-      isShownWhenNarrow: true,
-      renderCell: (version) => {
-        const previous = rows[rows.indexOf(version) + 1];
-        return (
-          <span className="tools">
-            <Link
-              to="/o/$tenantId/datasets/$datasetId"
-              params={params}
-              search={{ asOf: version.asOf }}
-            >
-              View examples
-            </Link>
-            {previous !== undefined && (
-              <Link
-                to="/o/$tenantId/datasets/$datasetId"
-                params={params}
-                search={{ tab: "versions", from: previous.asOf, to: version.asOf }}
-              >
-                View changes
-              </Link>
-            )}
-            <Link
-              to="/o/$tenantId/datasets/$datasetId"
-              params={params}
-              search={{ tab: "versions", from: version.asOf, to: "latest" }}
-            >
-              Compare with latest
-            </Link>
-            <Button size="compact-xs" variant="subtle" onClick={() => onTag(version)}>
-              Add tag
-            </Button>
-          </span>
-        );
-      },
+      renderCell: (version) => (
+        <VersionActions
+          version={version}
+          previous={findPrevious(rows, version)}
+          params={params}
+          onTag={onTag}
+        />
+      ),
     },
   ];
 };
+
+/** The version before `version`; `undefined` for the first one, and if it is not loaded. */
+const findPrevious = (
+  rows: readonly DatasetVersion[],
+  version: DatasetVersion,
+): DatasetVersion | undefined => rows[rows.indexOf(version) + 1];
+
+const VersionActions = ({
+  version,
+  previous,
+  params,
+  onTag,
+}: {
+  readonly version: DatasetVersion;
+  readonly previous: DatasetVersion | undefined;
+  readonly params: { readonly tenantId: string; readonly datasetId: string };
+  readonly onTag: (version: DatasetVersion) => void;
+}) => (
+  <span className="tools">
+    <Link to="/o/$tenantId/datasets/$datasetId" params={params} search={{ asOf: version.asOf }}>
+      View examples
+    </Link>
+    {previous !== undefined && (
+      <Link
+        to="/o/$tenantId/datasets/$datasetId"
+        params={params}
+        search={{ tab: "versions", from: previous.asOf, to: version.asOf }}
+      >
+        View changes
+      </Link>
+    )}
+    <Link
+      to="/o/$tenantId/datasets/$datasetId"
+      params={params}
+      search={{ tab: "versions", from: version.asOf, to: "latest" }}
+    >
+      Compare with latest
+    </Link>
+    <Button size="compact-xs" variant="subtle" onClick={() => onTag(version)}>
+      Add tag
+    </Button>
+  </span>
+);
