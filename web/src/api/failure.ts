@@ -37,8 +37,8 @@ export function describeFailure(
     };
   }
   const { status, message } = error;
-  if (status === 0) {
-    return { kind: "offline", message: message };
+  if (isOffline(error)) {
+    return { kind: "offline", message };
   }
   if (status === 404 || (isSingleResource && isMissing(error))) {
     return {
@@ -51,6 +51,13 @@ export function describeFailure(
     ? { kind: "failed", message: "The server failed to process the request.", detail: message }
     : { kind: "refused", message: message };
 }
+
+/** Describes in a word or a sentence why live data stopped. A banner explains a lost connection. */
+export const describeLiveFailure = (error: Error): string =>
+  isOffline(error) ? "Disconnected" : error.message;
+
+/** Whether the server did not respond. */
+export const isOffline = (error: Error): boolean => error instanceof ApiError && error.status === 0;
 
 /** Whether a resource does not exist: it was deleted (404), or its id in the URL is invalid (422). */
 export const isMissing = (error: Error | null): boolean =>

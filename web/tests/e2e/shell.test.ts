@@ -291,6 +291,9 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
     const { port } = server;
     await server.close();
     await page.getByText("The UI reconnects automatically").waitFor();
+    // Only the banner explains what is wrong.
+    await page.getByText("Disconnected", { exact: true }).waitFor();
+    expect(await page.getByText("not responding").count()).toBe(1);
     server = await startServer({ port, dataDir });
     await page.getByText("The UI reconnects automatically").waitFor({ state: "hidden" });
     await page.getByText("Live", { exact: true }).waitFor();

@@ -9,6 +9,7 @@ import { createOverviewQuery, overviewRanges } from "../metrics/overview.ts";
 import type { OverviewMetrics, OverviewRange } from "../metrics/overview.ts";
 import { useOverviewRange } from "../metrics/use-overview-range.ts";
 import { useMemo } from "react";
+import { describeLiveFailure } from "../../api/failure.ts";
 import { useLiveReport } from "../../api/live-feed.ts";
 import {
   emptyReport,
@@ -139,7 +140,7 @@ const LiveStatus = ({
   readonly error: Error | undefined;
 }) => {
   if (error !== undefined) {
-    return <span className="live failed">{error.message}</span>;
+    return <span className="live failed">{describeLiveFailure(error)}</span>;
   }
   return <span className={isLive ? "live on" : "live"}>{isLive ? "Live" : "Connecting"}</span>;
 };

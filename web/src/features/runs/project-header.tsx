@@ -2,6 +2,7 @@ import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
+import { describeLiveFailure } from "../../api/failure.ts";
 import { ActionMenu } from "../../components/page/action-menu.tsx";
 import { usePages } from "../../components/page/pages.ts";
 import { pluralize } from "../../components/text/quantity.ts";
@@ -22,7 +23,8 @@ export const ProjectHeader = ({
   isPaused,
 }: {
   readonly address: ProjectAddress;
-  readonly list: RunList;
+  /** `undefined` if no list is shown. */
+  readonly list: RunList | undefined;
   readonly isPaused: boolean;
 }) => {
   const { data: project } = useQuery(createProjectQuery(address.projectId));
@@ -45,7 +47,7 @@ export const ProjectHeader = ({
           <span key={figure}>{figure}</span>
         ))}
       </p>
-      <LiveStatus list={list} isPaused={isPaused} />
+      {list !== undefined && <LiveStatus list={list} isPaused={isPaused} />}
       {project !== undefined && (
         <span className="tools">
           <ProjectPages />
@@ -102,7 +104,7 @@ const ProjectPages = () => {
 /** Shows whether the list polls for new runs, and how many runs arrived while it was paused. */
 const LiveStatus = ({ list, isPaused }: { readonly list: RunList; readonly isPaused: boolean }) => {
   if (list.error !== null) {
-    return <output className="live failed">{list.error.message}</output>;
+    return <output className="live failed">{describeLiveFailure(list.error)}</output>;
   }
   if (list.newCount > 0) {
     return (

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { isOffline } from "../../api/failure.ts";
 import { Chart } from "../../components/chart/chart.tsx";
 import { toUrlRange } from "../../components/time/time-range.ts";
 import type { UrlTimes } from "../../components/time/time-range.ts";
@@ -13,7 +14,8 @@ export const RunHistogram = ({
 }: RunCountsQuery & { readonly onTimes: (times: UrlTimes) => void }) => {
   const { data, error } = useQuery(createRunCountsQuery(query));
   if (error !== null) {
-    return <p className="histogram-note bad">{error.message}</p>;
+    // The banner explains a lost connection.
+    return <p className="histogram-note bad">{isOffline(error) ? "" : error.message}</p>;
   }
   if (data === undefined || data.bucketStarts.length === 0) {
     return (

@@ -75,8 +75,8 @@ export const Runs = ({
     <>
       <ProjectHeader
         address={address}
-        // The error in the filter is shown at the filter.
-        list={fault === undefined ? list : { ...list, error: null }}
+        // With an invalid filter, no list is shown, and the error is shown at the filter.
+        list={fault === undefined ? list : undefined}
         isPaused={isPaused}
       />
       <div className="run-tools">
