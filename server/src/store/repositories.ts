@@ -58,6 +58,7 @@ import { SqliteRunProjects } from "../projects/sqlite/run-projects.ts";
 import { PriceReader, PriceWriter } from "../prices/price-repository.ts";
 import type { PriceReads, PriceWrites } from "../prices/price.ts";
 import { priceTables } from "../prices/price-tables.ts";
+import { sqliteMeasureIndexes } from "../runs/tables/run-measure-tables.ts";
 import { sharedTextTables, SqliteSharedTexts } from "../runs/shared-texts/sqlite-shared-texts.ts";
 import { RunPricer } from "../prices/run-pricer.ts";
 import { readPriceRows } from "../prices/sqlite/read-price-rows.ts";
@@ -145,6 +146,7 @@ export const addedTables: readonly string[] = [
   auditTables,
   ingestCountTables,
   sharedTextTables,
+  sqliteMeasureIndexes,
 ];
 
 /** All queries, by resource. A reader thread runs one of them at a time. */

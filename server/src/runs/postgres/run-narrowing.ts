@@ -9,9 +9,12 @@ import type { RunFilter } from "../run-query.ts";
 import {
   findRequiredFeedback,
   findRequiredLatency,
+  findRequiredMeasure,
   findRequiredStatus,
 } from "../sqlite/index-lookups/required-ranges.ts";
 import type { Range } from "../sqlite/index-lookups/required-ranges.ts";
+import { indexedMeasures } from "../tables/run-measure-tables.ts";
+import type { IndexedMeasure } from "../tables/run-measure-tables.ts";
 import { createFacetCondition, parameter } from "./run-conditions.ts";
 import { listSearchedGrams } from "./text-index/text-grams.ts";
 
@@ -34,6 +37,9 @@ export function createNarrowCondition({ runFilters = [], runType }: RunFilter): 
     ...runFilters.flatMap((filter) => [
       ...findRequiredFacets(filter).map(createFacetCondition),
       ...findRequiredLatency(filter).map(createLatencyCondition),
+      ...indexedMeasures.flatMap((measure) =>
+        findRequiredMeasure(filter, measure).map((range) => createMeasureCondition(measure, range)),
+      ),
       ...createStatusConditions(filter),
     ]),
   ];
@@ -67,6 +73,9 @@ export function createFeedbackQuery(
 
 const createLatencyCondition = ({ comparator, bound }: Range): Sql =>
   sql`(r.end_us IS NOT NULL AND (r.end_us - r.start_us) ${operators[comparator]} ${parameter(bound)})`;
+
+const createMeasureCondition = (measure: IndexedMeasure, { comparator, bound }: Range): Sql =>
+  sql`r.${measure} ${operators[comparator]} ${parameter(bound)}`;
 
 function createStatusConditions(filter: CheckedFilter): readonly Sql[] {
   switch (findRequiredStatus(filter)) {

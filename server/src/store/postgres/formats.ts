@@ -3,6 +3,7 @@ import { publicPromptPolicies, tenantPolicies } from "../../storage/postgres/ten
 import { postgresIngestCountTables } from "../../tenants/ingest-counts.ts";
 import { valueCandidateTables } from "../../runs/postgres/unused-values.ts";
 import { expiredWeekTables } from "../../runs/retention/postgres/expired-weeks.ts";
+import { createMeasureIndexes } from "../../runs/tables/run-measure-tables.ts";
 import { sharedTextTables } from "../../runs/shared-texts/postgres-shared-texts.ts";
 import { postgresRuns } from "./postgres-runs.ts";
 import { resourceTables } from "./resource-tables.ts";
@@ -16,4 +17,5 @@ export const postgresFormats: readonly string[] = [
   ...postgresRuns.tables.slice(1),
   `${sharedTextTables} ${tenantPolicies}`,
   `${expiredWeekTables} ${valueCandidateTables} ${markMetricsFunction} ${tenantPolicies}`,
+  createMeasureIndexes,
 ];

@@ -27,6 +27,7 @@ beforeAll(async () => {
       session_name: "p",
       micros: someMicros + index,
       end_time: new Date(someMicros / 1_000 + 1_000 - 10 * index).toISOString(),
+      extra: { metadata: { usage_metadata: { total_tokens: 100 * index, total_cost: index / 4 } } },
     }),
   );
   const later = wireRun({ name: "later", session_name: "p", micros: someMicros + 1_000_000 });
@@ -61,7 +62,15 @@ test.each([
     [4],
   ],
   ["a key that no feedback has", 'eq(feedback_key, "absent")', []],
-])("runs with feedback of %s are found by it, and not by a scan", async (_, text, expected) => {
+])("runs with feedback of %s are found by it, and not by a scan", expectFound);
+
+test.each([
+  ["tokens", "and(gt(total_tokens, 200), lte(total_tokens, 400))", [4, 3]],
+  ["costs", "gte(total_cost, 2)", [9, 8]],
+  ["more tokens than any run", "gt(total_tokens, 1000000)", []],
+])("runs with %s are found by their index, and not by a scan", expectFound);
+
+async function expectFound(_: string, text: string, expected: readonly number[]): Promise<void> {
   const filter = { runFilters: [checkFilter(text, runFields)] };
   const names = expected.map((index) => `judged ${index}`);
   for (const [sort, order, sorted] of [
@@ -96,4 +105,4 @@ test.each([
     withChildren: false,
   });
   expect(runs.map(({ row }) => row.name)).toEqual(names);
-});
+}

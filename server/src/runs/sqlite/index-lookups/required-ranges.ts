@@ -1,6 +1,7 @@
 import type { Comparator } from "../../../filter/ast.ts";
 import type { CheckedComparison, CheckedFilter } from "../../../filter/checker.ts";
 import { toSingleValue } from "../../../filter/conditions.ts";
+import type { IndexedMeasure } from "../../tables/run-measure-tables.ts";
 
 /** A comparison that limits the value of a number. */
 export interface Range {
@@ -30,8 +31,17 @@ const findRequiredComparisons = (filter: CheckedFilter): readonly CheckedCompari
 
 /** Returns the bounds that a run's latency, in microseconds, must satisfy to match the filter. */
 export const findRequiredLatency = (filter: CheckedFilter): readonly Range[] =>
+  findRequiredRanges(filter, "latency");
+
+/** Returns the bounds that a measure of a run must satisfy to match the filter. */
+export const findRequiredMeasure = (
+  filter: CheckedFilter,
+  measure: IndexedMeasure,
+): readonly Range[] => findRequiredRanges(filter, measure);
+
+const findRequiredRanges = (filter: CheckedFilter, fieldName: string): readonly Range[] =>
   findRequiredComparisons(filter).flatMap((part) =>
-    part.field.name === "latency" ? toRange(part) : [],
+    part.field.name === fieldName ? toRange(part) : [],
   );
 
 /** Returns the status that a run must have to match the filter, if an index finds runs of that status. */

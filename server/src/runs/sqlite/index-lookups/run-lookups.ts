@@ -1,6 +1,12 @@
 import type { CheckedFilter } from "../../../filter/checker.ts";
 import { findRequiredFacets } from "../../required-facets.ts";
-import { findRequiredFeedback, findRequiredLatency } from "./required-ranges.ts";
+import { indexedMeasures, measureIndexes } from "../../tables/run-measure-tables.ts";
+import type { IndexedMeasure } from "../../tables/run-measure-tables.ts";
+import {
+  findRequiredFeedback,
+  findRequiredLatency,
+  findRequiredMeasure,
+} from "./required-ranges.ts";
 import type { Range } from "./required-ranges.ts";
 import { anyFacet, blockMicros } from "../../facets.ts";
 import { createPlaceholders } from "../../../storage/sqlite/rows.ts";
@@ -27,6 +33,9 @@ export const listIndexLookups = (
       createFacetLookup(projectIds, [...facets, anyFacet]),
     ),
     ...createLatencyLookup(projectIds, findRequiredLatency(filter)),
+    ...indexedMeasures.flatMap((measure) =>
+      createMeasureLookup(projectIds, measure, findRequiredMeasure(filter, measure)),
+    ),
     ...createFeedbackLookup(projectIds, filter),
   ]);
 
@@ -55,6 +64,25 @@ const createLatencyLookup = (
             WHERE c.project_id IN (${createPlaceholders(projectIds)}) AND c.end_us IS NOT NULL
               AND ${ranges.map(({ comparator }) => `c.end_us - c.start_us ${sqlOperators[comparator]} ?`).join(" AND ")}`,
           values: [...projectIds, ...ranges.map(({ bound }) => bound)],
+        },
+      ];
+
+/** Of runs that are older than the columns of measures, the payload has to be read. */
+const createMeasureLookup = (
+  projectIds: readonly string[],
+  measure: IndexedMeasure,
+  ranges: readonly Range[],
+): readonly Conditions[] =>
+  ranges.length === 0
+    ? []
+    : [
+        {
+          sql: `SELECT c.rowid FROM runs c INDEXED BY ${measureIndexes[measure]}
+            WHERE c.project_id IN (${createPlaceholders(projectIds)}) AND c.${measure} IS NOT NULL
+              AND ${ranges.map(({ comparator }) => `c.${measure} ${sqlOperators[comparator]} ?`).join(" AND ")}
+            UNION ALL SELECT c.rowid FROM runs c INDEXED BY runs_unread
+            WHERE c.project_id IN (${createPlaceholders(projectIds)}) AND c.measured = 0`,
+          values: [...projectIds, ...ranges.map(({ bound }) => bound), ...projectIds],
         },
       ];
 

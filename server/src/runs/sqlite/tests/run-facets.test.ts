@@ -165,6 +165,43 @@ test("rare facets are looked up in the index, common ones are found by scanning"
   expect(fixture.find('has(tags, "rare")')).toEqual(["rare"]);
 });
 
+test("rare tokens and costs are looked up in an index, also those of runs without columns for them", () => {
+  const fixture = new FilterFixture();
+  const usage = (tokens: number, cost: number) => ({
+    extra: { metadata: { usage_metadata: { total_tokens: tokens, total_cost: cost } } },
+  });
+  const names = ["dear", "cheap", "unread"] as const;
+  const [dear, cheap, unread] = [usage(900, 2), usage(10, 0.01), usage(800, 1)].map(
+    (fields, index) => wireRun({ name: names[index], ...fields }),
+  );
+  fixture.send({ post: [dear, cheap, unread] });
+  // As a version without these columns would have stored the run: its usage is only in its payload.
+  fixture.db
+    .prepare("UPDATE runs SET measured = 0, total_tokens = NULL, total_cost = NULL WHERE id = ?")
+    .run([String(unread?.["id"])]);
+  const projects = parseRows(fixture.db.prepare("SELECT id FROM projects").raw().all()).map(String);
+  const candidates = (filter: string): readonly string[] => {
+    const few = narrowByIndex(fixture.db, projects, { filters: [fixture.check(filter)] });
+    const rows = fixture.db
+      .prepare(`SELECT r.name FROM runs r WHERE ${few?.sql} ORDER BY r.name`)
+      .raw();
+    return parseRows(rows.all([...(few?.values ?? [])])).map(String);
+  };
+  for (const [filter, found] of [
+    ["gt(total_tokens, 500)", ["dear", "unread"]],
+    ["and(gte(total_tokens, 800), lt(total_tokens, 900))", ["unread"]],
+    ["gt(total_cost, 0.5)", ["dear", "unread"]],
+    ["eq(total_cost, 0.01)", ["cheap"]],
+    ["gt(total_tokens, 1000000)", []],
+  ] as const) {
+    expect(fixture.find(filter)).toEqual(found);
+    expect(candidates(filter)).toEqual([...new Set([...found, "unread"])].toSorted());
+  }
+  expect(
+    narrowByIndex(fixture.db, projects, { filters: [fixture.check("eq(total_tokens, null)")] }),
+  ).toBeUndefined();
+});
+
 test("filters find the matching runs, whatever the order of posts and patches", () => {
   const filters = [
     'has(tags, "a")',
