@@ -62,7 +62,7 @@ function checkComparison(
   if (filter.field === undefined) {
     return { kind: "search", text: requireText(filter.operand, context) };
   }
-  const { name: writtenName } = filter.field;
+  const writtenName = resolveCommonName(filter.field.name, context.fields);
   const name = context.fields.get(writtenName)?.alias ?? writtenName;
   const entry = findEntryField(name, context.fields);
   if (entry !== undefined) {
@@ -92,7 +92,7 @@ function checkComparison(
 /** A pattern of `like` that matches every text. */
 const anyText = { kind: "scalar", value: "%" } as const;
 
-/** Names that columns, facets or other products have for a field. */
+/** Names that columns, facets or other products have for a field. A filter may use them, too. */
 const commonNames: Readonly<Record<string, string>> = {
   user: "metadata.user_id",
   user_id: "metadata.user_id",
@@ -110,6 +110,12 @@ const commonNames: Readonly<Record<string, string>> = {
   first_token: "first_token_time",
 };
 
+/** Returns the name of the field that a common name stands for, and any other name unchanged. */
+function resolveCommonName(name: string, fields: FieldTable): string {
+  const meantName = fields.has(name) ? undefined : commonNames[name.toLowerCase()];
+  return meantName !== undefined && fields.has(meantName.split(".", 1)[0] ?? "") ? meantName : name;
+}
+
 /** A short name that can be a step of a path. */
 const pathStepPattern = /^[A-Za-z_][\w-]{0,39}$/;
 
@@ -120,9 +126,9 @@ function createUnknownFieldError(
 ): FilterError {
   const [head = ""] = name.split(".", 1);
   const unknown = fields.has(head) ? name : head;
-  const meantName = commonNames[unknown.toLowerCase()];
+  const meantName = resolveCommonName(unknown, fields);
   const hint =
-    meantName === undefined || !fields.has(meantName.split(".", 1)[0] ?? "")
+    meantName === unknown
       ? suggestName(unknown, fields.keys())
       : `, did you mean \`${meantName}\`?`;
   const otherwise = fields.has("feedback_key")

@@ -150,6 +150,13 @@ const createEntryRows = (prefix: string, group: Group, words?: EntrySuggestions)
   ],
 ];
 
+/** The fields of runs that stand for a field of the whole trace in a list of traces. */
+const traceAliases: Readonly<Record<string, Partial<Field>>> = {
+  model: { type: "texts", alias: "trace_model" },
+  total_tokens: { alias: "trace_tokens" },
+  total_cost: { alias: "trace_cost" },
+};
+
 /** Fields of a run. */
 export const runFields: FieldTable = toTable([
   ["id", "uuid", "ID of the run."],
@@ -183,10 +190,27 @@ export const runFields: FieldTable = toTable([
   ["latency", "duration", "Time from start to end.", { nullable: true }],
   ["is_root", "boolean", "Whether the run has no parent."],
   ["execution_order", "number", "1 for a root run, 2 for all others; for older clients."],
-  ["total_tokens", "number", "Total tokens that the run reports.", { nullable: true }],
+  [
+    "total_tokens",
+    "number",
+    "Total tokens that the run reports. In a list of traces, the same as `trace_tokens`.",
+    { nullable: true },
+  ],
   ["prompt_tokens", "number", "Input tokens.", { nullable: true }],
   ["completion_tokens", "number", "Output tokens.", { nullable: true }],
-  ["total_cost", "number", "Total cost, reported or computed.", { nullable: true }],
+  [
+    "total_cost",
+    "number",
+    "Total cost, reported or computed. In a list of traces, the same as `trace_cost`.",
+    { nullable: true },
+  ],
+  [
+    "trace_tokens",
+    "number",
+    "Total tokens of the runs of the trace that have the type `llm` or `embedding`.",
+    { nullable: true },
+  ],
+  ["trace_cost", "number", "Total cost of these runs.", { nullable: true }],
   ["tags", "texts", "Tags of the run; one of them must match.", { words: "tag" }],
   ["tag", "texts", "Same as `tags`.", { words: "tag" }],
   ["thread_id", "texts", "Metadata `session_id`, `thread_id` or `conversation_id`."],
@@ -213,14 +237,11 @@ export const runFields: FieldTable = toTable([
 ]);
 
 /**
- * Fields of the runs of a list of traces. There, `model` stands for the models of the whole trace, as the column and the
- * facet of that name do: the root of a trace seldom calls a model itself.
+ * Fields of the runs of a list of traces. There, model, tokens and cost are those of the whole trace, as in the columns
+ * and the facet of these names: the root of a trace seldom calls a model itself.
  */
 const traceFields: FieldTable = new Map(
-  [...runFields].map(([name, field]) => [
-    name,
-    name === "model" ? { ...field, type: "texts", alias: "trace_model" } : field,
-  ]),
+  [...runFields].map(([name, field]) => [name, { ...field, ...traceAliases[name] }]),
 );
 
 /**

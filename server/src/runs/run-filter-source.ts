@@ -1,4 +1,5 @@
 import { threadKeys } from "millrace/model";
+import type { IndexedMeasure } from "./tables/run-measure-tables.ts";
 import { measureNames } from "./usage/measures.ts";
 import type { MeasureName } from "./usage/measures.ts";
 import { createModelCallSql, maxModelNameChars } from "./usage/run-cost.ts";
@@ -57,6 +58,8 @@ function createSource(runAlias: string): FilterSource {
       latency: `(${runAlias}.end_us - ${runAlias}.start_us)`,
       execution_order: `CASE WHEN ${runAlias}.parent_run_id IS NULL THEN 1 ELSE 2 END`,
       ...usage,
+      trace_tokens: createTraceSumSql(runAlias, "total_tokens"),
+      trace_cost: createTraceSumSql(runAlias, "total_cost"),
     },
     conditions: {
       is_root: `(${runAlias}.parent_run_id IS NULL)`,
@@ -136,11 +139,19 @@ const createThreadIdsSql = (metadata: string): string =>
 export function createTraceModelsSql(runAlias: string): string {
   const metadata = createMemberSql("t", { member: "extra", inner: ".metadata", type: "object" });
   return `(SELECT json_group_array(DISTINCT m.atom) FROM runs t, json_each(${metadata}) m
-    WHERE t.trace_id = ${runAlias}.trace_id AND ${createModelCallSql("t.run_type")}
-      AND m.key = 'ls_model_name' AND m.type = 'text'
-      AND (t.project_id = ${runAlias}.project_id OR t.project_id IN (SELECT id FROM projects
-        WHERE tenant_id = (SELECT tenant_id FROM projects WHERE id = ${runAlias}.project_id))))`;
+    WHERE ${createTraceCallSql(runAlias)} AND m.key = 'ls_model_name' AND m.type = 'text')`;
 }
+
+/** SQL for the sum of a measure of the model calls of a run's trace; NULL if none of them has it. */
+function createTraceSumSql(runAlias: string, measure: IndexedMeasure): string {
+  return `(SELECT sum(${createMeasureColumnSql("t")[measure]}) FROM runs t WHERE ${createTraceCallSql(runAlias)})`;
+}
+
+/** SQL for whether a row `t` of `runs` is a model call of a run's trace, of the same tenant. */
+const createTraceCallSql = (runAlias: string): string =>
+  `t.trace_id = ${runAlias}.trace_id AND ${createModelCallSql("t.run_type")}
+      AND (t.project_id = ${runAlias}.project_id OR t.project_id IN (SELECT id FROM projects
+        WHERE tenant_id = (SELECT tenant_id FROM projects WHERE id = ${runAlias}.project_id)))`;
 
 /** SQL for the name that a model call gives its model in the metadata; NULL for other runs. */
 export function createNamedModelSql(runAlias: string): string {

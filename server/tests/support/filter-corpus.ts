@@ -1,6 +1,5 @@
 import { feedbackTables } from "../../src/feedback/feedback-tables.ts";
 import type { FilterFixture } from "./filter-fixture.ts";
-import { modelsOf } from "./filter-oracle.ts";
 import type { EvaluatedRun } from "./filter-oracle.ts";
 import type { WireObject } from "./store-fixture.ts";
 import { patchOf } from "./store-fixture.ts";
@@ -29,7 +28,7 @@ export function fillFixture(fixture: FilterFixture): readonly EvaluatedRun[] {
   return addFeedback(fixture.runs(), feedback);
 }
 
-/** The runs as they are read back, each with its feedback and the models of its trace. */
+/** The runs as they are read back, each with its feedback and the runs of its trace. */
 export const addFeedback = (
   runs: readonly WireObject[],
   feedback: readonly WireObject[],
@@ -37,9 +36,7 @@ export const addFeedback = (
   runs.map((run) => ({
     run,
     feedback: feedback.filter((one) => one["run"] === run["id"]),
-    traceModels: runs
-      .filter((other) => other["trace_id"] === run["trace_id"])
-      .flatMap((other) => modelsOf(other)),
+    traceRuns: runs.filter((other) => other["trace_id"] === run["trace_id"]),
   }));
 
 export function createCorpus(): Corpus {

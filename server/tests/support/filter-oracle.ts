@@ -17,8 +17,8 @@ import type { WireObject } from "./store-fixture.ts";
 export interface EvaluatedRun {
   readonly run: WireObject;
   readonly feedback: readonly WireObject[];
-  /** The models that the runs of its trace call; those of the run itself if it is alone. */
-  readonly traceModels?: readonly string[];
+  /** All runs of its trace. @defaultValue the run alone */
+  readonly traceRuns?: readonly WireObject[];
 }
 
 /** The semantics of the filter language, implemented independently: whether a run matches a filter. */
@@ -205,7 +205,7 @@ function meetsComparison(filter: Comparison, judged: EvaluatedRun): boolean {
   if (name === "trace_model") {
     const isDenial = comparator === "neq";
     const asked = { ...filter, comparator: isDenial ? ("eq" as const) : comparator };
-    return meetsTexts(judged.traceModels ?? modelsOf(run), asked) !== isDenial;
+    return meetsTexts((judged.traceRuns ?? [run]).flatMap(modelsOf), asked) !== isDenial;
   }
   if (name === "tags" || name === "tag" || name === "thread_id") {
     const isDenial = comparator === "neq";
@@ -215,7 +215,25 @@ function meetsComparison(filter: Comparison, judged: EvaluatedRun): boolean {
   if (name === "error") {
     return compareErrors(filter, run);
   }
-  return compareScalar(scalarOf(name, run), filter);
+  const measure = traceMeasures[name];
+  return compareScalar(
+    measure === undefined ? scalarOf(name, run) : sumOfCalls(measure, judged.traceRuns ?? [run]),
+    filter,
+  );
+}
+
+/** The measures of runs that are summed over the model calls of a trace, by the fields for the sums. */
+const traceMeasures: Readonly<Record<string, string>> = {
+  trace_tokens: "total_tokens",
+  trace_cost: "total_cost",
+};
+
+function sumOfCalls(measure: string, runs: readonly WireObject[]): number | null {
+  const values = runs
+    .filter(isModelCall)
+    .map((run) => usageOf(measure, run))
+    .filter((value) => value !== null);
+  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0);
 }
 
 /** Whether one of the texts matches a comparison; `null` stands for no text at all. */
@@ -246,12 +264,14 @@ function meetsEntry(
 }
 
 /** The model that a run calls, if it calls one. */
-export function modelsOf(run: WireObject): readonly string[] {
+function modelsOf(run: WireObject): readonly string[] {
   const metadata = objectOf("metadata", run);
   const model = isObject(metadata) ? metadata["ls_model_name"] : undefined;
-  const isCall = run["run_type"] === "llm" || run["run_type"] === "embedding";
-  return isCall && typeof model === "string" ? [model] : [];
+  return isModelCall(run) && typeof model === "string" ? [model] : [];
 }
+
+const isModelCall = (run: WireObject): boolean =>
+  run["run_type"] === "llm" || run["run_type"] === "embedding";
 
 const leafTexts = (value: unknown): string[] =>
   flatten({ value }).flatMap(([, inner]) => (typeof inner === "string" ? [inner] : []));

@@ -285,3 +285,16 @@ describe("a fault", () => {
     );
   });
 });
+
+test.each([
+  ["cost > 0.02", "total_cost > 0.02"],
+  ["tokens >= 8000 and Duration > 5s", "total_tokens >= 8000 and latency > 5s"],
+  ['eq(user, "ann")', 'eq(metadata.user_id, "ann")'],
+  ["type = llm", "run_type = llm"],
+])("%s means %s, because columns have that name", (written, meant) => {
+  expect(checkFilter(written, runFields)).toEqual(checkFilter(meant, runFields));
+});
+
+test("a common name is unknown where there is no such field", () => {
+  expect(() => checkFilter("cost > 1", exampleFields)).toThrow("unknown field `cost`");
+});

@@ -3,6 +3,7 @@ import type { FilterSource } from "../../filter/compiler.ts";
 import { createJsonValueSql, postgresFilterSql } from "../../filter/postgres-filter-sql.ts";
 import { createPayloadTextSql } from "../shared-texts/postgres-shared-texts.ts";
 import { measureNames } from "../usage/measures.ts";
+import type { IndexedMeasure } from "../tables/run-measure-tables.ts";
 import { createModelCallSql, maxModelNameChars } from "../usage/run-cost.ts";
 
 /**
@@ -43,6 +44,8 @@ function createSource(runAlias: string): FilterSource {
           .filter((name) => name !== "first_token_us")
           .map((name) => [name, `${runAlias}.${name}`]),
       ),
+      trace_tokens: createTraceSumSql(runAlias, "total_tokens"),
+      trace_cost: createTraceSumSql(runAlias, "total_cost"),
     },
     conditions: {
       is_root: `(${runAlias}.parent_run_id IS NULL)`,
@@ -113,9 +116,16 @@ export function createTraceModelsSql(runAlias: string): string {
   const metadata = createMemberSql("t", "extra", { inner: "metadata", type: "object" });
   return `(SELECT jsonb_agg(DISTINCT m.model) FROM runs t
     CROSS JOIN LATERAL (SELECT ${metadata} -> 'ls_model_name' AS model OFFSET 0) m
-    WHERE t.tenant_id = ${runAlias}.tenant_id AND t.trace_id = ${runAlias}.trace_id
-      AND ${createModelCallSql("t.run_type")} AND jsonb_typeof(m.model) = 'string')`;
+    WHERE ${createTraceCallSql(runAlias)} AND jsonb_typeof(m.model) = 'string')`;
 }
+
+/** SQL for the sum of a measure of the model calls of a run's trace; NULL if none of them has it. */
+const createTraceSumSql = (runAlias: string, measure: IndexedMeasure): string =>
+  `(SELECT sum(t.${measure}) FROM runs t WHERE ${createTraceCallSql(runAlias)})`;
+
+/** SQL for whether a row `t` of `runs` is a model call of a run's trace. */
+const createTraceCallSql = (runAlias: string): string =>
+  `t.tenant_id = ${runAlias}.tenant_id AND t.trace_id = ${runAlias}.trace_id AND ${createModelCallSql("t.run_type")}`;
 
 /** SQL for the name that a model call gives its model in the metadata; NULL for other runs. */
 export function createNamedModelSql(runAlias: string): string {
