@@ -53,6 +53,25 @@ describe.skipIf(browser === undefined)("actions on all runs that match, in Chrom
   const countRuns = async (filter: string): Promise<number> =>
     (await client.runs.list({ projectNames: ["support"], filter }).toArray()).length;
 
+  test("when all that match are selected, all rows are marked; unmarking one selects the others that are shown", async () => {
+    await selectAllFailed();
+    const marks = () => page.locator(".data-rows > .data-row input[type=checkbox]");
+    const shown = await marks().count();
+    expect(shown).toBeGreaterThan(5);
+    await expect
+      .poll(() => page.locator(".data-rows > .data-row input:checked").count())
+      .toBe(shown);
+    await marks().nth(1).click();
+    await bar()
+      .getByText(/^\d+ selected$/)
+      .waitFor();
+    await expect
+      .poll(() => page.locator(".data-rows > .data-row input:checked").count())
+      .toBe(shown - 1);
+    await bar().getByRole("button", { name: "Clear selection" }).click();
+    await bar().getByText("No runs selected").waitFor();
+  });
+
   test("a tag is added to all that match, also to those that are not loaded, and to no others", async () => {
     await selectAllFailed();
     await bar().getByRole("button", { name: "More" }).click();

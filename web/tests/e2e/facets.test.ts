@@ -82,11 +82,11 @@ describe.skipIf(browser === undefined)("facets beside the run list, in Chromium"
     await page.goto(address);
     await facets().getByText("40 matching").waitFor();
     await value("gpt-5 10").click();
-    await expect.poll(shownFilter).toBe('eq(trace_model, "gpt-5")');
+    await expect.poll(shownFilter).toBe('eq(model, "gpt-5")');
     await facets().getByText("10 matching", { exact: true }).waitFor();
     await expect.poll(rowCount).toBe(10);
     expect(await value("gpt-5 10").getAttribute("aria-pressed")).toBe("true");
-    await page.getByRole("button", { name: "Edit trace_model = gpt-5" }).waitFor();
+    await page.getByRole("button", { name: "Edit model = gpt-5" }).waitFor();
     expect(opened.faults).toEqual([]);
   });
 

@@ -1,11 +1,26 @@
-import { useMemo, useState } from "react";
+import { useMemo } from "react";
+import { parseChoice, toSearchText } from "../../api/parse.ts";
 import type { Column, Sort } from "./data-table-columns.ts";
 
-/** The loaded rows in the order that the user chose, and the props of the table that let them choose. */
+/** The order of a list in its URL: the id of a column of the table, and a direction. */
+export interface SortSearch {
+  readonly sort?: string;
+  readonly order?: Sort["order"];
+}
+
+const maxColumnChars = 300;
+
+export function parseSortSearch({ sort, order }: Readonly<Record<string, unknown>>): SortSearch {
+  const column = toSearchText(sort)?.slice(0, maxColumnChars);
+  return column === undefined
+    ? {}
+    : { sort: column, order: parseChoice(order, ["asc", "desc"] as const) ?? "desc" };
+}
+
+/** The loaded rows in the order that the user chose, and the order that the table shows. */
 interface LoadedSort<Row> {
   readonly rows: readonly Row[] | undefined;
   readonly sort: Sort | undefined;
-  readonly onSort: (sort: Sort) => void;
 }
 
 /**
@@ -15,10 +30,14 @@ interface LoadedSort<Row> {
 export function useLoadedSort<Row>(
   rows: readonly Row[] | undefined,
   columns: readonly Column<Row>[],
+  { sort: column, order = "desc" }: SortSearch,
 ): LoadedSort<Row> {
-  const [sort, setSort] = useState<Sort>();
+  const sort = useMemo(
+    () => (column === undefined ? undefined : { column, order }),
+    [column, order],
+  );
   const sortedRows = useMemo(() => rows && sortRows(rows, columns, sort), [rows, columns, sort]);
-  return { rows: sortedRows, sort, onSort: setSort };
+  return { rows: sortedRows, sort };
 }
 
 /** Sorts rows by a column. Rows without a value in it come last in either order. */

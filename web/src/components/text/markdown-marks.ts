@@ -1,6 +1,19 @@
+/** A link or an image, whose text is all that a line of plain text needs. */
+const linkPattern = /!?\[(?<text>[^[\]\n]*)\]\([^()\s]*\)/g;
+const emphasisPattern =
+  /(?<![\w*])(?<mark>\*{1,3})(?=[^\s*])(?<text>[^*\n]*[^\s*])\k<mark>(?![\w*])/g;
+/** The first mark of a bold text whose end was cut off. */
+const openBoldPattern = /(?<![\w*])\*\*(?=\w)/g;
+const lineStartPattern = /(?<start>^|\n) {0,3}(?:#{1,6}|>) +/g;
+
 /**
- * Removes the marks of Markdown that stand out in a line of plain text: bold, code, headings and quotes. A single `*` or
- * `_` stays, because it may be part of a formula or a name.
+ * Removes the marks of Markdown that stand out in a line of plain text: emphasis, code, links, headings and quotes.
+ * Underscores and single asterisks that may be parts of a name or a formula stay.
  */
 export const removeMarkdownMarks = (text: string): string =>
-  text.replaceAll(/\*\*|(?<!\w)__|__(?!\w)|`/g, "").replaceAll(/(^|\n) {0,3}(?:#{1,6}|>) +/g, "$1");
+  text
+    .replaceAll(linkPattern, "$<text>")
+    .replaceAll(emphasisPattern, "$<text>")
+    .replaceAll(openBoldPattern, "")
+    .replaceAll("`", "")
+    .replaceAll(lineStartPattern, "$<start>");

@@ -39,10 +39,11 @@ const columns: readonly Column[] = [
   { title: "p95", read: ({ latency }) => latency.p95, format: formatDuration },
   { title: "p99", read: ({ latency }) => latency.p99, format: formatDuration },
   { title: "First token", read: ({ firstToken }) => firstToken.p50, format: formatDuration },
-  { title: "Tokens", read: ({ tokens }) => tokens, format: formatCount },
+  // A group without tokens or cost has calls that do not report them.
+  { title: "Tokens", read: ({ tokens }) => tokens || undefined, format: formatCount },
   {
     title: "Cost",
-    read: ({ cost }) => cost,
+    read: ({ cost }) => cost || undefined,
     createFormat: createCostFormat,
     format: formatDollars,
   },

@@ -1,3 +1,4 @@
+import { parseSortSearch } from "../../components/table/loaded-sort.ts";
 import { isId, parseChoice, omitUndefined, toRecord, toSearchText } from "../../api/parse.ts";
 import type { JsonMembers } from "../../api/parse.ts";
 
@@ -57,6 +58,8 @@ export interface DatasetSearch extends ExampleFilter {
   readonly tab?: DatasetTab;
   /** Sorts by the time of the last change (`recent`) or of creation. @defaultValue "recent" */
   readonly by?: (typeof exampleOrders)[number];
+  /** The id of the column by which experiments are sorted. @defaultValue the order of the server */
+  readonly sort?: string;
   /** @defaultValue "desc" */
   readonly order?: "asc" | "desc";
   /** Id of the open example. */
@@ -77,6 +80,7 @@ export const parseDatasetSearch = (search: JsonMembers): DatasetSearch =>
     metadata: toMetadataFilter(search["metadata"]),
     asOf: toSearchText(search["asOf"]),
     by: parseChoice(search["by"], exampleOrders),
+    sort: parseSortSearch(search).sort,
     order: parseChoice(search["order"], ["asc", "desc"] as const),
     example: isId(search["example"]) ? search["example"] : undefined,
     from: toSearchText(search["from"]),

@@ -1,6 +1,6 @@
 import { Button, NativeSelect } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import type { ReactNode } from "react";
 import { Empty } from "../../components/page/states.tsx";
@@ -15,6 +15,7 @@ import { NewComparison } from "./new-comparison.tsx";
 import { createExperimentsQuery } from "./queries.ts";
 import "./experiments.css";
 
+const route = getRouteApi("/o/$tenantId/datasets/$datasetId");
 const noSelection: ReadonlySet<string> = new Set();
 
 /** The experiments on a dataset, with their scores compared with a baseline. */
@@ -25,6 +26,7 @@ export const Experiments = ({
   readonly datasetId: string;
   readonly tenantId: string;
 }) => {
+  const navigate = route.useNavigate();
   const pages = useInfiniteQuery(createExperimentsQuery(datasetId));
   const experiments = useMemo(() => pages.data?.pages.flat(), [pages.data]);
   const [isDialogOpen, setIsDialogOpen] = useState(false);
@@ -35,7 +37,7 @@ export const Experiments = ({
     () => toExperimentColumns(experiments ?? [], baseline),
     [experiments, baseline],
   );
-  const { rows, ...sorting } = useLoadedSort(experiments, columns);
+  const { rows, sort } = useLoadedSort(experiments, columns, route.useSearch());
   // The baseline is the first column, and the others follow in the order in which they were run.
   const getStartMs = (id: string): number =>
     id === baselineId
@@ -98,7 +100,13 @@ export const Experiments = ({
       <DataTable
         resourceName="experiments"
         rows={rows}
-        {...sorting}
+        sort={sort}
+        onSort={({ column, order }) =>
+          void navigate({
+            search: (current) => ({ ...current, sort: column, order }),
+            replace: true,
+          })
+        }
         getRowId={({ id }) => id}
         columns={columns}
         renderLink={toLink({ tenantId, datasetId, baseline: baseline?.id })}
@@ -110,7 +118,7 @@ export const Experiments = ({
         onRetry={pages.refetch}
         footer={
           pages.hasNextPage &&
-          sorting.sort !== undefined && (
+          sort !== undefined && (
             <p className="note list-foot">Only the loaded experiments are sorted.</p>
           )
         }

@@ -30,7 +30,6 @@ export const RunTypeIcon = ({ type }: { readonly type: string }) => (
     aria-label={toVisibleText(type)}
     data-type={type}
   >
-    <title>{toVisibleText(type)}</title>
     <path d={typeIcons[type] ?? otherTypeIcon} />
   </svg>
 );

@@ -29,7 +29,7 @@ export const toRunColumns = ({
     title: "Name",
     renderCell: ({ name }) => toVisibleText(name),
     width: 130,
-    grow: 2,
+    grow: 1,
     isFixed: true,
     isShownWhenNarrow: true,
     tooltip: notSortableTooltip,
@@ -107,7 +107,6 @@ export const toRunColumns = ({
     title: "Tags",
     renderCell: ({ tags }) => <TagList tags={tags} />,
     width: 120,
-    grow: 1,
   },
   {
     id: "start",

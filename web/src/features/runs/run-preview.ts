@@ -1,3 +1,5 @@
+import { removeMarkdownMarks } from "../../components/text/markdown-marks.ts";
+
 /** Members that a preview leaves out, because they do not show what a run is about: roles, types and ids. */
 const omittedKeys: ReadonlySet<string> = new Set([
   "role",
@@ -30,14 +32,6 @@ const unnamedKeys: ReadonlySet<string> = new Set([
 const constantRoles: ReadonlySet<string> = new Set(["system", "developer"]);
 const maxChars = 300;
 
-/** Pairs of Markdown marks, headings and the addresses of links, which a line of plain text would only show as noise. */
-const markdownMarks: readonly RegExp[] = [
-  /(?<![\w*])(\*{1,3})(?=[^\s*])(?<text>[^*\n]*[^\s*])\1(?![\w*])/g,
-  /(?<mark>`{1,3})(?<text>[^`\n]+)\k<mark>/g,
-  /!?\[(?<text>[^[\]\n]*)\]\([^()\s]*\)/g,
-  /^#{1,6} (?<text>.*)/gm,
-];
-
 /** A text, a number, a literal or the name of a member, in JSON that may be cut off at its end. */
 const tokenPattern = /"((?:[^"\\]|\\.)*)(?:"(\s*:)?|\\?$)|(-?\d[\d.eE+-]*|true|false)/g;
 
@@ -60,7 +54,7 @@ export function toPreviewText(json: string | undefined): string {
     } else if (key === "role") {
       role = value;
     } else if (!omittedKeys.has(key) && !constantRoles.has(role) && value.trim() !== "") {
-      const shownText = removeMarkdown(value.slice(0, maxChars));
+      const shownText = removeMarkdownMarks(value.slice(0, maxChars));
       parts.push(key === "" || unnamedKeys.has(key) ? shownText : `${key}: ${shownText}`);
     }
     if (parts.length > 8) {
@@ -70,10 +64,6 @@ export function toPreviewText(json: string | undefined): string {
   const preview = parts.join(" · ").replaceAll(/\s+/g, " ").trim().slice(0, maxChars);
   // A text that is not JSON, or JSON without values, is shown as it is.
   return preview === "" && json !== "{}" && json !== "[]" ? json.slice(0, maxChars) : preview;
-}
-
-function removeMarkdown(text: string): string {
-  return markdownMarks.reduce((cleaned, mark) => cleaned.replaceAll(mark, "$<text>"), text);
 }
 
 function unescapeText(text: string): string {

@@ -26,7 +26,7 @@ import { parseListSearch } from "./run-list-search.ts";
 import type { ProjectAddress } from "./run-list-search.ts";
 import { RunHistogram } from "./run-histogram.tsx";
 import { RunToolbar } from "./run-toolbar.tsx";
-import { SelectionBar } from "./selection-bar.tsx";
+import { SelectionBar, useRunTarget } from "./selection-bar.tsx";
 import { removedTimeRange, toSort, useListAddress } from "./use-list-address.ts";
 import { useRunList } from "./use-run-list.ts";
 import type { RunList } from "./use-run-list.ts";
@@ -53,10 +53,17 @@ export const Runs = ({
   const [isAtTop, setIsAtTop] = useState(true);
   const [layout, setLayout] = useColumnLayout("runs");
   const [areFacetsShown, setAreFacetsShown] = useStoredFlag("facets", false);
-  const isPaused = !isAtTop || selectedIds.size > 0;
+  const listKey = JSON.stringify([query.filter, query.isRoot, search.last, search.from, search.to]);
+  const runTarget = useRunTarget(query, listKey, selectedIds);
+  const { isAllSelected } = runTarget;
+  const isPaused = !isAtTop || isAllSelected || selectedIds.size > 0;
   const fault = useFilterFault(query.filter, (filter) => change({ filter }));
   const list = useRunList(query, isPaused);
   const columns = useRunColumns(list.rows, query.isRoot);
+  const shownSelection = useMemo(
+    () => (isAllSelected ? new Set(list.rows?.map(({ id }) => id)) : selectedIds),
+    [isAllSelected, list.rows, selectedIds],
+  );
   const [isFresh] = useState(() => createFreshCheck(Date.now()));
   const renderLink = useMemo(() => createLinkRenderer(address), [address]);
   useRunKeys();
@@ -69,7 +76,6 @@ export const Runs = ({
       />
     );
   }
-  const listKey = JSON.stringify([query.filter, query.isRoot, search.last, search.from, search.to]);
   const sortColumn = query.sort === "latency" ? "latency" : "start";
   return (
     <>
@@ -145,8 +151,11 @@ export const Runs = ({
               isFresh={isFresh}
               sort={{ column: sortColumn, order: query.order }}
               onSort={({ column, order }) => change({ sort: toSort(column, order) })}
-              selection={selectedIds}
-              onSelection={changeSelection}
+              selection={shownSelection}
+              onSelection={(ids) => {
+                runTarget.clearAll();
+                changeSelection(ids);
+              }}
               hasMore={list.hasMore}
               onLoadMore={list.loadMore}
               onTopChange={setIsAtTop}
@@ -184,7 +193,7 @@ export const Runs = ({
         <SelectionBar
           address={address}
           query={query}
-          listKey={listKey}
+          runTarget={runTarget}
           selectedIds={selectedIds}
           onClear={() => changeSelection(new Set())}
           onCompare={() => change({ compare: true })}

@@ -16,26 +16,20 @@ type OpenDialog = "dataset" | "queue" | "tag" | "feedback" | "delete";
 export const SelectionBar = ({
   address,
   query,
-  listKey,
   selectedIds,
+  runTarget: { target, isAllSelected, matchCount, selectAll, clearAll },
   onClear,
   onCompare,
 }: {
   readonly address: ProjectAddress;
   readonly query: RunListQuery;
-  /** Differs for lists with another filter or another time range. */
-  readonly listKey: string;
   readonly selectedIds: ReadonlySet<string>;
+  readonly runTarget: ReturnType<typeof useRunTarget>;
   readonly onClear: () => void;
   readonly onCompare: () => void;
 }) => {
   const [openDialog, setOpenDialog] = useState<OpenDialog>();
   const [error, setError] = useState<string>();
-  const { target, isAllSelected, matchCount, selectAll, clearAll } = useTarget(
-    query,
-    listKey,
-    selectedIds,
-  );
   const count = selectedIds.size;
   const exportRuns = async (format: "jsonl" | "csv"): Promise<void> => {
     setError(undefined);
@@ -139,8 +133,14 @@ const describeSelection = (target: RunTarget | undefined): string => {
 /**
  * Returns the runs to which the actions apply. When the user selects all matching runs, their time range is fixed,
  * because a range such as the last hour moves on.
+ *
+ * @param listKey - differs for lists with another filter or another time range.
  */
-function useTarget(query: RunListQuery, listKey: string, selectedIds: ReadonlySet<string>) {
+export function useRunTarget(
+  query: RunListQuery,
+  listKey: string,
+  selectedIds: ReadonlySet<string>,
+) {
   const { projectId, isRoot, filter, range } = query;
   const { data } = useQuery(createRunCountsQuery({ projectId, isRootOnly: isRoot, filter, range }));
   const [all, setAll] = useState<{ readonly listKey: string; readonly target: RunTarget }>();

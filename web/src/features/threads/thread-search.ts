@@ -1,17 +1,19 @@
 import { toSearchText } from "../../api/parse.ts";
+import { parseSortSearch } from "../../components/table/loaded-sort.ts";
+import type { SortSearch } from "../../components/table/loaded-sort.ts";
 
 /** Maximum number of characters of a thread's id, as on the server. */
 const maxIdChars = 4_000;
 
 /** Search parameters in the URL of the list of threads. */
-export interface ThreadsSearch {
+export interface ThreadsSearch extends SortSearch {
   /** Text that the ids of the threads must contain. */
   readonly q?: string;
 }
 
-export function parseThreadsSearch({ q }: Readonly<Record<string, unknown>>): ThreadsSearch {
-  const text = toSearchText(q)?.slice(0, maxIdChars);
-  return text === undefined ? {} : { q: text };
+export function parseThreadsSearch(search: Readonly<Record<string, unknown>>): ThreadsSearch {
+  const text = toSearchText(search["q"])?.slice(0, maxIdChars);
+  return { ...parseSortSearch(search), ...(text === undefined ? {} : { q: text }) };
 }
 
 /**

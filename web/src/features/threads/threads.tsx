@@ -18,14 +18,14 @@ const route = getRouteApi("/o/$tenantId/projects/p/$projectId/threads");
 /** The page `/o/{tenantId}/projects/p/{projectId}/threads`, which lists the conversations of a project. */
 export const Threads = () => {
   const { tenantId, projectId } = route.useParams();
-  const { q = "" } = route.useSearch();
+  const { q = "", ...sortSearch } = route.useSearch();
   const navigate = route.useNavigate();
   const pages = useInfiniteQuery(createThreadsQuery(projectId, q));
   const threads = useMemo(
     () => pages.data && removeRepeated(pages.data.pages.flatMap(({ items }) => items)),
     [pages.data],
   );
-  const { rows, ...sorting } = useLoadedSort(threads, threadColumns);
+  const { rows, sort } = useLoadedSort(threads, threadColumns, sortSearch);
   const searchField = useSearchShortcut("Search threads");
   return (
     <div className="fill">
@@ -39,14 +39,23 @@ export const Threads = () => {
           placeholder="Thread ID"
           value={q}
           onChange={({ currentTarget: { value } }) =>
-            void navigate({ search: value === "" ? {} : { q: value }, replace: true })
+            void navigate({
+              search: { ...sortSearch, ...(value === "" ? {} : { q: value }) },
+              replace: true,
+            })
           }
         />
       </ProjectPageHead>
       <DataTable
         resourceName="threads"
         rows={rows}
-        {...sorting}
+        sort={sort}
+        onSort={({ column, order }) =>
+          void navigate({
+            search: (current) => ({ ...current, sort: column, order }),
+            replace: true,
+          })
+        }
         getRowId={({ id }) => id}
         columns={threadColumns}
         renderNarrowDetail={renderThreadDetail}
@@ -65,7 +74,7 @@ export const Threads = () => {
         emptyState={<NoThreads isSearch={q !== ""} />}
         footer={
           <>
-            {pages.hasNextPage && sorting.sort !== undefined && (
+            {pages.hasNextPage && sort !== undefined && (
               <p className="note thread-note">Only the loaded threads are sorted.</p>
             )}
             {pages.data?.pages.some(({ isPartial }) => isPartial) === true && (

@@ -23,16 +23,8 @@ test("the preview of a long value is short", () => {
   expect(toPreviewText(JSON.stringify({ text: "x".repeat(5_000) })).length).toBe(300);
 });
 
-test.each([
-  ["It arrives **tomorrow before noon**.", "It arrives tomorrow before noon."],
-  ["Open *Orders* and choose ***Return***", "Open Orders and choose Return"],
-  ["Run `npm test` first", "Run npm test first"],
-  ["See [the guide](https://example.com/guide) or ![a map](map.png)", "See the guide or a map"],
-  ["# Result\n\nAll is well", "Result All is well"],
-  // What only looks like a mark stays.
-  ["2*3*4 is 24, a * b * c too", "2*3*4 is 24, a * b * c too"],
-  ["__init__ and snake_case_name", "__init__ and snake_case_name"],
-  ["#1 of 3, and an [index](", "#1 of 3, and an [index]("],
-])("the preview of the Markdown %j is %j", (text, preview) => {
-  expect(toPreviewText(JSON.stringify({ text }))).toBe(preview);
+test("the preview of a text in Markdown has no marks", () => {
+  expect(
+    toPreviewText(JSON.stringify({ text: "It arrives **tomorrow**, [see](https://a.test/)." })),
+  ).toBe("It arrives tomorrow, see.");
 });

@@ -51,3 +51,15 @@ test("a thread's id in the URL stays a text, whatever it looks like", () => {
   expect(parseThreadSearch({ id: { a: 1 } })).toEqual({});
   expect(parseThreadsSearch({ q: true })).toEqual({ q: "true" });
 });
+
+test("the order of the threads is in the URL", () => {
+  expect(parseThreadsSearch({ sort: "cost", order: "asc" })).toEqual({
+    sort: "cost",
+    order: "asc",
+  });
+  expect(parseThreadsSearch({ sort: "cost", order: "sideways" })).toEqual({
+    sort: "cost",
+    order: "desc",
+  });
+  expect(parseThreadsSearch({ order: "asc" })).toEqual({});
+});

@@ -47,6 +47,7 @@ export const TagDialog = ({ target, onClose }: ActionDialogProps) => {
       />
       <TextInput
         label="Tag"
+        data-autofocus
         autoComplete="off"
         maxLength={200}
         value={tag}

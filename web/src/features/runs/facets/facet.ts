@@ -70,6 +70,9 @@ export function toFacetCondition(name: string, value: string): string {
       return createMetadataCondition("user_id", value);
     case "version":
       return createMetadataCondition("version", value);
+    case "trace_model":
+      // In a list of traces, both fields are the same.
+      return `eq(model, ${toFilterText(value)})`;
     default:
       return `eq(${name}, ${toFilterText(value)})`;
   }

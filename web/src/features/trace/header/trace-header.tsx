@@ -170,6 +170,8 @@ const NeighborLinks = ({
       if (neighbor !== undefined) {
         void navigate({
           search: (current) => ({ ...parseListSearch({ ...current }), ...neighbor }),
+          // Back leads to the list, however many traces were looked at.
+          replace: true,
         });
       }
     };
@@ -222,6 +224,7 @@ const NeighborLink = ({
         <Link
           from="/o/$tenantId/projects/p/$projectId"
           to="."
+          replace
           search={(current) => ({ ...parseListSearch({ ...current }), ...neighbor })}
           {...props}
         />
