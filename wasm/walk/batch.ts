@@ -1,5 +1,5 @@
 // Indexes the body of `POST /runs/batch` in one pass: finds the runs and the positions of their
-// members, and checks that the body is JSON. It knows nothing about what a valid run is.
+// members, and checks that the body is JSON. It does not check whether the runs are valid.
 // server/src/runs/ingest/batch-walk.ts reads the tables. A trap means that this module can't index
 // the body: the TypeScript indexer then does it, or reports the error.
 import { escapes, hasComma, skipColon, skipSpace, skipText, skipValue } from "./json";
@@ -15,9 +15,9 @@ import {
   runs,
   truncateMembers,
 } from "./memory";
-import { codeOfName, namePlace } from "./names";
+import { codeOfName } from "./names";
 
-export { know } from "./names";
+export { nameAddress, registerName } from "./names";
 
 const quote: u8 = 0x22;
 const openBrace: u32 = 0x7b;
@@ -31,10 +31,9 @@ const margin: usize = 64;
 const aroundRun: u32 = 1;
 const aroundValue: u32 = 2;
 
-export const bodyPlace = bodyAt;
-export const runsPlace = runs;
-export const membersPlace = members;
-export const nameAt = namePlace;
+export const bodyAddress = bodyAt;
+export const runsAddress = runs;
+export const membersAddress = members;
 export const marginBytes = margin;
 
 /** Number of runs in each list, and the index of its first run. */
@@ -64,8 +63,8 @@ export function listMembers(offset: usize): usize {
   return count;
 }
 
-/** Number of members of all runs. */
-export function membersTold(): usize {
+/** Returns the number of members of all runs. */
+export function countMembers(): usize {
   return memberCount;
 }
 

@@ -6,14 +6,14 @@ const names: usize = memory.data(64 * 32);
 const nameSizes: usize = memory.data(64);
 /** Hash table by length and first bytes: the code plus one; 0 for an empty slot. */
 const nameSlots: usize = memory.data(256);
-/** Input of {@link know}. */
-export const namePlace: usize = memory.data(64);
+/** The address at which {@link registerName} expects a name. */
+export const nameAddress: usize = memory.data(64);
 
-/** Registers the name that was written to `namePlace`. */
-export function know(code: usize, size: usize): void {
-  memory.copy(names + 32 * code, namePlace, 32);
+/** Registers the name that was written to `nameAddress`. */
+export function registerName(code: usize, size: usize): void {
+  memory.copy(names + 32 * code, nameAddress, 32);
   store<u8>(nameSizes + code, <u8>size);
-  let slot = hashName(namePlace, size);
+  let slot = hashName(nameAddress, size);
   while (load<u8>(nameSlots + slot) !== 0) {
     slot = (slot + 1) & 255;
   }

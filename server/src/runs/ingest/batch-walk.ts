@@ -17,28 +17,28 @@ interface ModuleGlobal {
 }
 
 /**
- * Exports of the module, which is compiled from wasm/walk/batch.ts. A global whose name ends in `Place` or `At` is an
+ * Exports of the module, which is compiled from wasm/walk/batch.ts. A global whose name ends in `Address` is an
  * address in the module's memory.
  */
 interface Module {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
-  readonly bodyPlace: ModuleGlobal;
-  readonly runsPlace: ModuleGlobal;
-  readonly membersPlace: ModuleGlobal;
-  readonly nameAt: ModuleGlobal;
+  readonly bodyAddress: ModuleGlobal;
+  readonly runsAddress: ModuleGlobal;
+  readonly membersAddress: ModuleGlobal;
+  readonly nameAddress: ModuleGlobal;
   readonly marginBytes: ModuleGlobal;
   readonly postFirst: ModuleGlobal;
   readonly postCount: ModuleGlobal;
   readonly patchFirst: ModuleGlobal;
   readonly patchCount: ModuleGlobal;
-  /** Registers a code for a member name. The `size` bytes of the name must be at the address `nameAt`. */
-  know(code: number, size: number): void;
+  /** Registers a code for a member name. The `size` bytes of the name must be at the address `nameAddress`. */
+  registerName(code: number, size: number): void;
   /** Indexes the body of a batch. */
   walk(size: number): void;
   /** Validates a single JSON value. */
   walkValue(size: number): void;
   /** Number of rows in the table of members, without those that `listMembers` appended. */
-  membersTold(): number;
+  countMembers(): number;
   /** Appends the members of an object at an offset of the body to the table. Returns their number. */
   listMembers(offset: number): number;
 }
@@ -86,9 +86,11 @@ export class BatchWalk {
     const instance = new api.Instance(new api.Module(Buffer.from(walkModule, "base64")), {});
     this.#trapError = api.RuntimeError;
     this.#module = instance.exports as Module;
-    const { memory, nameAt } = this.#module;
-    const nameBuffer = Buffer.from(memory.buffer, nameAt.value);
-    knownNames.forEach((name, code) => this.#module.know(code, nameBuffer.write(name, "latin1")));
+    const { memory, nameAddress } = this.#module;
+    const nameBuffer = Buffer.from(memory.buffer, nameAddress.value);
+    knownNames.forEach((name, code) =>
+      this.#module.registerName(code, nameBuffer.write(name, "latin1")),
+    );
     this.#refreshViews();
   }
 
@@ -101,8 +103,8 @@ export class BatchWalk {
     if (!this.#ensureCapacity(size)) {
       return undefined;
     }
-    const { memory, bodyPlace, postFirst, postCount, patchFirst, patchCount } = this.#module;
-    const body = Buffer.from(memory.buffer, bodyPlace.value, size);
+    const { memory, bodyAddress, postFirst, postCount, patchFirst, patchCount } = this.#module;
+    const body = Buffer.from(memory.buffer, bodyAddress.value, size);
     let offset = 0;
     for (const chunk of chunks) {
       body.set(chunk, offset);
@@ -132,7 +134,7 @@ export class BatchWalk {
     if (length < minValueBytes || !this.#ensureCapacity(length)) {
       return false;
     }
-    this.#bytes.set(text, this.#module.bodyPlace.value);
+    this.#bytes.set(text, this.#module.bodyAddress.value);
     return this.#callModule(() => this.#module.walkValue(length));
   }
 
@@ -147,12 +149,13 @@ export class BatchWalk {
       return undefined;
     }
     const members = new Map<string, Buffer>();
-    const firstRow = this.#module.membersTold();
+    const firstRow = this.#module.countMembers();
     for (let row = firstRow; row < firstRow + count; row += 1) {
       const code = this.#members[row * wordsPerMember + memberField.code] ?? 0;
       const name =
-        knownNames[code] ?? decodeText(this.#slice(row, memberField.nameAt, memberField.nameEnd));
-      members.set(name, this.#slice(row, memberField.from, memberField.to));
+        knownNames[code] ??
+        decodeText(this.#slice(row, memberField.nameStart, memberField.nameEnd));
+      members.set(name, this.#slice(row, memberField.valueStart, memberField.valueEnd));
     }
     return members;
   }
@@ -186,8 +189,8 @@ export class BatchWalk {
     if (size > maxBodyBytes) {
       return false;
     }
-    const { memory, bodyPlace, marginBytes } = this.#module;
-    const missingBytes = bodyPlace.value + size + marginBytes.value - memory.buffer.byteLength;
+    const { memory, bodyAddress, marginBytes } = this.#module;
+    const missingBytes = bodyAddress.value + size + marginBytes.value - memory.buffer.byteLength;
     if (missingBytes <= 0) {
       return true;
     }
@@ -202,12 +205,12 @@ export class BatchWalk {
 
   /** When the module's memory grows, it gets a new ArrayBuffer and all views of the old one become empty. */
   #refreshViews(): void {
-    const { memory, runsPlace, membersPlace } = this.#module;
+    const { memory, runsAddress, membersAddress } = this.#module;
     this.#bytes = new Uint8Array(memory.buffer);
-    this.#runs = new Int32Array(memory.buffer, runsPlace.value, rowLimits.runs * wordsPerRun);
+    this.#runs = new Int32Array(memory.buffer, runsAddress.value, rowLimits.runs * wordsPerRun);
     this.#members = new Int32Array(
       memory.buffer,
-      membersPlace.value,
+      membersAddress.value,
       rowLimits.members * wordsPerMember,
     );
   }

@@ -70,8 +70,8 @@ export interface ParsedRun {
   readonly computeDigest: (body: Buffer) => string;
 }
 
-/** The part of a received run that the values of its members are read from. */
-type MemberValues = Pick<ReceivedRun, "members" | "values">;
+/** The fields of a received run from which {@link readValue} reads the values of members. */
+type MemberSource = Pick<ReceivedRun, "members" | "values">;
 
 /**
  * Validates a run against the rules of the wire format.
@@ -103,7 +103,7 @@ export function parseRun(run: ReceivedRun, rules: ParseRules): ParsedRun {
   }
 }
 
-function parseId(run: MemberValues, pathId: string | undefined): string {
+function parseId(run: MemberSource, pathId: string | undefined): string {
   const id = readValue(run, "id");
   if (id === undefined && pathId !== undefined) {
     return pathId;
@@ -120,7 +120,7 @@ function parseId(run: MemberValues, pathId: string | undefined): string {
   return id.toLowerCase();
 }
 
-function parseColumns(run: MemberValues): RunColumns {
+function parseColumns(run: MemberSource): RunColumns {
   const error = run.members.get("error");
   return {
     projectId: parseUuid(run, "session_id"),
@@ -145,7 +145,7 @@ interface WirePosition {
   readonly dottedOrder: string | undefined;
 }
 
-function parsePosition(run: MemberValues, { position }: ParseRules): WirePosition {
+function parsePosition(run: MemberSource, { position }: ParseRules): WirePosition {
   const traceId = parseUuid(run, "trace_id") ?? undefined;
   const dottedOrder = parseText(run, "dotted_order") ?? undefined;
   if (position === "required" && (traceId === undefined || dottedOrder === undefined)) {
@@ -269,7 +269,7 @@ function readSegment(text: string): DottedOrder | undefined {
 const computeDigest = (columnsJson: string, body: Buffer): string =>
   createHash("sha256").update(columnsJson).update(body).digest("base64url");
 
-function parseText(run: MemberValues, name: string): string | null | undefined {
+function parseText(run: MemberSource, name: string): string | null | undefined {
   const value = readValue(run, name);
   if (value !== undefined && value !== null && typeof value !== "string") {
     throw new ValidationError(`${name} must be a string, not ${toExcerpt(value)}`);
@@ -277,7 +277,7 @@ function parseText(run: MemberValues, name: string): string | null | undefined {
   return value;
 }
 
-function parseUuid(run: MemberValues, name: string): string | null | undefined {
+function parseUuid(run: MemberSource, name: string): string | null | undefined {
   const value = parseText(run, name);
   if (typeof value !== "string") {
     return value;
@@ -297,7 +297,7 @@ function parseUuid(run: MemberValues, name: string): string | null | undefined {
 /** Caches the last UUID of each member: runs of a trace have many of them in common. */
 const cachedUuids = new Map<string, { readonly text: string; readonly uuid: string }>();
 
-function parseMicros(run: MemberValues, name: string): number | null | undefined {
+function parseMicros(run: MemberSource, name: string): number | null | undefined {
   const value = readValue(run, name);
   if (value === undefined || value === null) {
     return value;
@@ -310,7 +310,7 @@ function parseMicros(run: MemberValues, name: string): number | null | undefined
 }
 
 /** Returns the value of a member; `undefined` if it is absent. */
-export function readValue({ members, values }: MemberValues, name: string): unknown {
+export function readValue({ members, values }: MemberSource, name: string): unknown {
   const raw = members.get(name);
   return raw === undefined ? values?.[name] : parseScalar(raw);
 }

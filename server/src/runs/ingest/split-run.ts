@@ -69,11 +69,11 @@ export class RunSplitter {
     for (let row = first; row < end; row += 1) {
       const rowStart = row * wordsPerMember;
       const code = memberTable[rowStart + memberField.code] ?? unknownNameCode;
-      const valueStart = memberTable[rowStart + memberField.from] ?? 0;
-      const valueEnd = memberTable[rowStart + memberField.to] ?? 0;
+      const valueStart = memberTable[rowStart + memberField.valueStart] ?? 0;
+      const valueEnd = memberTable[rowStart + memberField.valueEnd] ?? 0;
       const name = names[code] ?? this.#readName(rowStart);
       if (columnMembers.has(name)) {
-        values[name] = this.#valueAt(code, valueStart, valueEnd);
+        values[name] = this.#readValue(code, valueStart, valueEnd);
         if (name !== "name") {
           continue;
         }
@@ -83,7 +83,7 @@ export class RunSplitter {
       if (name === "name" && !isPayloadMember(name, raw)) {
         continue;
       }
-      const nameStart = memberTable[rowStart + memberField.nameAt] ?? 0;
+      const nameStart = memberTable[rowStart + memberField.nameStart] ?? 0;
       payloadStart = lastPayloadRow === -1 ? nameStart : payloadStart;
       isPayloadContiguous &&=
         (lastPayloadRow === -1 || lastPayloadRow === row - 1) && !members.has(name);
@@ -100,18 +100,18 @@ export class RunSplitter {
     const { body, members } = this.#index;
     return decodeText(
       body.subarray(
-        members[rowStart + memberField.nameAt],
+        members[rowStart + memberField.nameStart],
         members[rowStart + memberField.nameEnd],
       ),
     );
   }
 
   /** Returns the value of a member that has a column. */
-  #valueAt(code: number, from: number, to: number): unknown {
+  #readValue(code: number, from: number, to: number): unknown {
     if (code === unknownNameCode) {
       return parseScalar(this.#index.body.subarray(from, to));
     }
-    const text = this.#textAt(from, to);
+    const text = this.#readLatin1(from, to);
     if (this.#lastTexts[code] !== text) {
       this.#lastTexts[code] = text;
       this.#lastValues[code] = plainTextPattern.test(text)
@@ -125,7 +125,7 @@ export class RunSplitter {
    * Returns the bytes of a range as Latin-1. Most ranges were decoded together with the other columns of the run,
    * because decoding each alone would take longer.
    */
-  #textAt(from: number, to: number): string {
+  #readLatin1(from: number, to: number): string {
     if (from < this.#decodedFrom || to > this.#decodedFrom + this.#decoded.length) {
       this.#decoded = this.#index.body.toString(
         "latin1",

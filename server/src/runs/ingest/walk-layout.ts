@@ -18,7 +18,13 @@ export const notAnObject = 0x7fff_ffff;
  * Word index of each field of a member: its code, the range of its name with the quotes, and the range of its value.
  * Positions are relative to the start of the body.
  */
-export const memberField = { code: 0, nameAt: 1, nameEnd: 2, from: 3, to: 4 } as const;
+export const memberField = {
+  code: 0,
+  nameStart: 1,
+  nameEnd: 2,
+  valueStart: 3,
+  valueEnd: 4,
+} as const;
 export const wordsPerMember = 5;
 
 /** Maximum number of rows of each table. A larger batch is indexed in TypeScript. */

@@ -8,8 +8,8 @@ import { someMicros, wireRun } from "../../../../tests/support/wire-runs.ts";
 
 const root = wireRun({ id: "01a20177-2565-737a-8327-bc822f53273d" });
 
-/** The members of a run that the SDK sends. */
-const usual = (over: Readonly<Record<string, unknown>> = {}) => ({
+/** Creates the members of a run as the SDK sends them. */
+const createUsualRun = (over: Readonly<Record<string, unknown>> = {}) => ({
   ...wireRun({ parent: root, micros: someMicros + 1_000 }),
   start_time: "2026-11-21T10:11:12.346678Z",
   end_time: "2026-11-21T10:11:13.000001Z",
@@ -20,34 +20,37 @@ const usual = (over: Readonly<Record<string, unknown>> = {}) => ({
   ...over,
 });
 
-const bodyOf = (post: readonly unknown[], patch?: readonly unknown[]): string =>
+const createBody = (post: readonly unknown[], patch?: readonly unknown[]): string =>
   JSON.stringify({ post, patch });
 
-/** The measures of the only run of a body. */
-const measuresOf = (body: string): unknown =>
+/** Returns the measures of the only run of a body. */
+const parseMeasures = (body: string): unknown =>
   decodeBatch([Buffer.from(body)]).batch.records[0]?.measures;
 
 /** Whether the WebAssembly module indexes a body. */
-const isWalked = (body: string): boolean => walkBatch([Buffer.from(body)]) !== undefined;
+const isIndexedByModule = (body: string): boolean => walkBatch([Buffer.from(body)]) !== undefined;
 
 describe("a post", () => {
   test.each<[string, unknown]>([
-    ["of a child", usual()],
+    ["of a child", createUsualRun()],
     ["of a root", { ...root, inputs: {} }],
     ["without anything to keep", root],
     ["without name, type, project and times", { ...root, name: null, run_type: undefined }],
-    ["with an error", usual({ error: "it broke" })],
-    ["with an error that says nothing", usual({ error: "" })],
-    ["with an error that is null", usual({ error: null })],
-    ["with tags and events", usual({ tags: ["a", "b"], events: [{ name: "new_token" }] })],
-    ["with members that nobody foresaw", usual({ one: 1, two: 2 })],
-    ["with a name that is no ASCII", usual({ name: "grüße 日本語", session_name: "ä" })],
-    ["that is not ended", usual({ end_time: null })],
-    ["of a leap day", usual({ start_time: "2028-02-29T23:59:59.999999Z" })],
-    ["of a time long ahead", usual({ end_time: "2254-12-31T23:59:59.999999Z" })],
-    ["with nulls in place of ids", usual({ session_id: null, reference_example_id: null })],
+    ["with an error", createUsualRun({ error: "it broke" })],
+    ["with an empty error", createUsualRun({ error: "" })],
+    ["with an error that is null", createUsualRun({ error: null })],
+    ["with tags and events", createUsualRun({ tags: ["a", "b"], events: [{ name: "new_token" }] })],
+    ["with unknown members", createUsualRun({ one: 1, two: 2 })],
+    ["with a name that is not ASCII", createUsualRun({ name: "grüße 日本語", session_name: "ä" })],
+    ["that is not ended", createUsualRun({ end_time: null })],
+    ["of a leap day", createUsualRun({ start_time: "2028-02-29T23:59:59.999999Z" })],
+    ["with an end far in the future", createUsualRun({ end_time: "2254-12-31T23:59:59.999999Z" })],
+    [
+      "with nulls in place of ids",
+      createUsualRun({ session_id: null, reference_example_id: null }),
+    ],
   ])("%s is accepted", (_title, run) => {
-    const body = bodyOf([run, run]);
+    const body = createBody([run, run]);
     expectAsParsed(body);
     expect(parseBatch(Buffer.from(body)).batch.records).toHaveLength(2);
   });
@@ -65,9 +68,9 @@ describe("a post", () => {
           numbers,
         );
       const run = at === "outputs" ? { outputs: value } : { extra: { metadata: value } };
-      const body = bodyOf([usual(run)]);
+      const body = createBody([createUsualRun(run)]);
       expectAsParsed(body);
-      expect(measuresOf(body)).toMatchObject(
+      expect(parseMeasures(body)).toMatchObject(
         Object.fromEntries(Object.keys(names).map((name, index) => [name, index + 1])),
       );
     },
@@ -75,23 +78,28 @@ describe("a post", () => {
 
   test("that reports usage in an escaped member is counted if the payload contains the marker somewhere", () => {
     const members = `"a":"_metadata","usage\\u005fmetadata":{"input_tokens":3}`;
-    const body = bodyOf([usual({ outputs: 1 })]).replace('"outputs":1', `"outputs":{${members}}`);
+    const body = createBody([createUsualRun({ outputs: 1 })]).replace(
+      '"outputs":1',
+      `"outputs":{${members}}`,
+    );
     expectAsParsed(body);
-    expect(measuresOf(body)).toMatchObject({ prompt_tokens: 3 });
+    expect(parseMeasures(body)).toMatchObject({ prompt_tokens: 3 });
   });
 
   test("that reports usage among more members than the module can handle is counted", () => {
     const wide = Object.fromEntries(
       Array.from({ length: rowLimits.members }, (_, at) => [`m${at}`, 1]),
     );
-    const body = bodyOf([usual({ outputs: { ...wide, usage_metadata: { input_tokens: 3 } } })]);
+    const body = createBody([
+      createUsualRun({ outputs: { ...wide, usage_metadata: { input_tokens: 3 } } }),
+    ]);
     expectAsParsed(body);
-    expect(measuresOf(body)).toMatchObject({ prompt_tokens: 3 });
+    expect(parseMeasures(body)).toMatchObject({ prompt_tokens: 3 });
   });
 
   test("has its own tags, even if another run has the same metadata", () => {
     const lists = [undefined, ["a"], ["b"], ["a"], [], undefined];
-    const body = bodyOf(lists.map((tags) => usual({ tags })));
+    const body = createBody(lists.map((tags) => createUsualRun({ tags })));
     expectAsParsed(body);
     const { records } = decodeBatch([Buffer.from(body)]).batch;
     expect(records.map(({ facets }) => facets.includes("ta"))).toEqual([
@@ -106,11 +114,17 @@ describe("a post", () => {
 
   test("that streams has the time of its first token", () => {
     const events = [{ name: "start" }, { name: "new_token", time: "2026-11-21T10:11:12.5Z" }];
-    expectAsParsed(bodyOf([usual({ events }), usual({ events: [] }), usual({ events: null })]));
+    expectAsParsed(
+      createBody([
+        createUsualRun({ events }),
+        createUsualRun({ events: [] }),
+        createUsualRun({ events: null }),
+      ]),
+    );
   });
 });
 
-const bad = "01A20177-2565-737a-8327-bc822f53273d";
+const upperCaseId = "01A20177-2565-737a-8327-bc822f53273d";
 
 describe("a run of a rare form is parsed in its position", () => {
   test.each<[string, unknown]>([
@@ -136,14 +150,14 @@ describe("a run of a rare form is parsed in its position", () => {
       `"ids":1`,
       String(members),
     );
-    const body = `{"post":[${JSON.stringify(usual())},${text},${JSON.stringify(usual())}]}`;
+    const body = `{"post":[${JSON.stringify(createUsualRun())},${text},${JSON.stringify(createUsualRun())}]}`;
     expectAsParsed(body);
   });
 
   test.each<[string, Readonly<Record<string, unknown>>]>([
-    ["id", { id: bad }],
-    ["trace_id", { trace_id: bad }],
-    ["parent_run_id", { parent_run_id: bad }],
+    ["id", { id: upperCaseId }],
+    ["trace_id", { trace_id: upperCaseId }],
+    ["parent_run_id", { parent_run_id: upperCaseId }],
     ["a parent that is no other's", { parent_run_id: randomUUID() }],
     ["no parent", { parent_run_id: null }],
     ["no trace", { trace_id: undefined }],
@@ -152,42 +166,50 @@ describe("a run of a rare form is parsed in its position", () => {
     ["a dotted order that is cut", { dotted_order: root.dotted_order.slice(1) }],
     ["a dotted order that is another's", { dotted_order: root.dotted_order }],
     ["a parent above a root", { ...root, parent_run_id: randomUUID() }],
-    ["a dotted order without dots", { dotted_order: usual().dotted_order.replace(".", "_") }],
+    [
+      "a dotted order without dots",
+      { dotted_order: createUsualRun().dotted_order.replace(".", "_") },
+    ],
     ["ids that are numbers", { id: 5, trace_id: 6 }],
   ])("with %s", (_title, over) => {
-    const body = bodyOf([usual(), usual(over), usual()], [usual(over)]);
+    const body = createBody(
+      [createUsualRun(), createUsualRun(over), createUsualRun()],
+      [createUsualRun(over)],
+    );
     expectAsParsed(body);
   });
 
   test("and so is each later post of the same run", () => {
-    const [first, second] = [usual(), usual()];
+    const [first, second] = [createUsualRun(), createUsualRun()];
     const unplaced = { ...first, session_id: randomUUID() };
-    expectAsParsed(bodyOf([first, unplaced, first, second, first], [first, second]));
+    expectAsParsed(createBody([first, unplaced, first, second, first], [first, second]));
   });
 });
 
 test("bytes that are not UTF-8 are rejected", () => {
-  const body = Buffer.from(bodyOf([usual({ name: "é" })]));
+  const body = Buffer.from(createBody([createUsualRun({ name: "é" })]));
   body[body.indexOf("é") + 1] = 0x28;
   expectAsParsed(body);
 });
 
 test("a body with more runs, members or bytes than the module can handle is still accepted", () => {
-  const many = Array.from({ length: rowLimits.runs + 1 }, () => usual({ inputs: {}, outputs: {} }));
-  expect(isWalked(bodyOf(many))).toBe(false);
-  expectAsParsed(bodyOf(many));
+  const many = Array.from({ length: rowLimits.runs + 1 }, () =>
+    createUsualRun({ inputs: {}, outputs: {} }),
+  );
+  expect(isIndexedByModule(createBody(many))).toBe(false);
+  expectAsParsed(createBody(many));
   const wide = Object.fromEntries(
     Array.from({ length: rowLimits.members }, (_, at) => [`m${at}`, 1]),
   );
-  expect(isWalked(bodyOf([usual(wide)]))).toBe(false);
-  expectAsParsed(bodyOf([usual(wide)]));
-  const large = bodyOf([usual({ inputs: { text: "a".repeat(5_000_000) } })]);
-  expect(isWalked(large)).toBe(false);
+  expect(isIndexedByModule(createBody([createUsualRun(wide)]))).toBe(false);
+  expectAsParsed(createBody([createUsualRun(wide)]));
+  const large = createBody([createUsualRun({ inputs: { text: "a".repeat(5_000_000) } })]);
+  expect(isIndexedByModule(large)).toBe(false);
   expectAsParsed(large);
 });
 
 test("a short body after a long one is not read beyond its end", () => {
-  decodeBatch([Buffer.from(bodyOf([usual({ inputs: "1".repeat(4_000) })]))]);
+  decodeBatch([Buffer.from(createBody([createUsualRun({ inputs: "1".repeat(4_000) })]))]);
   expectAsParsed('{"post":[{"a":1');
   expectAsParsed("{");
 });

@@ -64,17 +64,17 @@ const oddBodies: readonly string[] = [
 ];
 
 test.each(oddBodies.map((body) => [body.slice(0, 60), body]))(
-  "%j is understood as JSON.parse does",
+  "%j is parsed as JSON.parse parses it",
   (_title, body) => {
     expectAsParsed(body);
   },
 );
 
-test("any batch is understood as JSON.parse does", () => {
+test("any batch is parsed as JSON.parse parses it", () => {
   fc.assert(fc.property(batchText, expectAsParsed), { numRuns: 500 });
 });
 
-test("a batch with bytes replaced, cut or doubled is understood as JSON.parse does", () => {
+test("a batch with bytes replaced, cut or doubled is parsed as JSON.parse parses it", () => {
   fc.assert(fc.property(mutatedBatch, expectAsParsed), { numRuns: 1_000 });
 });
 

@@ -8,86 +8,113 @@ import type { Part } from "../../../bodies/multipart-parser.ts";
 import { RequestError } from "../../../model/errors.ts";
 import { wireRun } from "../../../../tests/support/wire-runs.ts";
 
-const aTrace = randomUUID();
-const traceId = () => aTrace;
+const runTraceId = randomUUID();
+const traceId = () => runTraceId;
 
-function text(code: number, content: string): Buffer {
+function createTextChunk(code: number, content: string): Buffer {
   const bytes = Buffer.from(content);
   const head = Buffer.alloc(5);
   head[0] = code;
   head.writeUInt32LE(bytes.length, 1);
   return Buffer.concat([head, bytes]);
 }
-const named = (code: number, digest: string): Buffer =>
+const createDigestChunk = (code: number, digest: string): Buffer =>
   Buffer.concat([Buffer.from([code]), Buffer.from(digest, "latin1")]);
-const digestOf = (content: string): string => textDigest(Buffer.from(content));
-const inChunks = (...chunks: readonly Buffer[]): Part => ({
+const computeDigest = (content: string): string => textDigest(Buffer.from(content));
+const createChunkedPart = (...chunks: readonly Buffer[]): Part => ({
   name: "post.id.inputs",
   contentType: `${chunksType}; length=1`,
   bytes: Buffer.concat(chunks),
   fault: undefined,
 });
-const readerOf = (content = new ContentCache()): ChunkReader =>
+const createReader = (content = new ContentCache()): ChunkReader =>
   new ChunkReader({ content, tenantId: "t" });
-const joined = (reader: ChunkReader, ...chunks: readonly Buffer[]): string => {
-  const { bytes, fault } = reader.joinPart(inChunks(...chunks), traceId);
+const joinChunks = (reader: ChunkReader, ...chunks: readonly Buffer[]): string => {
+  const { bytes, fault } = reader.joinPart(createChunkedPart(...chunks), traceId);
   return fault ?? bytes.toString();
 };
 
 test("texts, names and lists are joined into one text", () => {
-  const reader = readerOf();
+  const reader = createReader();
   const long = JSON.stringify("x".repeat(200));
   expect(
-    joined(
+    joinChunks(
       reader,
-      text(chunkCode.text, '{"a":'),
-      text(chunkCode.remembered, long),
-      text(chunkCode.text, ',"b":'),
-      named(chunkCode.reference, digestOf(long)),
-      text(chunkCode.text, ',"c":'),
-      named(chunkCode.list, emptyListDigest),
-      text(chunkCode.item, "1"),
-      named(chunkCode.itemReference, digestOf(long)),
-      text(chunkCode.text, "]}"),
+      createTextChunk(chunkCode.text, '{"a":'),
+      createTextChunk(chunkCode.remembered, long),
+      createTextChunk(chunkCode.text, ',"b":'),
+      createDigestChunk(chunkCode.reference, computeDigest(long)),
+      createTextChunk(chunkCode.text, ',"c":'),
+      createDigestChunk(chunkCode.list, emptyListDigest),
+      createTextChunk(chunkCode.item, "1"),
+      createDigestChunk(chunkCode.itemReference, computeDigest(long)),
+      createTextChunk(chunkCode.text, "]}"),
     ),
   ).toBe(`{"a":${long},"b":${long},"c":[1,${long}]}`);
-  const list = listDigest(listDigest(emptyListDigest, digestOf("1")), digestOf(long));
-  const more = [named(chunkCode.list, list), text(chunkCode.item, "2"), text(chunkCode.text, "]")];
-  expect(joined(reader, ...more)).toBe(`[1,${long},2]`);
-  expect(joined(reader, named(chunkCode.list, emptyListDigest), text(chunkCode.text, "]"))).toBe(
-    "[]",
-  );
+  const list = listDigest(listDigest(emptyListDigest, computeDigest("1")), computeDigest(long));
+  const more = [
+    createDigestChunk(chunkCode.list, list),
+    createTextChunk(chunkCode.item, "2"),
+    createTextChunk(chunkCode.text, "]"),
+  ];
+  expect(joinChunks(reader, ...more)).toBe(`[1,${long},2]`);
+  expect(
+    joinChunks(
+      reader,
+      createDigestChunk(chunkCode.list, emptyListDigest),
+      createTextChunk(chunkCode.text, "]"),
+    ),
+  ).toBe("[]");
 });
 
-const refers =
+const missingContentReason =
   "refers to content that this server does not have for the trace; send it without chunks";
 test.each([
-  ["a text that was not sent", [named(chunkCode.reference, "0123456789abcdef")], refers],
-  ["a list that was not sent", [named(chunkCode.list, "0123456789abcdef")], refers],
+  [
+    "a text that was not sent",
+    [createDigestChunk(chunkCode.reference, "0123456789abcdef")],
+    missingContentReason,
+  ],
+  [
+    "a list that was not sent",
+    [createDigestChunk(chunkCode.list, "0123456789abcdef")],
+    missingContentReason,
+  ],
   [
     "an item that was not sent",
-    [named(chunkCode.list, emptyListDigest), named(chunkCode.itemReference, "0123456789abcdef")],
-    refers,
+    [
+      createDigestChunk(chunkCode.list, emptyListDigest),
+      createDigestChunk(chunkCode.itemReference, "0123456789abcdef"),
+    ],
+    missingContentReason,
   ],
   ["an unknown code", [Buffer.from([7])], "has an unknown chunk code at byte 0"],
-  ["an item outside of a list", [text(chunkCode.item, "1")], "has an unknown chunk code at byte 0"],
-  ["a length without its text", [text(chunkCode.text, "12").subarray(0, 6)], "ends within a chunk"],
+  [
+    "an item outside of a list",
+    [createTextChunk(chunkCode.item, "1")],
+    "has an unknown chunk code at byte 0",
+  ],
+  [
+    "a length without its text",
+    [createTextChunk(chunkCode.text, "12").subarray(0, 6)],
+    "ends within a chunk",
+  ],
   ["half a length", [Buffer.from([chunkCode.text, 1, 0])], "ends within a chunk"],
-  ["half a digest", [named(chunkCode.reference, "012345")], "ends within a chunk"],
+  ["half a digest", [createDigestChunk(chunkCode.reference, "012345")], "ends within a chunk"],
   [
     "a text longer than memory",
     [Buffer.from([chunkCode.text, 255, 255, 255, 255, 1])],
     "ends within a chunk",
   ],
 ])("%s rejects only its part, with the reason", (_title, chunks, reason) => {
-  expect(joined(readerOf(), ...chunks)).toBe(reason);
+  expect(joinChunks(createReader(), ...chunks)).toBe(reason);
 });
 
 test("chunks are rejected if their run names no trace, or nothing is cached", () => {
-  const part = inChunks(text(chunkCode.text, "{}"));
-  const said = (id: unknown): string | undefined => readerOf().joinPart(part, () => id).fault;
+  const part = createChunkedPart(createTextChunk(chunkCode.text, "{}"));
+  const readFault = (id: unknown): string | undefined => createReader().joinPart(part, () => id).fault;
   const reason = "is sent in chunks, but no earlier part has the run's trace_id";
-  expect([null, 1, "no id", undefined].map(said)).toEqual([reason, reason, reason, reason]);
+  expect([null, 1, "no id", undefined].map(readFault)).toEqual([reason, reason, reason, reason]);
   expect(new ChunkReader(undefined).joinPart(part, traceId).fault).toBe(
     "is sent in chunks, which this endpoint does not accept",
   );
@@ -100,36 +127,43 @@ test("a run with invalid chunks is rejected, and its neighbors are stored", () =
   for (const [index, run] of runs.entries()) {
     const bytes = Buffer.from(JSON.stringify(run));
     batch.add({ name: `post.${run.id}`, contentType: "application/json", bytes, fault: undefined });
-    const chunks = index === 1 ? named(chunkCode.reference, "0123456789abcdef") : text(0x54, "{}");
-    batch.add({ ...inChunks(chunks), name: `post.${run.id}.inputs` });
+    const chunks =
+      index === 1
+        ? createDigestChunk(chunkCode.reference, "0123456789abcdef")
+        : createTextChunk(0x54, "{}");
+    batch.add({ ...createChunkedPart(chunks), name: `post.${run.id}.inputs` });
   }
   const { batch: taken, rejected } = batch.build();
   expect(taken.records.map(({ id }) => id)).toEqual([runs[0]!.id, runs[2]!.id]);
   const [, { id }] = runs as unknown as [unknown, { readonly id: string }];
   expect(rejected).toEqual([
-    { id, operation: "post", reason: `part "post.${id}.inputs" ${refers}` },
+    { id, operation: "post", reason: `part "post.${id}.inputs" ${missingContentReason}` },
   ]);
 });
 
 test("few bytes that expand to many are rejected early: all fields of a request share one limit", () => {
   const mebibyte = JSON.stringify("x".repeat(1_048_576));
-  const reader = readerOf();
-  const name = named(chunkCode.reference, digestOf(mebibyte));
-  expect(joined(reader, text(chunkCode.remembered, mebibyte)).length).toBe(mebibyte.length);
+  const reader = createReader();
+  const name = createDigestChunk(chunkCode.reference, computeDigest(mebibyte));
+  expect(joinChunks(reader, createTextChunk(chunkCode.remembered, mebibyte)).length).toBe(
+    mebibyte.length,
+  );
   const tenTimes = Array.from({ length: 10 }, () => name);
-  expect(joined(reader, ...tenTimes).length).toBe(10 * mebibyte.length);
-  expect(joined(reader, ...tenTimes).length).toBe(10 * mebibyte.length);
-  expect(() => joined(reader, ...tenTimes)).toThrow(RequestError);
-  const lists = readerOf();
-  const items = Array.from({ length: 10_000 }, () => text(chunkCode.item, "1"));
+  expect(joinChunks(reader, ...tenTimes).length).toBe(10 * mebibyte.length);
+  expect(joinChunks(reader, ...tenTimes).length).toBe(10 * mebibyte.length);
+  expect(() => joinChunks(reader, ...tenTimes)).toThrow(RequestError);
+  const lists = createReader();
+  const items = Array.from({ length: 10_000 }, () => createTextChunk(chunkCode.item, "1"));
   let digest: string = emptyListDigest;
   for (const _item of items) {
-    digest = listDigest(digest, digestOf("1"));
+    digest = listDigest(digest, computeDigest("1"));
   }
-  expect(joined(lists, named(chunkCode.list, emptyListDigest), ...items).length).toBe(20_000);
+  expect(
+    joinChunks(lists, createDigestChunk(chunkCode.list, emptyListDigest), ...items).length,
+  ).toBe(20_000);
   // Each reference expands to 20,000 bytes, and takes the work for 10,000 items.
-  const again = Array.from({ length: 40 }, () => named(chunkCode.list, digest));
-  expect(() => joined(lists, ...again)).toThrow("exceed 25165824 bytes in total");
+  const again = Array.from({ length: 40 }, () => createDigestChunk(chunkCode.list, digest));
+  expect(() => joinChunks(lists, ...again)).toThrow("exceed 25165824 bytes in total");
 });
 
 test("the cache is limited per trace and in total; the oldest content is dropped", () => {
@@ -137,19 +171,20 @@ test("the cache is limited per trace and in total; the oldest content is dropped
   const content = new ContentCache({ traceBytes: 3_000, allBytes: 5_000 });
   const [first, second, third] = [randomUUID(), randomUUID(), randomUUID()];
   const send = (trace: string, ...chunks: readonly Buffer[]): string | undefined =>
-    readerOf(content).joinPart(inChunks(...chunks), () => trace).fault;
-  const define = (letter: string): Buffer => text(chunkCode.remembered, kept(letter));
-  const name = (letter: string): Buffer => named(chunkCode.reference, digestOf(kept(letter)));
+    createReader(content).joinPart(createChunkedPart(...chunks), () => trace).fault;
+  const define = (letter: string): Buffer => createTextChunk(chunkCode.remembered, kept(letter));
+  const name = (letter: string): Buffer =>
+    createDigestChunk(chunkCode.reference, computeDigest(kept(letter)));
   expect(send(first, define("a"), define("b"))).toBeUndefined();
   expect(send(first, name("a"), name("b"))).toBeUndefined();
   expect(send(first, define("c"))).toBe(
     "has more content than is remembered for one trace; send it without chunks",
   );
-  expect(send(first, name("a"))).toBe(refers);
+  expect(send(first, name("a"))).toBe(missingContentReason);
   expect(send(first, define("a"), define("b"))).toBeUndefined();
   expect(send(second, define("a"), define("b"))).toBeUndefined();
   expect(send(first, name("a"))).toBeUndefined();
   expect(send(third, define("a"))).toBeUndefined();
-  expect(send(second, name("a"))).toBe(refers);
+  expect(send(second, name("a"))).toBe(missingContentReason);
   expect(send(first, name("a"))).toBeUndefined();
 });

@@ -6,14 +6,14 @@ import { JsonCursor } from "../../../bodies/json-cursor.ts";
 import { parseBatch } from "../parse-batch.ts";
 
 const trace = "01234567-89ab-7cde-8f01-23456789abcd";
-const idOf = (index: number): string => `01234567-89ab-7cde-8f01-0000000000${index + 10}`;
+const createId = (index: number): string => `01234567-89ab-7cde-8f01-0000000000${index + 10}`;
 const head = `20261121T101112345678Z${trace}`;
 
-/** The members that every run must have. */
-const needed = (index: number): string[][] => [
+/** Creates the members that every run must have. */
+const createRequiredMembers = (index: number): string[][] => [
   ["trace_id", `"${trace}"`],
-  ["id", `"${idOf(index).toUpperCase()}"`],
-  ["dotted_order", `"${head}.20261121T101112345679Z${idOf(index)}"`],
+  ["id", `"${createId(index).toUpperCase()}"`],
+  ["dotted_order", `"${head}.20261121T101112345679Z${createId(index)}"`],
 ];
 
 /** Arbitrary other members, some of them invalid. */
@@ -41,7 +41,7 @@ const runText = (index: number) =>
   fc
     .tuple(
       fc
-        .tuple(fc.subarray(needed(index), { minLength: 2 }), fc.array(anyMember()))
+        .tuple(fc.subarray(createRequiredMembers(index), { minLength: 2 }), fc.array(anyMember()))
         .map((lists) => lists.flat())
         .chain((members) => fc.shuffledSubarray(members, { minLength: members.length })),
       fc.constantFrom("", " ", "\n\t"),
@@ -51,8 +51,8 @@ const runText = (index: number) =>
         `{${members.map(([name, raw]) => `${space}"${name}"${space}:${space}${raw}${space}`).join(",")}}`,
     );
 
-/** The result of parsing a batch, independent of whitespace and of the order of members in a payload. */
-const seen = ({ batch, rejected }: ParsedBatch): unknown => ({
+/** Returns the result of parsing a batch, independent of whitespace and of the order of members in a payload. */
+const summarize = ({ batch, rejected }: ParsedBatch): unknown => ({
   rejected,
   records: batch.records.map(({ bodyStart, bodyEnd, digest, ...record }) => ({
     ...record,
@@ -80,39 +80,43 @@ test("parsing a batch in one pass gives the same runs as parsing them one by one
           builder.addRun({ operation, members }, { position: "required" });
         }
         const body = Buffer.from(`{ "${operation}" : [${texts.join(" ,")}] }`);
-        expect(seen(parseBatch(body))).toEqual(seen(builder.build()));
+        expect(summarize(parseBatch(body))).toEqual(summarize(builder.build()));
       },
     ),
     { numRuns: 2_000 },
   );
 });
 
-const goodRun = (index: number): string =>
-  `{"id":"${idOf(index)}","trace_id":"${trace}","dotted_order":"${head}.20261121T101112345679Z${idOf(index)}","parent_run_id":"${trace}","inputs":{"a":1},"outputs":{}}`;
+const createValidRun = (index: number): string =>
+  `{"id":"${createId(index)}","trace_id":"${trace}","dotted_order":"${head}.20261121T101112345679Z${createId(index)}","parent_run_id":"${trace}","inputs":{"a":1},"outputs":{}}`;
 
 test("neighboring members are stored as they were sent", () => {
-  const { batch } = parseBatch(Buffer.from(`{"post":[${goodRun(0)}]}`));
+  const { batch } = parseBatch(Buffer.from(`{"post":[${createValidRun(0)}]}`));
   expect(Buffer.from(batch.bodies).toString()).toBe('{"inputs":{"a":1},"outputs":{}}');
 });
 
 test("of two lists with the same name the last one counts, even if one of them is not a list", () => {
   const ids = (body: string): string[] =>
     parseBatch(Buffer.from(body)).batch.records.map(({ id }) => id);
-  expect(ids(`{"post":[${goodRun(0)}],"post":[${goodRun(1)}]}`)).toEqual([idOf(1)]);
-  expect(ids(`{"post":7,"post":[${goodRun(1)}]}`)).toEqual([idOf(1)]);
-  expect(ids(`{"post":[${goodRun(0)}],"post":null}`)).toEqual([]);
-  expect(() => ids(`{"post":[${goodRun(0)}],"post":7}`)).toThrow("post must be an array of runs");
+  expect(ids(`{"post":[${createValidRun(0)}],"post":[${createValidRun(1)}]}`)).toEqual([
+    createId(1),
+  ]);
+  expect(ids(`{"post":7,"post":[${createValidRun(1)}]}`)).toEqual([createId(1)]);
+  expect(ids(`{"post":[${createValidRun(0)}],"post":null}`)).toEqual([]);
+  expect(() => ids(`{"post":[${createValidRun(0)}],"post":7}`)).toThrow(
+    "post must be an array of runs",
+  );
 });
 
 test("malformed JSON after valid runs rejects the body, and the error has the position", () => {
-  const good = `{"post":[${goodRun(0)}]`;
+  const good = `{"post":[${createValidRun(0)}]`;
   expect(() => parseBatch(Buffer.from(`${good},"patch":[tru]}`))).toThrow(
     `the body is not JSON: expected true at byte ${good.length + 10}`,
   );
 });
 
 test("posts are processed before patches, whichever list comes first", () => {
-  const body = `{"patch":[${goodRun(0)}],"post":[${goodRun(1)},[]]}`;
+  const body = `{"patch":[${createValidRun(0)}],"post":[${createValidRun(1)},[]]}`;
   const { batch, rejected } = parseBatch(Buffer.from(body));
   expect(batch.records.map(({ operation }) => operation)).toEqual(["post", "patch"]);
   expect(rejected).toEqual([
@@ -121,13 +125,13 @@ test("posts are processed before patches, whichever list comes first", () => {
 });
 
 test("a wrong segment after valid ancestors is counted from the root", () => {
-  const wrong = goodRun(1).replace(`679Z${idOf(1)}`, `679Z${idOf(1).slice(1)}0x`);
-  const { rejected } = parseBatch(Buffer.from(`{"post":[${goodRun(0)},${wrong}]}`));
+  const wrong = createValidRun(1).replace(`679Z${createId(1)}`, `679Z${createId(1).slice(1)}0x`);
+  const { rejected } = parseBatch(Buffer.from(`{"post":[${createValidRun(0)},${wrong}]}`));
   expect(rejected[0]?.reason).toMatch(/^dotted_order: segment 2 is not/);
 });
 
 test("24:00:00 is a valid time in a dotted order, a fraction of a second after it is not", () => {
-  const at = (stamp: string): string => goodRun(0).replace("20261121T101112345679Z", stamp);
+  const at = (stamp: string): string => createValidRun(0).replace("20261121T101112345679Z", stamp);
   const reasons = [
     "20261121T240000000000Z",
     "20261121T240000500000Z",
