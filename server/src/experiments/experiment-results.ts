@@ -1,5 +1,5 @@
 import type { StoredRun } from "../runs/run-row.ts";
-import { mergePayloads } from "../runs/payload.ts";
+import { mergePayloads } from "../runs/merge-payloads.ts";
 import { computeComparison } from "./comparison.ts";
 import type {
   ComparedExperiment,

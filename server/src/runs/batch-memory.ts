@@ -44,12 +44,12 @@ export class BatchMemory {
     const index = this.#free.findLastIndex(
       ({ buffer }) => buffer.byteLength >= bytes && buffer.byteLength <= size * 2,
     );
-    const [entry] = index === -1 ? [] : this.#free.splice(index, 1);
-    if (entry === undefined) {
+    const [pooled] = index === -1 ? [] : this.#free.splice(index, 1);
+    if (pooled === undefined) {
       return Buffer.allocUnsafeSlow(size);
     }
-    this.#freeBytes -= entry.buffer.byteLength;
-    return Buffer.from(entry.buffer);
+    this.#freeBytes -= pooled.buffer.byteLength;
+    return Buffer.from(pooled.buffer);
   }
 
   /** Gives a buffer back to the pool. The caller must not use it any more. */
@@ -74,8 +74,8 @@ export class BatchMemory {
   #releaseIdle(): void {
     this.#free = this.#free.filter(({ wasIdleAtLastCheck }) => !wasIdleAtLastCheck);
     this.#freeBytes = this.#free.reduce((sum, { buffer }) => sum + buffer.byteLength, 0);
-    for (const entry of this.#free) {
-      entry.wasIdleAtLastCheck = true;
+    for (const pooled of this.#free) {
+      pooled.wasIdleAtLastCheck = true;
     }
     if (this.#free.length === 0) {
       clearInterval(this.#timer);

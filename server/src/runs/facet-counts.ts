@@ -1,7 +1,8 @@
-import { mergePayloads } from "./payload.ts";
+import { mergePayloads } from "./merge-payloads.ts";
 import { facetNames } from "./run-list.ts";
 import type { FacetCounts, FacetName } from "./run-list.ts";
-import type { RunPart, RunRow, StoredRun } from "./run-row.ts";
+import { determineStatus } from "./run-row.ts";
+import type { RunPart, StoredRun } from "./run-row.ts";
 
 /** The parts of a run that {@link countFacetValues} reads. */
 export const facetParts: ReadonlySet<RunPart> = new Set([
@@ -13,7 +14,7 @@ export const facetParts: ReadonlySet<RunPart> = new Set([
   "bodies",
 ]);
 
-/** Maximum length of a value that is counted. Longer values do not fit beside the list of runs. */
+/** Maximum length of a value that is counted. Longer values do not fit into the sidebar of the run list. */
 const maxValueChars = 200;
 /** Tags and metadata of more bytes than this are not parsed. */
 const maxParsedBytes = 65_536;
@@ -34,7 +35,7 @@ export function countFacetValues(
   const counts = createCounts();
   for (const run of runs) {
     const facetValues = readFacetValues(run);
-    const models = toValues(traceModels?.get(run.row.id) ?? []);
+    const models = selectCountedTexts(traceModels?.get(run.row.id) ?? []);
     const countedValues =
       traceModels === undefined
         ? facetValues
@@ -74,37 +75,30 @@ function readFacetValues(
 ): readonly (readonly [name: FacetName, values: readonly string[]])[] {
   const { name, runType } = run.row;
   const members = mergePayloads(run.bodies.map((body) => Buffer.from(body)));
-  const metadata = toMembers(toMembers(parse(members.get("extra")))["metadata"]);
-  const tags = parse(members.get("tags"));
+  const metadata = toObject(toObject(parseJson(members.get("extra")))["metadata"]);
+  const tags = parseJson(members.get("tags"));
   return [
-    ["status", [toStatus(run.row)]],
-    ["run_type", toValues([runType])],
-    ["name", toValues([name])],
-    ["model", toValues([metadata["ls_model_name"]])],
-    ["tag", toValues(Array.isArray(tags) ? tags : [])],
-    ["user", toValues([metadata["user_id"]])],
-    ["version", toValues([metadata["version"]])],
+    ["status", [determineStatus(run.row)]],
+    ["run_type", selectCountedTexts([runType])],
+    ["name", selectCountedTexts([name])],
+    ["model", selectCountedTexts([metadata["ls_model_name"]])],
+    ["tag", selectCountedTexts(Array.isArray(tags) ? tags : [])],
+    ["user", selectCountedTexts([metadata["user_id"]])],
+    ["version", selectCountedTexts([metadata["version"]])],
   ];
 }
 
-const toStatus = ({ hasError, endMicros }: Pick<RunRow, "hasError" | "endMicros">): string => {
-  if (hasError) {
-    return "error";
-  }
-  return endMicros === null ? "pending" : "success";
-};
-
-const toValues = (values: readonly unknown[]): readonly string[] =>
+const selectCountedTexts = (values: readonly unknown[]): readonly string[] =>
   values.filter(
     (value): value is string =>
       typeof value === "string" && value !== "" && value.length <= maxValueChars,
   );
 
 /** Does not catch errors: the JSON was validated when it was received. */
-const parse = (json: Buffer | undefined): unknown =>
+const parseJson = (json: Buffer | undefined): unknown =>
   json === undefined || json.length > maxParsedBytes
     ? undefined
     : (JSON.parse(json.toString("utf8")) as unknown);
 
-const toMembers = (value: unknown): Readonly<Record<string, unknown>> =>
+const toObject = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};

@@ -1,3 +1,5 @@
+import { mergePayloads } from "./merge-payloads.ts";
+
 /**
  * Facets describe the name, type, tags and metadata of a run as short strings that an index can hold. The index has
  * one row for each facet, project and block of time, however many runs of the block have the facet, so it takes a
@@ -10,6 +12,10 @@ export const anyFacet = "*";
 
 /** Microseconds of one block of time. */
 export const blockMicros = 100_000;
+
+/** Returns the number of the block of time in which a run began. */
+export const toBlock = ({ startMicros }: { readonly startMicros: number }): number =>
+  Math.floor(startMicros / blockMicros);
 
 /** Maximum length of a name, type, tag, key or value that has a facet. */
 const maxFacetChars = 200;
@@ -52,7 +58,7 @@ export const createRowFacets = ({
 }): readonly string[] =>
   [createNameFacet(name), createTypeFacet(runType)].filter((facet) => facet !== undefined);
 
-/** Stands for the JSON of an absent member. */
+/** Represents the JSON of an absent member. */
 const emptyJson = Buffer.alloc(0);
 
 /**
@@ -86,13 +92,23 @@ export function readPayloadFacets(members: ReadonlyMap<string, Buffer>): readonl
   return lastPayload.facets;
 }
 
+/** Lists the facets of a stored run. Each payload has added its facets, even if later payloads replaced its members. */
+export const listRunFacets = (
+  row: Parameters<typeof createRowFacets>[0],
+  payloads: readonly Buffer[],
+): ReadonlySet<string> =>
+  new Set([
+    ...createRowFacets(row),
+    ...payloads.flatMap((payload) => readPayloadFacets(mergePayloads([payload]))),
+  ]);
+
 function createFacets(
   tags: unknown,
   { metadata }: Readonly<Record<string, unknown>>,
 ): readonly string[] {
-  const facets = collectTexts(tags).map(createTagFacet);
+  const facets = listTexts(tags).map(createTagFacet);
   for (const [key, value] of Object.entries(toObject(metadata))) {
-    const texts = typeof value === "string" ? [value] : collectTexts(value);
+    const texts = typeof value === "string" ? [value] : listTexts(value);
     facets.push(createKeyFacet(key), ...texts.map((text) => createPairFacet(key, text)));
   }
   const definedFacets = facets.filter((facet) => facet !== undefined);
@@ -111,11 +127,11 @@ const toObject = (value: unknown): Readonly<Record<string, unknown>> =>
 /** Maximum nesting of the lists whose strings become facets. Filters do not search lists that are nested deeper. */
 const maxNesting = 100;
 
-/** Collects the strings of a list and of its nested lists. */
-function collectTexts(value: unknown, nesting = 1): string[] {
+/** Lists the strings of a list and of its nested lists. */
+function listTexts(value: unknown, nesting = 1): string[] {
   return Array.isArray(value) && nesting <= maxNesting
     ? value.flatMap((item: unknown) =>
-        typeof item === "string" ? [item] : collectTexts(item, nesting + 1),
+        typeof item === "string" ? [item] : listTexts(item, nesting + 1),
       )
     : [];
 }

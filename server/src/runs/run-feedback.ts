@@ -22,7 +22,7 @@ export interface FeedbackDraft extends Judgement {
   readonly sourceType: string;
   readonly sourceMetadata: JsonObject | null;
   readonly extra: JsonObject | null;
-  /** `null`: the feedback is given the time at which it is stored. */
+  /** `null`: the feedback gets the time at which it is stored. */
   readonly createdMicros: number | null;
 }
 

@@ -74,7 +74,7 @@ function createSource(runAlias: string): FilterSource {
     objects: { metadata, inputs, outputs },
     feedback: {
       from: "feedback f",
-      // The plus keeps SQLite from reading all feedback of the tenant: the few rows of the run are found by its id.
+      // The unary plus prevents SQLite from reading all feedback of the tenant: the few rows of the run are found by its id.
       where: `f.run_id = ${runAlias}.id AND +f.tenant_id = (SELECT tenant_id FROM projects WHERE id = ${runAlias}.project_id)`,
       key: "(f.key_json ->> '$')",
       values: {
@@ -133,8 +133,8 @@ const createThreadIdsSql = (metadata: string): string =>
     WHERE m.type = 'text' AND m.key IN (${threadKeys.map((key) => `'${key}'`).join(", ")}))`;
 
 /**
- * SQL for the JSON list of the models that the runs of a run's trace call. Runs of another tenant may have the same trace
- * id; they are left out.
+ * SQL for the JSON list of the models that the runs of a run's trace call. Runs of other tenants with the
+ * same trace id are left out.
  */
 export function createTraceModelsSql(runAlias: string): string {
   const metadata = createMemberSql("t", { member: "extra", inner: ".metadata", type: "object" });

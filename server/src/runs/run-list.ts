@@ -68,8 +68,8 @@ export interface CountSlice {
 }
 
 /**
- * The properties of runs whose values are counted beside a list. A list of traces has `trace_model` in place of `model`:
- * the models of all runs of a trace.
+ * The properties of runs whose values are counted for the sidebar of a list. A list of traces has `trace_model`, the
+ * models of all runs of a trace, in place of `model`.
  */
 export const facetNames = [
   "status",

@@ -80,12 +80,12 @@ export interface RunStatistics extends Readonly<Record<UsageName, Distribution>>
   readonly firstToken: Distribution;
 }
 
-/** Which statistics of a project are read. */
+/** Selects the statistics of a project. */
 export interface ProjectStatisticsQuery {
   readonly projectId: string;
   /**
-   * Whether only root runs count, except for usage, first tokens and costs, which are those of all runs: the root runs of an
-   * experiment are its results.
+   * Whether the root runs of the project are results, as in an experiment. Then only root runs are counted, but usage,
+   * first tokens and costs are still those of all runs.
    */
   readonly hasResults: boolean;
 }
@@ -94,7 +94,7 @@ export interface RunReads {
   find(tenantId: string, id: string): StoredRun | undefined;
   query(tenantId: string, query: RunQuery): RunPage;
   readStatistics(tenantId: string, filter: RunFilter): RunStatistics;
-  /** Reads the statistics of one project. Its runs are read once, whatever counts. */
+  /** Reads the statistics of one project, in one pass over its runs. */
   readProjectStatistics(tenantId: string, query: ProjectStatisticsQuery): RunStatistics;
   /** Finds the run that is shared under a token; if the token shares a whole trace, the root run of the trace. */
   findShared(token: string): StoredRun | undefined;

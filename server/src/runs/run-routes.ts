@@ -141,7 +141,7 @@ export function addRunRoutes(app: FastifyInstance, dependencies: WithLinks<RunSt
   });
 }
 
-/** Adds the route that needs no access key. */
+/** Adds the route of shared runs. It needs no access key: the path contains the share token. */
 export function addSharedRunRoutes(app: FastifyInstance, dependencies: WithLinks<RunStore>): void {
   app.route({
     ...route(endpoints.readSharedRun, {

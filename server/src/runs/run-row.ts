@@ -29,6 +29,17 @@ export interface RunRow {
   readonly measureState: "unread" | "none" | "some";
 }
 
+/** Returns the status of a run as responses and filters name it. */
+export function determineStatus({
+  hasError,
+  endMicros,
+}: Pick<RunRow, "hasError" | "endMicros">): "error" | "pending" | "success" {
+  if (hasError) {
+    return "error";
+  }
+  return endMicros === null ? "pending" : "success";
+}
+
 /** Ids of a run's descendants and of its direct children, in execution order; `null` if they were not requested. */
 export interface RunChildren {
   readonly childRunIds: readonly string[] | null;
@@ -47,8 +58,8 @@ export interface StoredRun extends RunChildren {
   readonly bodies: readonly Uint8Array[];
   readonly shareToken: ShareToken;
   /**
-   * The cost, which the run reports or the server computed. `undefined` if it was not read, or if the run was stored
-   * before costs had columns: then its payload may report one.
+   * The cost, which the run reports or the server computed. `undefined` if the cost was not read, or if the run was stored
+   * before costs had columns. The payload of such a run may report a cost.
    */
   readonly cost: StoredCost | undefined;
   readonly attachments: readonly RunAttachment[];

@@ -47,10 +47,10 @@ const fileUrl = Type.Object(
 /** The URLs of files, by `attachment.<name>`. */
 export const fileUrlsSchema = Nullable(Members(fileUrl));
 
-/** The members of a run, in addition to its id. */
 /** Costs by kind of token. */
 const AmountsOrNull = Nullable(Members(Amount));
 
+/** The members of a run, in addition to its id. */
 const runMembers = {
   name: Text,
   run_type: Text,
@@ -216,7 +216,7 @@ const sentRunMembers = {
   tags: SentValue,
 };
 
-/** Body of `POST /runs`. The server stores members that it does not know, too. */
+/** Body of `POST /runs`. The server also stores members that this schema does not list. */
 export const sentRunSchema = Type.Object(
   {
     id: Id,

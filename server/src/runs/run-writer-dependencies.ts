@@ -36,7 +36,7 @@ export interface RunFeedback {
   add(tenantId: string, draft: FeedbackDraft): { readonly isNew: boolean };
 }
 
-/** A run's place in its trace. */
+/** The ids that relate a run to its trace. */
 export type TraceMember = Pick<RunRow, "id" | "traceId" | "parentRunId">;
 
 /** Records which stored metrics a write makes out of date. */
@@ -44,17 +44,18 @@ export interface RunMetrics {
   /** Must be called before each batch, because marks of an earlier batch may have been rolled back or deleted. */
   beginBatch(): void;
   /**
-   * Must be called for each run that is added or changed, with its project and start before and after the change. The root of a
-   * trace that is passed as `run` need not be looked up for its model calls.
+   * Must be called for each run that is added or changed. If the project or the start changes, it must be called with
+   * the previous values, too. Pass an added or changed run as `run`: if it is the root of a trace, later calls of
+   * {@link markTrace} for this trace need not look the root up.
    */
   mark(projectId: string, startMicros: number, run?: TraceMember): void;
-  /** Must be called for each model call whose usage may change, with its trace before and after the change. */
+  /** Must be called with the trace of each model call whose usage may change; if the trace changes, with both traces. */
   markTrace(traceId: string): void;
 }
 
 /** Computes the costs of runs. */
 export interface RunPrices {
-  /** Adds the cost to the usage of a run. A cost that the run reports is kept. */
+  /** Adds the cost to the usage of a run. A cost that the run reports is not replaced. */
   price(
     tenantId: string,
     run: Pick<RunRow, "runType" | "startMicros">,
@@ -64,7 +65,10 @@ export interface RunPrices {
   clearCache(): void;
 }
 
-/** Computes the costs of runs of one tenant at a time, on an engine on which other servers may change its prices. */
+/**
+ * Computes the costs of runs of one tenant at a time. Other servers may change the prices in the shared database, so the
+ * prices are read again in each transaction.
+ */
 export interface RunPricesOfTenant extends Pick<RunPrices, "price"> {
   /** Reads the prices of a tenant. Must be called in each transaction, before the other methods. */
   read(tenantId: string): Promise<void>;

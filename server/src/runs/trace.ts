@@ -1,6 +1,6 @@
 /**
- * The fields of runs that the view of their trace shows, as columns: a run has the same index in each. `null` is what a
- * run does not have. Times are in microseconds.
+ * The fields of runs that the trace page shows, as columns: a run has the same index in each column. `null` stands for a
+ * value that a run does not have. Times are in microseconds since the Unix epoch.
  */
 export interface TraceColumns {
   readonly ids: readonly string[];
@@ -47,7 +47,7 @@ export interface TraceUsage {
   /** `null` if no model call reports the number; the same holds for the cost. */
   readonly tokens: number | null;
   readonly cost: number | null;
-  /** The names of the models whose calls have usage, in the order of their first calls; a few of them. */
+  /** The names of the models whose calls have usage, in the order of their first calls. Further names are left out. */
   readonly models: readonly string[];
   /** The earliest first token of a model call. */
   readonly firstTokenMicros: number | null;

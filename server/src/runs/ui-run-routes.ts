@@ -70,7 +70,7 @@ export function addUiRunRoutes(app: FastifyInstance, store: RunStore, exports: R
   });
 }
 
-/** Adds the route that needs no access key. */
+/** Adds the route that downloads an export. It needs no access key: the path contains a secret token. */
 export function addUiRunExportRoute(app: FastifyInstance, exports: RunExports): void {
   app.route({
     ...route(uiEndpoints.fetchRunExport, {

@@ -1,4 +1,4 @@
-import { mergePayloads } from "../runs/payload.ts";
+import { mergePayloads } from "../runs/merge-payloads.ts";
 import { previewLastMessage } from "./message-preview.ts";
 import type { ThreadMessage } from "./thread.ts";
 

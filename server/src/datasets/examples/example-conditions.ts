@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Expression } from "kysely";
 import { createContainsObjectCondition, objectSql } from "../../filter/json-sql.ts";
-import { toSearchTexts } from "../../runs/needles.ts";
+import { toSearchTexts } from "../../runs/search-texts.ts";
 import {
   containsIgnoringCase,
   fillPlaceholders,

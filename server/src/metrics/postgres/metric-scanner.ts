@@ -1,7 +1,7 @@
 import { createPayloadBytesSql } from "../../storage/payload-bytes.ts";
 import { always, sql } from "../../filter/sql.ts";
 import type { Sql } from "../../filter/sql.ts";
-import { mergePayloads } from "../../runs/payload.ts";
+import { mergePayloads } from "../../runs/merge-payloads.ts";
 import { parameter, toNumbered } from "../../runs/postgres/run-conditions.ts";
 import { createPayloadTextSql } from "../../runs/shared-texts/postgres-shared-texts.ts";
 import { createModelCallSql } from "../../runs/usage/run-cost.ts";

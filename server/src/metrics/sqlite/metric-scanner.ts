@@ -1,6 +1,6 @@
 import { readMeasures } from "../../runs/usage/run-measures.ts";
 import { createModelCallSql } from "../../runs/usage/run-cost.ts";
-import { mergePayloads } from "../../runs/payload.ts";
+import { mergePayloads } from "../../runs/merge-payloads.ts";
 import { PayloadReader } from "../../runs/sqlite/payload-reader.ts";
 import type { Conditions } from "../../runs/sqlite/run-conditions.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";

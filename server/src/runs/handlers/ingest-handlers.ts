@@ -58,7 +58,7 @@ export async function createBatch(
   return replyToMany(reply, result);
 }
 
-/** Where received runs go: the store, or the log in front of it. */
+/** Receives runs: the store, or the ingest log in front of the store. */
 export type RunReceiver = Pick<RunStore, "ingest">;
 
 /** Dependencies of the handlers that ingest runs. */
@@ -88,7 +88,7 @@ async function ingestOne(
   return ingestChunks(dependencies, tenantId, { ...operation, chunks: await readBodyChunks(raw) });
 }
 
-/** Stores a run that the server itself creates: the body of `POST /runs`. */
+/** Stores a run that the server itself creates, given as the body of `POST /runs`. */
 export const ingestRun = (
   dependencies: IngestDependencies,
   tenantId: string,

@@ -22,10 +22,10 @@ import { initialScanLimit, searchWithin } from "./run-search-handlers.ts";
 const bucketsDefault = 80;
 const bucketsMax = 240;
 
-/** The number of runs that one step counts at most. */
+/** Maximum number of runs that one step counts. */
 const runsPerCountStep = 20_000;
-/** Milliseconds that counting the runs of a filter may take. The response then says how far it got. */
-const countMs = 400;
+/** Milliseconds after which counting the runs of a filter ends. The response then contains the start time reached. */
+const countTimeLimitMs = 400;
 
 /**
  * `GET /ui/runs/counts`: counts the runs of a project by intervals of their start times. If the query does not
@@ -72,14 +72,17 @@ export async function countRuns(store: RunStore, request: FastifyRequest): Promi
   };
 }
 
-/** Returns the width of an interval: whole minutes, hours or days, for which counts are stored, if it is longer. */
+/**
+ * Returns the width of an interval. Counts are stored per minute, hour and day, so a width of more than one of these units
+ * is a multiple of the longest such unit.
+ */
 function chooseWidth(minMicros: number): number {
   const unitMicros =
     [dayMicros, hourMicros, minuteMicros].find((unit) => minMicros > unit) ?? countIntervalMicros;
   return Math.max(1, Math.ceil(minMicros / unitMicros)) * unitMicros;
 }
 
-/** Counts the runs that match a filter, in steps, until the list ends or the time is over. */
+/** Counts the runs that match a filter, in steps, until the list ends or the time limit is reached. */
 async function countMatches(
   store: RunStore,
   tenantId: string,
@@ -107,7 +110,7 @@ async function countMatches(
       limit: Number.MAX_SAFE_INTEGER,
       scanLimit: initialScanLimit,
     },
-    countMs,
+    countTimeLimitMs,
     async (step) => {
       const { counts, ...position } = await store.read.runLists.countMatches(
         tenantId,

@@ -7,12 +7,12 @@ import type { RunStore } from "../run-store.ts";
 import { parseSearch, searchWithin } from "./run-search-handlers.ts";
 import type { RunSearchBody } from "./run-search-handlers.ts";
 
-/** Milliseconds that counting may take. The response then says how far it got. */
-const countMs = 600;
-/** Number of runs that one step reads: their payloads are in memory at the same time. */
+/** Milliseconds after which counting ends. The response then contains the start time reached. */
+const countTimeLimitMs = 600;
+/** Maximum number of runs that one step reads. It is low, because their payloads are in memory at the same time. */
 const runsPerStep = 200;
-/** Maximum number of values of each property in the response: those with the most runs. */
-const shownValues = 10;
+/** Maximum number of values of each property in the response. Those with the most runs are returned. */
+const maxReturnedValues = 10;
 
 /**
  * `POST /ui/runs/facets`: counts the values of the matching runs by property, the latest runs first, for a limited time.
@@ -28,10 +28,10 @@ export async function countRunFacets(
   let runCount = 0;
   const { nextPosition } = await searchWithin(
     { ...search, limit: Number.MAX_SAFE_INTEGER },
-    countMs,
+    countTimeLimitMs,
     async (step) => {
-      const found = { ...step, limit: runsPerStep };
-      const slice = await store.read.runLists.countFacets(tenantId, found);
+      const stepSearch = { ...step, limit: runsPerStep };
+      const slice = await store.read.runLists.countFacets(tenantId, stepSearch);
       slices.push(slice.counts);
       runCount += slice.runCount;
       return slice.nextPosition === undefined
@@ -57,5 +57,5 @@ const toTopValues = (counts: ReadonlyMap<string, number>) =>
       ([left, leftCount], [right, rightCount]) =>
         rightCount - leftCount || left.localeCompare(right, "en"),
     )
-    .slice(0, shownValues)
+    .slice(0, maxReturnedValues)
     .map(([value, runs]) => ({ value, runs }));

@@ -110,5 +110,6 @@ function sendRun(reply: FastifyReply, run: StoredRun | undefined, view: RunView)
   return reply.type(jsonType).send(toRunJson(run, view));
 }
 
-const readRunId = (request: FastifyRequest): string =>
+/** Returns the id of the run in the path of the request. */
+export const readRunId = (request: FastifyRequest): string =>
   parseId((request.params as { readonly id: string }).id, "run id");

@@ -21,8 +21,8 @@ const maxPageRuns = 200;
 export const initialScanLimit = 1_000;
 const maxScanLimit = 128_000;
 
-/** Milliseconds that the search of one request may take. The response then contains the position that was reached. */
-const searchMs = 150;
+/** Milliseconds after which the search of one request ends. The response then contains the position reached. */
+const searchTimeLimitMs = 150;
 
 /** Members of a run that the list contains when the request has no `select`. */
 const defaultMembers = [
@@ -51,7 +51,7 @@ export async function searchRuns(
 ): Promise<unknown> {
   const search = parseSearch(body);
   const select = new Set(body.select ?? defaultMembers);
-  const { runs, nextPosition } = await searchWithin(search, searchMs, (stepSearch) =>
+  const { runs, nextPosition } = await searchWithin(search, searchTimeLimitMs, (stepSearch) =>
     store.read.runPages.search(tenantId, stepSearch, select),
   );
   const isIncomplete = nextPosition !== undefined && runs.length < search.limit;
@@ -67,14 +67,14 @@ export async function searchRuns(
 }
 
 /**
- * Searches in steps until the page is full, the list ends or the time is over. Other requests are served between the
- * steps.
+ * Searches in steps until the page is full, the list ends or the time limit is reached. Other requests are served between
+ * the steps.
  *
  * @param readStep - performs one step.
  */
 export async function searchWithin<Run>(
   search: RunSearch,
-  withinMs: number,
+  timeLimitMs: number,
   readStep: (step: RunSearch) => Promise<SearchSlice<Run>>,
 ): Promise<SearchSlice<Run>> {
   const startedMs = performance.now();
@@ -93,11 +93,11 @@ export async function searchWithin<Run>(
     if (after === undefined) {
       return { runs };
     }
-    if (runs.length >= search.limit || performance.now() - startedMs > withinMs) {
+    if (runs.length >= search.limit || performance.now() - startedMs > timeLimitMs) {
       return { runs, nextPosition: after };
     }
     // Steps that read no payloads are quick, so later steps can scan many more runs.
-    const isQuick = performance.now() - stepStartedMs < withinMs / 10;
+    const isQuick = performance.now() - stepStartedMs < timeLimitMs / 10;
     scanLimit = isQuick ? Math.min(scanLimit * 3, maxScanLimit) : scanLimit;
     await setImmediate();
   }

@@ -6,13 +6,13 @@ import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../../model/errors.ts";
 import { toRunJson } from "../serializers/run-json.ts";
-import { firstValue, parseCount, parseId } from "../../http/query-string.ts";
+import { firstValue, parseCount } from "../../http/query-string.ts";
 import type { QueryString } from "../../http/query-string.ts";
-import { createFileLinker } from "./run-handlers.ts";
+import { createFileLinker, readRunId } from "./run-handlers.ts";
 
 /** Maximum number of runs in a line. A reader thread is busy while it writes a line, so larger traces need several. */
 const maxLineRuns = 10_000;
-/** Maximum number of runs in a response. If a response ends there, its last line contains the id of its last run. */
+/** Maximum number of runs in a response. The last line of a longer trace's response contains the id of its last run. */
 const maxRuns = 200_000;
 
 /**
@@ -40,13 +40,16 @@ export async function readTrace(
     });
   // The first line is read before the response begins, so that an error has a status.
   const firstLine = await readLine();
-  return reply
-    .type("application/x-ndjson; charset=utf-8")
-    .send(Readable.from(readLines(firstLine, readLine), { objectMode: false, highWaterMark }));
+  return reply.type("application/x-ndjson; charset=utf-8").send(
+    Readable.from(readLines(firstLine, readLine), {
+      objectMode: false,
+      highWaterMark: highWaterMarkBytes,
+    }),
+  );
 }
 
-/** Bytes of lines that wait for a slow client. The next line is read only when fewer wait. */
-const highWaterMark = 1_048_576;
+/** While more bytes than this wait for a slow client, the next line is not read. */
+const highWaterMarkBytes = 1_048_576;
 
 async function* readLines(
   firstLine: TraceLine,
@@ -81,6 +84,3 @@ export async function readTraceRun(
   const body = toRunJson(run, { link: createFileLinker(links, request), withCostBasis: true });
   return reply.type("application/json; charset=utf-8").send(body);
 }
-
-const readRunId = (request: FastifyRequest): string =>
-  parseId((request.params as { readonly id: string }).id, "run id");

@@ -1,4 +1,4 @@
-import { mergePayloads } from "../payload.ts";
+import { mergePayloads } from "../merge-payloads.ts";
 import { readReportedUsage } from "../usage/run-measures.ts";
 import type { ReportedUsage } from "../usage/run-cost.ts";
 import type { MergedRun } from "./batch-merger.ts";

@@ -1,6 +1,6 @@
 import { serverLimits } from "../../model/options.ts";
 import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
-import { mergePayloads } from "../payload.ts";
+import { mergePayloads } from "../merge-payloads.ts";
 import type { RunPricesOfTenant } from "../run-writer-dependencies.ts";
 import { ModelTally } from "../usage/model-tally.ts";
 import { measureNames } from "../usage/measures.ts";

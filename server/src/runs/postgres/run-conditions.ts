@@ -3,7 +3,7 @@ import { joinConditions, sql } from "../../filter/sql.ts";
 import type { Sql, SqlValue } from "../../filter/sql.ts";
 import { encodeText } from "../../storage/postgres/text-encoding.ts";
 import { anyFacet } from "../facets.ts";
-import { toSearchTexts } from "../needles.ts";
+import { toSearchTexts } from "../search-texts.ts";
 import { findRequiredFacets } from "../required-facets.ts";
 import type { RunFilter, RunPosition } from "../run-query.ts";
 import { createPayloadTextSql } from "../shared-texts/postgres-shared-texts.ts";

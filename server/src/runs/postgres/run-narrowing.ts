@@ -3,7 +3,7 @@ import type { Sql } from "../../filter/sql.ts";
 import { findRequiredTexts } from "../../filter/compiler.ts";
 import type { CheckedFilter } from "../../filter/checker.ts";
 import { createTypeFacet } from "../facets.ts";
-import { toSearchTexts } from "../needles.ts";
+import { toSearchTexts } from "../search-texts.ts";
 import { findRequiredFacets } from "../required-facets.ts";
 import type { RunFilter } from "../run-query.ts";
 import {

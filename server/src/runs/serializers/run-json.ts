@@ -1,12 +1,12 @@
 import type { FeedbackStats } from "../run-feedback.ts";
 import type { NameCache } from "../../bodies/json-cursor.ts";
-import { mergePayloads } from "../payload.ts";
+import { mergePayloads } from "../merge-payloads.ts";
 import type { CostDetails } from "../usage/run-cost.ts";
 import { readMeasures } from "../usage/run-measures.ts";
 import type { RunFile, RunPart, StoredRun } from "../run-row.ts";
 import { JsonBuilder } from "../../http/json-builder.ts";
 import { addStoredCost, measureMembers, rowMembers } from "./run-members.ts";
-import { readThreadId } from "./run-thread.ts";
+import { readThreadId } from "./thread-id.ts";
 
 /** The payload members that every response contains; `null` for those that were not received. */
 const payloadMembers = [
@@ -174,7 +174,7 @@ interface ComputedInput extends Pick<RunView, "feedbackStats" | "link"> {
 /** Members that are computed from more than the columns of a run's row. */
 const computedMembers = {
   feedback_stats: ({ feedbackStats }: ComputedInput) => feedbackStats ?? null,
-  s3_urls: ({ run, link }: ComputedInput) => (link === undefined ? null : toUrls(run, link)),
+  s3_urls: ({ run, link }: ComputedInput) => (link === undefined ? null : createUrls(run, link)),
   thread_id: ({ received }: ComputedInput) => readThreadId(received),
   prompt_cost_details: ({ run }: ComputedInput) => toCostDetails(run, "input"),
   completion_cost_details: ({ run }: ComputedInput) => toCostDetails(run, "output"),
@@ -182,7 +182,7 @@ const computedMembers = {
 
 const computedNames = Object.keys(computedMembers) as (keyof typeof computedMembers)[];
 
-/** Returns the parts of a cost that the server computed; null if it has none, or if the run reports its cost itself. */
+/** Returns the components of a cost that the server computed; null if the cost is unknown, or if the run reports it. */
 function toCostDetails({ cost }: StoredRun, side: "input" | "output"): CostDetails | null {
   const basis = cost?.basis ?? null;
   const details = basis === null || "reason" in basis ? {} : basis[side];
@@ -190,7 +190,7 @@ function toCostDetails({ cost }: StoredRun, side: "input" | "output"): CostDetai
 }
 
 /** Returns URLs by `attachment.<name>`, which is how clients look them up; null if there are no attachments. */
-function toUrls({ row, attachments }: StoredRun, link: (file: RunFile) => string) {
+function createUrls({ row, attachments }: StoredRun, link: (file: RunFile) => string) {
   const entries = attachments.map(({ name, mimeType }) => {
     const url = link({ traceId: row.traceId, runId: row.id, name });
     return [`attachment.${name}`, { presigned_url: url, s3_url: url, mime_type: mimeType }];

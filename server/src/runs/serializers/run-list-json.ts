@@ -19,7 +19,7 @@ const shorteners: Readonly<Record<string, (json: Buffer) => unknown>> = {
   inputs: createPreview,
   outputs: createPreview,
   error: createPreview,
-  tags: (json) => toList(parseIfShort(json)).slice(0, maxEntries).map(toShortText),
+  tags: (json) => toArray(parseIfShort(json)).slice(0, maxEntries).map(toShortText),
 };
 
 /** Selects what a list contains of its runs. */
@@ -37,12 +37,12 @@ export interface ListView {
  * Creates the view for a selection. Metadata is a member of `extra`, so `extra` is needed if metadata is selected.
  */
 export function createListView(select: ReadonlySet<string>): ListView {
-  const needed = new Set([
+  const neededNames = new Set([
     ...select,
     ...(select.has("metadata") ? ["extra"] : []),
     ...(select.has("trace_usage") ? ["parent_run_id", "trace_id"] : []),
   ]);
-  return { select, neededNames: needed, parts: findRequiredParts(needed), names: [] };
+  return { select, neededNames, parts: findRequiredParts(neededNames), names: [] };
 }
 
 /**
@@ -70,7 +70,7 @@ export function toListItem(
   return item;
 }
 
-/** What a list shows of a run that is not part of the run itself. */
+/** Data of a list item that is not stored with its run. */
 interface ItemDetails {
   readonly feedbackStats: FeedbackStats | undefined;
   readonly usage: TraceUsage | undefined;
@@ -85,7 +85,7 @@ const toUsageJson = ({ tokens, cost, models, firstTokenMicros, isPartial }: Trac
 });
 
 /** The characters and the complete escapes at the beginning of the content of a JSON string. */
-const wholeCharacters = /^(?:[^"\\]|\\(?:u[\da-f]{4}|[^u]))*/i;
+const wholeCharactersPattern = /^(?:[^"\\]|\\(?:u[\da-f]{4}|[^u]))*/i;
 
 /** Returns the beginning of a string, or of the JSON text of any other value; `null` if the value is null. */
 function createPreview(json: Buffer): string | null {
@@ -97,8 +97,8 @@ function createPreview(json: Buffer): string | null {
   if (!head.startsWith('"')) {
     return head.slice(0, maxPreviewChars);
   }
-  // An escape that was cut off is left out, and so is the end of the string: what remains is the content of a JSON string.
-  const [inner] = wholeCharacters.exec(head.slice(1, maxPreviewChars)) ?? [""];
+  // Leave out an escape that was cut off, and all that follows the end of the string.
+  const [inner] = wholeCharactersPattern.exec(head.slice(1, maxPreviewChars)) ?? [""];
   const text = parseJson(`"${inner}"`);
   return typeof text === "string" ? text : inner;
 }
@@ -129,7 +129,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const toArray = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,5 +1,6 @@
 import type { StoredCost } from "../usage/run-cost.ts";
 import type { RunMeasures } from "../usage/measures.ts";
+import { determineStatus } from "../run-row.ts";
 import type { RunPart, RunRow, StoredRun } from "../run-row.ts";
 import { toVisibleToken } from "../../storage/share-token.ts";
 import type { UsageName } from "../usage/usage-sources.ts";
@@ -93,13 +94,7 @@ export const measureMembers = Object.entries<(measures: RunMeasures | undefined)
   first_token_time: (measures) => toTime(measures?.first_token_us ?? null),
 });
 
-function determineStatus({ hasError, endMicros }: Pick<RunRow, "hasError" | "endMicros">): string {
-  if (hasError) {
-    return "error";
-  }
-  return endMicros === null ? "pending" : "success";
-}
-
+/** Length of the timestamp that precedes the id in each segment of a dotted order. */
 const stampLength = 22;
 
 /** Returns the ids of the run's ancestors, beginning with the root. */

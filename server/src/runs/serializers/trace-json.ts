@@ -1,6 +1,6 @@
 import type { TracePage } from "../trace.ts";
 
-/** Names and types, which may have any length, are cut off after this number of characters. */
+/** Names of runs, types and names of models may have any length, so they are cut off after this number of characters. */
 const maxNameChars = 300;
 
 /**
@@ -17,15 +17,15 @@ export function toTraceJson({ columns, next, mark }: TracePage): Readonly<Record
   const names = new TextTable();
   const types = new TextTable();
   const models = new TextTable();
-  const far = new TextTable();
+  const offPageParents = new TextTable();
   return {
     count,
     mark,
     next: next ?? null,
     base_us: baseMicros,
     ids: ids.join(""),
-    parents: toParents(columns, far),
-    far: far.texts.join(""),
+    parents: toParentIndexes(columns, offPageParents),
+    far: offPageParents.texts.join(""),
     name: columns.names.map((name) => names.findOrAddIndex(name.slice(0, maxNameChars))),
     names: names.texts,
     type: columns.runTypes.map((type) => types.findOrAddIndex(type.slice(0, maxNameChars))),
@@ -45,8 +45,11 @@ export function toTraceJson({ columns, next, mark }: TracePage): Readonly<Record
   };
 }
 
-/** The parents by index. Siblings often follow each other, so that their parent need not be looked up again. */
-function toParents({ ids, parentIds }: TracePage["columns"], far: TextTable): readonly number[] {
+/** Returns the index of each run's parent. Siblings often follow each other, so the last parent is cached. */
+function toParentIndexes(
+  { ids, parentIds }: TracePage["columns"],
+  offPageParents: TextTable,
+): readonly number[] {
   const indexById = new Map<string, number>();
   ids.forEach((id, index) => indexById.set(id, index));
   let lastId: string | null = null;
@@ -54,13 +57,14 @@ function toParents({ ids, parentIds }: TracePage["columns"], far: TextTable): re
   return parentIds.map((id) => {
     if (id !== lastId) {
       lastId = id;
-      lastIndex = id === null ? -1 : (indexById.get(id) ?? ids.length + far.findOrAddIndex(id));
+      lastIndex =
+        id === null ? -1 : (indexById.get(id) ?? ids.length + offPageParents.findOrAddIndex(id));
     }
     return lastIndex;
   });
 }
 
-/** The values by index, without those that are `null`: most runs have none in these columns. */
+/** Returns the values by index, without `null`: most runs have no value in these columns. */
 function toSparseColumn<Value>(
   values: readonly (Value | null)[],
   convert: (value: Value) => unknown = (value) => value,

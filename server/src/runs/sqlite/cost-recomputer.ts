@@ -4,11 +4,11 @@ import type { RecomputeProgress } from "../usage/run-cost.ts";
 import { ModelTally } from "../usage/model-tally.ts";
 import type { RunMetrics, RunPrices } from "../run-writer-dependencies.ts";
 import { MeasureWriter } from "./measure-writer.ts";
-import { costColumns, parseRow, unmeasured, wholeColumns } from "./row.ts";
+import { costColumns, parseRow, unmeasured, wholeColumns } from "./run-columns.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
-/** Number of rows that one query scans, and of runs that it returns: the time is checked after each run. */
+/** Maximum number of rows that one query scans, and of runs that one query returns. */
 const rowsPerScan = 2_000;
 const runsPerScan = 100;
 
@@ -35,7 +35,7 @@ export class CostRecomputer {
     };
   }
 
-  /** Continues after `progress.position`, for as long as a slice of a long write may take. */
+  /** Continues after `progress.position`, until `serverLimits.writeSliceMs` have passed or all runs are examined. */
   recomputeSome(tenantId: string, progress: RecomputeProgress): RecomputeProgress {
     const endMs = performance.now() + serverLimits.writeSliceMs;
     this.#metrics.beginBatch();

@@ -1,4 +1,4 @@
-import { blockMicros, createRowFacets } from "../facets.ts";
+import { createRowFacets, toBlock } from "../facets.ts";
 import type { RunRow } from "../run-row.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
@@ -30,7 +30,7 @@ export class FacetWriter {
 
   /** Adds the facets of a run's name and type, and those of its payload. */
   add({ projectId, startMicros, name, runType }: FacetedRow, facets: readonly string[]): void {
-    const block = Math.floor(startMicros / blockMicros);
+    const block = toBlock({ startMicros });
     const lastRun = this.#last;
     if (
       lastRun !== undefined &&

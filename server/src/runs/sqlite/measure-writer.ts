@@ -1,4 +1,4 @@
-import { mergePayloads } from "../payload.ts";
+import { mergePayloads } from "../merge-payloads.ts";
 import { isModelCall } from "../usage/run-cost.ts";
 import type { PricedUsage, ReportedUsage } from "../usage/run-cost.ts";
 import { addExtraBilling } from "../usage/run-billing.ts";
@@ -8,11 +8,11 @@ import type { RunRow } from "../run-row.ts";
 import type { RunPrices } from "../run-writer-dependencies.ts";
 import { usageCosts } from "../usage/usage-sources.ts";
 import { PayloadReader } from "./payload-reader.ts";
-import { measureColumns, measuresToValues } from "./row.ts";
+import { measureColumns, measuresToValues } from "./run-columns.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
-/** What became of the cost of a stored run that was computed again. */
-export interface Recomputed {
+/** The result of computing the cost of a stored run again. */
+export interface RecomputeResult {
   readonly kind: "changed" | "unchanged" | "unreadable";
   readonly unknownModel?: string;
 }
@@ -21,13 +21,13 @@ export interface Recomputed {
 export class MeasureWriter {
   readonly #payloads: PayloadReader;
   readonly #prices: RunPrices;
-  readonly #update;
+  readonly #updateRun;
 
   constructor(db: Connection, prices: RunPrices) {
     this.#payloads = new PayloadReader(db);
     this.#prices = prices;
     const assignments = measureColumns.map((name) => `${name} = ?`).join(", ");
-    this.#update = db.prepare(`UPDATE runs SET ${assignments} WHERE trace_id = ? AND id = ?`);
+    this.#updateRun = db.prepare(`UPDATE runs SET ${assignments} WHERE trace_id = ? AND id = ?`);
   }
 
   /**
@@ -35,7 +35,7 @@ export class MeasureWriter {
    * runs have no measures, and if the run had none before, the patch contains all of them. Returns the usage of the
    * run; `undefined` if it has none.
    */
-  add(
+  update(
     tenantId: string,
     record: RunRecord,
     { previous, row }: { readonly previous: RunRow; readonly row: RunRow },
@@ -45,34 +45,34 @@ export class MeasureWriter {
       return undefined;
     }
     const isComplete = hadNoMeasures && record.operation === "patch";
-    const usage = isComplete ? this.#addModel(record, previous, row) : this.#read(row);
+    const usage = isComplete ? this.#completeModel(record, previous, row) : this.#readUsage(row);
     const priced = usage && this.#prices.price(tenantId, row, usage);
-    this.#update.run([...measuresToValues(priced), row.traceId, row.id]);
+    this.#updateRun.run([...measuresToValues(priced), row.traceId, row.id]);
     return priced;
   }
 
   /**
-   * Returns the usage of a record that contains all measures of its run. An earlier record may name the model. Usually
-   * that is the post alone, of which only the names are read.
+   * Returns the usage of a record that contains all measures of its run. The model may be named by an earlier record.
+   * Usually the only earlier record is the post, and only the model in its `extra` is read.
    */
-  #addModel(record: RunRecord, previous: RunRow, row: RunRow): ReportedUsage | undefined {
+  #completeModel(record: RunRecord, previous: RunRow, row: RunRow): ReportedUsage | undefined {
     const { measures, billing } = record;
     if (measures === undefined || billing === undefined || !mayLackModel(record, row)) {
       return toReportedUsage(record);
     }
     if (previous.patchBits !== 0) {
-      return this.#read(row);
+      return this.#readUsage(row);
     }
     const extra = mergePayloads(this.#payloads.readPost(row), extraOnly).get("extra");
     return { measures, billing: addExtraBilling(billing, readExtraBilling(extra)) };
   }
 
   /**
-   * Computes the usage and the cost of a stored run again, and stores them if they differ. `storedCost` are the values
-   * of `costColumns`. Nothing is stored if the payload that contains the usage can't be read.
+   * Computes the usage and the cost of a stored run again, and stores them if they differ. `storedCost` contains the
+   * values of `costColumns`. Nothing is stored if the payload that contains the usage can't be read.
    */
-  recompute(tenantId: string, row: RunRow, storedCost: readonly unknown[]): Recomputed {
-    const usage = this.#read(row);
+  recompute(tenantId: string, row: RunRow, storedCost: readonly unknown[]): RecomputeResult {
+    const usage = this.#readUsage(row);
     if (usage === undefined) {
       return { kind: row.measureState === "some" ? "unreadable" : "unchanged" };
     }
@@ -84,11 +84,11 @@ export class MeasureWriter {
     if (newCosts.every((value, index) => value === costs[index])) {
       return { kind: "unchanged", ...model };
     }
-    this.#update.run([...measuresToValues(priced), row.traceId, row.id]);
+    this.#updateRun.run([...measuresToValues(priced), row.traceId, row.id]);
     return { kind: "changed", ...model };
   }
 
-  #read(row: RunRow): ReportedUsage | undefined {
+  #readUsage(row: RunRow): ReportedUsage | undefined {
     return readReportedUsage(mergePayloads(this.#payloads.read(row)), { withBilling: true });
   }
 }

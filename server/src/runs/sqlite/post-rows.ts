@@ -5,7 +5,7 @@ import { usageCosts } from "../usage/usage-sources.ts";
 import { measureNames } from "../usage/measures.ts";
 import type { RunBatch, RunRecord } from "../run-record.ts";
 import type { RunRow } from "../run-row.ts";
-import { valuesToMeasures, measuresToValues, measureColumns, runColumns } from "./row.ts";
+import { valuesToMeasures, measuresToValues, measureColumns, runColumns } from "./run-columns.ts";
 
 /** All columns of `runs` except `posted` and `patched`, which have the same value for every new run. */
 const rowColumns = runColumns.filter((name) => name !== "posted" && name !== "patched");

@@ -1,5 +1,5 @@
 import { postColumns, postIndexes } from "./post-rows.ts";
-import { unmeasured } from "./row.ts";
+import { unmeasured } from "./run-columns.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
 /**

@@ -10,7 +10,7 @@ import type { PostForm } from "./post-statements.ts";
 import type { RunMetrics, RunPrices, RunProjects } from "../run-writer-dependencies.ts";
 import type { SqliteSharedTexts } from "../shared-texts/sqlite-shared-texts.ts";
 import { isModelCall } from "../usage/run-cost.ts";
-import { measuresToValues, valuesToMeasures, unmeasured } from "./row.ts";
+import { measuresToValues, valuesToMeasures, unmeasured } from "./run-columns.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
 /**
@@ -27,7 +27,7 @@ interface BatchDependencies {
   readonly tenantId: string;
   readonly bodies: Uint8Array;
   /**
-   * Applies one new run by itself. Called if the statement that inserts this run and others failed because one of them
+   * Applies one new run individually. Called if the statement that inserts this run and others failed because one of them
    * exists already, or if the run has a qualified key, which consists of its id and the tenant id.
    */
   readonly applyRecord: (record: RunRecord) => void;
@@ -94,7 +94,7 @@ export class PostWriter {
         removeQualified(posts, indexes, qualifiedIds),
         rowCountsPerStatement.rows,
       )) {
-        const acceptedCount = this.#writeSome(posts, { form, indexes: indexChunk }, dependencies);
+        const acceptedCount = this.#insertGroup(posts, { form, indexes: indexChunk }, dependencies);
         if (acceptedCount === undefined) {
           indexChunk.forEach((index) => dependencies.applyRecord(unpackPost(posts, index)));
         } else {
@@ -138,12 +138,12 @@ export class PostWriter {
    * Returns how many runs were inserted; `undefined` if one of the runs exists already, in which case nothing was
    * written.
    */
-  #writeSome(
+  #insertGroup(
     posts: PostRows,
     group: PostGroup,
     dependencies: BatchDependencies,
   ): number | undefined {
-    const projectIds = this.#projectIdsOf(posts, group, dependencies.tenantId);
+    const projectIds = this.#findProjectIds(posts, group, dependencies.tenantId);
     try {
       this.#statements
         .prepareRows(group.form, group.indexes.length)
@@ -166,12 +166,12 @@ export class PostWriter {
     }
     let acceptedCount = 0;
     const { shareable } = posts;
-    const wholeIndexes =
+    const unsharedIndexes =
       shareable.size === 0 ? group.indexes : group.indexes.filter((index) => !shareable.has(index));
-    for (const indexChunk of splitByLengths(wholeIndexes, rowCountsPerStatement.payloads)) {
+    for (const indexChunk of splitByLengths(unsharedIndexes, rowCountsPerStatement.payloads)) {
       acceptedCount += this.#writePayloads(posts, indexChunk, dependencies.bodies);
     }
-    if (wholeIndexes !== group.indexes) {
+    if (unsharedIndexes !== group.indexes) {
       acceptedCount += this.#writeSharingPayloads(posts, group.indexes, dependencies);
     }
     return acceptedCount;
@@ -225,7 +225,7 @@ export class PostWriter {
   }
 
   /** Returns the id of each run's project, which replaces the project's name. */
-  #projectIdsOf({ values }: PostRows, { indexes }: PostGroup, tenantId: string): string[] {
+  #findProjectIds({ values }: PostRows, { indexes }: PostGroup, tenantId: string): string[] {
     let lastProjectName: Value;
     let lastProjectId: string | undefined;
     return indexes.map((index) => {
@@ -308,7 +308,7 @@ function createParameters(
   return parameters;
 }
 
-/** Splits a list into parts. The length of each part is the largest of `lengths` that the rest of the list allows. */
+/** Splits a list into chunks. The length of each chunk is the largest of `lengths` that the rest of the list allows. */
 function* splitByLengths(
   indexes: readonly number[],
   lengths: readonly number[],

@@ -3,7 +3,7 @@ import { compileFilter } from "../../filter/compiler.ts";
 import type { FilterSource } from "../../filter/compiler.ts";
 import { selectRunSource } from "../run-filter-source.ts";
 import type { Sql } from "../../filter/sql.ts";
-import { toSearchTexts } from "../needles.ts";
+import { toSearchTexts } from "../search-texts.ts";
 import type { RunFilter, RunPosition } from "../run-query.ts";
 
 import { withinDeadlineSql, withinDeadlineEachTimeSql } from "../../storage/sqlite/query-clock.ts";

@@ -13,7 +13,7 @@ import { createTraceModelsSql } from "../run-filter-source.ts";
 import { countIntervalMicros } from "../run-list.ts";
 import type { RunFilter } from "../run-query.ts";
 import type { RunPart, StoredRun } from "../run-row.ts";
-import { narrowByIndex } from "./index-lookups/narrow.ts";
+import { narrowByIndex } from "./index-lookups/narrow-by-index.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import { toConditions } from "./run-conditions.ts";
 import type { Conditions } from "./run-conditions.ts";
@@ -33,7 +33,7 @@ import {
   toFoundRow,
 } from "./run-slices.ts";
 import type { FirstRuns, FoundRow, ListIndex } from "./run-slices.ts";
-import { readSuggestions } from "./run-words.ts";
+import { readSuggestions } from "./run-suggestions.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
 /** Runs the queries of the UI's run list. */
@@ -50,16 +50,19 @@ export class RunListReader implements RunListReads {
 
   search(tenantId: string, search: RunSearch): SearchSlice<StoredRun> {
     const filter: RunFilter = { ...search.filter, projectIds: [search.projectId] };
-    const list: List = { tenantId, search, filter, listIndex: chooseIndex(search) };
+    const listQuery: ListQuery = { tenantId, search, filter, listIndex: chooseIndex(search) };
     if (
       filter.ids !== undefined ||
       filter.traceId !== undefined ||
       filter.referenceExampleIds !== undefined
     ) {
-      return this.#readPage(list, this.#findAmong(list, allRunsCondition, "any"));
+      return this.#readPage(
+        listQuery,
+        this.#findAmongCandidates(listQuery, allRunsCondition, "any"),
+      );
     }
     const textLookups = this.#hasTextIndex ? listTextLookups(filter) : [];
-    const firstSlice = textLookups.length === 0 ? undefined : this.#scanFirst(list);
+    const firstSlice = textLookups.length === 0 ? undefined : this.#scanFirst(listQuery);
     if (firstSlice !== undefined) {
       return firstSlice;
     }
@@ -68,48 +71,52 @@ export class RunListReader implements RunListReads {
       textLookups,
     });
     if (candidates !== undefined) {
-      return this.#readPage(list, this.#findAmong(list, candidates, "rows"));
+      return this.#readPage(listQuery, this.#findAmongCandidates(listQuery, candidates, "rows"));
     }
     const range =
       textLookups.length === 0
         ? undefined
-        : findRowRange(this.#db, selectFirstRuns(list, search.scanLimit));
-    return this.#scan(list, search.scanLimit, range);
+        : findRowRange(this.#db, selectFirstRuns(listQuery, search.scanLimit));
+    return this.#scan(listQuery, search.scanLimit, range);
   }
 
   /**
    * Scans the first few runs for a text. If the text is common, the runs found fill much of the page, and counting all
    * runs that contain the text would take longer. Returns `undefined` if too few of the first runs contain the text.
    */
-  #scanFirst(list: List): SearchSlice<StoredRun> | undefined {
-    const { limit, scanLimit } = list.search;
+  #scanFirst(listQuery: ListQuery): SearchSlice<StoredRun> | undefined {
+    const { limit, scanLimit } = listQuery.search;
     const count = Math.ceil(scanLimit / firstScanDivisor);
-    const range = findRowRange(this.#db, selectFirstRuns(list, count));
+    const range = findRowRange(this.#db, selectFirstRuns(listQuery, count));
     if (range.to - range.from > maxFirstRange) {
       return undefined;
     }
-    const slice = this.#scan(list, count, range);
+    const slice = this.#scan(listQuery, count, range);
     const isCommon = slice.runs.length * commonTextDivisor >= limit;
     return isCommon || slice.nextPosition === undefined ? slice : undefined;
   }
 
   /** Scans the first `count` runs of the list, in its order. */
-  #scan(list: List, count: number, range?: RowRange): SearchSlice<StoredRun> {
-    const { tenantId, filter, search } = list;
-    const { end } = findSlice(this.#db, selectFirstRuns(list, count));
+  #scan(listQuery: ListQuery, count: number, range?: RowRange): SearchSlice<StoredRun> {
+    const { tenantId, filter, search } = listQuery;
+    const { end } = findSlice(this.#db, selectFirstRuns(listQuery, count));
     const options = { hasTextIndex: this.#hasTextIndex, range };
     const conditions = toConditions(tenantId, filter, options);
-    const rows = this.#find(list, { conditions, end, accessPath: "order" });
+    const rows = this.#findRows(listQuery, { conditions, end, accessPath: "order" });
     return rows.length > search.limit
-      ? this.#readPage(list, rows)
-      : { runs: this.#read(search, rows), ...toNextPosition(end) };
+      ? this.#readPage(listQuery, rows)
+      : { runs: this.#readRuns(search, rows), ...toNextPosition(end) };
   }
 
   /** Searches the runs that an index lookup has found. */
-  #findAmong(list: List, candidates: Conditions, accessPath: "rows" | "any"): readonly FoundRow[] {
+  #findAmongCandidates(
+    listQuery: ListQuery,
+    candidates: Conditions,
+    accessPath: "rows" | "any",
+  ): readonly FoundRow[] {
     const options = { hasTextIndex: this.#hasTextIndex };
-    const conditions = toConditions(list.tenantId, list.filter, options);
-    return this.#find(list, {
+    const conditions = toConditions(listQuery.tenantId, listQuery.filter, options);
+    return this.#findRows(listQuery, {
       conditions: {
         sql: `${candidates.sql} AND ${conditions.sql}`,
         values: [...candidates.values, ...conditions.values],
@@ -118,10 +125,10 @@ export class RunListReader implements RunListReads {
     });
   }
 
-  /** Reads a page of the found runs. If there are more, the result contains the position of the next page. */
-  #readPage({ search }: List, rows: readonly FoundRow[]): SearchSlice<StoredRun> {
+  /** Reads a page of the found runs. If more runs were found, the result contains the position of the next page. */
+  #readPage({ search }: ListQuery, rows: readonly FoundRow[]): SearchSlice<StoredRun> {
     const page = rows.slice(0, search.limit);
-    const runs = this.#read(search, page);
+    const runs = this.#readRuns(search, page);
     return rows.length > page.length ? { runs, ...toNextPosition(page.at(-1)) } : { runs };
   }
 
@@ -131,23 +138,23 @@ export class RunListReader implements RunListReads {
       return { counts: countFacetValues(runs), runCount: runs.length, ...position };
     }
     const traceModels = this.#readTraceModels(runs);
-    const counted = runs.slice(0, traceModels.size);
-    const last = counted.at(-1);
+    const countedRuns = runs.slice(0, traceModels.size);
+    const last = countedRuns.at(-1);
     return {
-      counts: countFacetValues(counted, traceModels),
-      runCount: counted.length,
-      ...(last === undefined || counted.length === runs.length
+      counts: countFacetValues(countedRuns, traceModels),
+      runCount: countedRuns.length,
+      ...(last === undefined || countedRuns.length === runs.length
         ? position
         : { nextPosition: { micros: last.row.startMicros, id: last.row.id } }),
     };
   }
 
   /**
-   * Reads the models of traces, by the id of the root, in the order of the roots. Traces may be large, so it stops after
-   * `traceModelsMs`; it reads at least one.
+   * Reads the models of traces, by the id of the root, in the order of the roots. Traces may be large, so reading ends
+   * after `traceModelsTimeLimitMs`, but not before the models of one trace are read.
    */
   #readTraceModels(roots: readonly StoredRun[]): ReadonlyMap<string, readonly unknown[]> {
-    const endMs = performance.now() + traceModelsMs;
+    const endMs = performance.now() + traceModelsTimeLimitMs;
     const statement = this.#db.prepareRaw(`SELECT ${traceModelsSql} FROM runs r WHERE r.id = ?`);
     const models = new Map<string, readonly unknown[]>();
     for (const { row } of roots) {
@@ -220,8 +227,8 @@ export class RunListReader implements RunListReads {
     return readSuggestions(this.#db, tenantId, query);
   }
 
-  #find(
-    { search, listIndex }: List,
+  #findRows(
+    { search, listIndex }: ListQuery,
     options: {
       readonly conditions: Conditions;
       readonly end?: FoundRow | undefined;
@@ -255,7 +262,7 @@ export class RunListReader implements RunListReads {
     return parseRows(rows).map(toFoundRow);
   }
 
-  #read({ parts }: RunSearch, rows: readonly FoundRow[]): readonly StoredRun[] {
+  #readRuns({ parts }: RunSearch, rows: readonly FoundRow[]): readonly StoredRun[] {
     return this.#runs.readRows(
       rows.map(({ rowId }) => rowId),
       parts,
@@ -264,20 +271,20 @@ export class RunListReader implements RunListReads {
 }
 
 const traceModelsSql = createTraceModelsSql("r");
-/** Milliseconds that one step may take to read the models of traces. */
-const traceModelsMs = 200;
+/** Milliseconds after which one step reads no further models of traces. */
+const traceModelsTimeLimitMs = 200;
 
 const countedParts: ReadonlySet<RunPart> = new Set(["startMicros", "hasError"]);
 
-/** A list of runs, and the index by which it is read. */
-interface List {
+/** A query for a list of runs, and the index from which the list is read. */
+interface ListQuery {
   readonly tenantId: string;
   readonly search: RunSearch;
   readonly filter: RunFilter;
   readonly listIndex: ListIndex;
 }
 
-const selectFirstRuns = ({ search, listIndex }: List, count: number): FirstRuns => ({
+const selectFirstRuns = ({ search, listIndex }: ListQuery, count: number): FirstRuns => ({
   runs: search,
   index: listIndex,
   count,

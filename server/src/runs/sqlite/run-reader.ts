@@ -9,7 +9,7 @@ import type {
   RunStatistics,
 } from "../run-query.ts";
 import type { RunFile, StoredRun } from "../run-row.ts";
-import { narrowByIndex } from "./index-lookups/narrow.ts";
+import { narrowByIndex } from "./index-lookups/narrow-by-index.ts";
 import { RunDetailsReader } from "./run-details-reader.ts";
 import { damagedBodies, toBuffer } from "./payload-reader.ts";
 import { throwDamaged, isIntact } from "../../storage/sqlite/checksum.ts";
@@ -45,8 +45,8 @@ const createSelectSql = ({ columns, joins }: RunShape, condition: string): strin
   `SELECT ${columns.join(", ")} FROM runs r ${joins} WHERE ${condition}`;
 
 /**
- * SQL for a share link `s` of a whole trace, and the trace's root run `r`. It selects nothing if the run is no longer a
- * root: if it was moved below another run later, the link must not give access to the trace that contains it now.
+ * SQL for a share link `s` of a whole trace, and the trace's root run `r`. The SQL selects nothing if the run is no
+ * longer a root: after a run was moved below another run, its link must not give access to the trace that contains it now.
  */
 const sharedRootSql = `trace_shares s JOIN runs r ON r.trace_id = s.trace_id AND r.id = s.id
   AND r.parent_run_id IS NULL AND r.trace_id = ${idSql("r.id")}`;
@@ -300,10 +300,10 @@ export class RunReader implements RunReads {
       return conditions;
     }
     if (accessPath === "rows") {
-      // Otherwise SQLite might read all runs in their order, and look for each in the row numbers.
+      // Without the hint, SQLite might read all runs in their order, and search the row numbers for each.
       return { ...conditions, indexHint: "NOT INDEXED" };
     }
-    // SQLite has no statistics of what a filter matches, and might sort the runs of another index.
+    // SQLite has no statistics on the runs that a filter matches, and might choose another index and sort its runs.
     const index = chooseIndex({ projectId, filter, order, sort: "start" });
     const indexHint = `INDEXED BY ${index.index}`;
     if (otherProjectIds.length === 0) {

@@ -1,5 +1,5 @@
 import type { RunPart, RunRow, StoredRun } from "../run-row.ts";
-import { costColumns, parseRow, parsedColumns, toStoredCost } from "./row.ts";
+import { costColumns, parseRow, parsedColumns, toStoredCost } from "./run-columns.ts";
 import { selectToken, tokenOwnerSql, toShareToken } from "../../storage/sqlite/token-keys.ts";
 
 /** A run's row, with the columns of joined tables. */

@@ -27,12 +27,12 @@ const createQuantitySql = (name: (typeof quantities)[number]): string => {
 const createUsageSql = (name: UsageName): string =>
   `CASE WHEN ${createModelCallSql("r.run_type")} THEN ${measureSql[name]} END`;
 
-/** The condition of the runs that count as results, where only these count. */
-const resultSql = "r.parent_run_id IS NULL";
+/** The condition of the runs that are results, as the root runs of an experiment are. */
+const resultCondition = "r.parent_run_id IS NULL";
 
 /**
- * Computes statistics of the runs that meet the conditions. With `hasResults`, only root runs are counted, and only their
- * latencies; the other quantities are those of all runs. All runs are read once, and each quantity is returned as
+ * Computes statistics of the runs that meet the conditions. With `hasResults`, runs, errors and latencies are those
+ * of root runs only; the other quantities are those of all runs. All runs are read once, and each quantity is returned as
  * one text, because SQLite takes several times as long to sort numbers, or to return them row by row.
  */
 export function readStatistics(
@@ -40,14 +40,17 @@ export function readStatistics(
   { sql, values }: Conditions,
   { hasResults = false }: { readonly hasResults?: boolean } = {},
 ): RunStatistics {
-  const ofResults = hasResults ? ` FILTER (WHERE ${resultSql})` : "";
+  const resultFilterSql = hasResults ? ` FILTER (WHERE ${resultCondition})` : "";
   const selectedLists = quantities
-    .map((name) => `group_concat(${createQuantitySql(name)})${name === "latency" ? ofResults : ""}`)
+    .map(
+      (name) =>
+        `group_concat(${createQuantitySql(name)})${name === "latency" ? resultFilterSql : ""}`,
+    )
     .join(", ");
   const [row = []] = parseRows(
     db
       .prepareRaw(
-        `SELECT count(*)${ofResults}, total(r.has_error)${ofResults}, max(r.start_us)${ofResults}, ${selectedLists} FROM runs r WHERE ${sql}`,
+        `SELECT count(*)${resultFilterSql}, total(r.has_error)${resultFilterSql}, max(r.start_us)${resultFilterSql}, ${selectedLists} FROM runs r WHERE ${sql}`,
       )
       .all([...values]),
   );

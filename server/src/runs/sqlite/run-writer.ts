@@ -30,7 +30,7 @@ import {
   runColumns,
   tablesWithRunRows,
   wholeColumns,
-} from "./row.ts";
+} from "./run-columns.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 import { RunDeleter } from "./run-deleter.ts";
@@ -134,7 +134,7 @@ export class RunWriter implements RunWrites {
     if (posts !== undefined) {
       const { accepted, duplicates } = this.#posts.write(posts, {
         ...scope,
-        applyRecord: applyRecord,
+        applyRecord,
         findQualifiedIds: (listIds) =>
           this.#keys.hasQualifiedKeys(tenantId)
             ? this.#keys.findQualifiedIds("run", tenantId, listIds())
@@ -161,7 +161,7 @@ export class RunWriter implements RunWrites {
     return { ...counts, rejected };
   }
 
-  /** Must be called after a rollback, because cached state of the database may be wrong. */
+  /** Must be called after a rollback, because cached rows may not be in the database any more. */
   clearCaches(): void {
     this.#keys.clearCache();
     this.#projects.clearCache();
@@ -297,7 +297,7 @@ export class RunWriter implements RunWrites {
       }
     } else if (previous.traceId !== row.traceId) {
       // The trace id of a run without a dotted order is only assumed, and changes when the dotted order arrives.
-      this.#changeTrace(row.id, row);
+      this.#changeTraceId(row.id, row);
     }
     const body = scope.bodies.subarray(record.bodyStart, record.bodyEnd);
     const { shareable, digest } = record;
@@ -317,7 +317,7 @@ export class RunWriter implements RunWrites {
     if (previous !== undefined) {
       updateRun.run([...rowToValues(row), row.traceId, row.id]);
       recordTextChange.run([row.traceId, row.id]);
-      priced = this.#measures.add(scope.tenantId, record, { previous, row });
+      priced = this.#measures.update(scope.tenantId, record, { previous, row });
     }
     this.#facets.add(row, record.facets);
     this.activity.add(scope.tenantId, {
@@ -332,8 +332,8 @@ export class RunWriter implements RunWrites {
     return usage && this.#prices.price(tenantId, row, usage);
   }
 
-  /** Moves a run to its actual trace. Until now, its trace id was only assumed. */
-  #changeTrace(id: string, { traceId }: Pick<TracePosition, "traceId">): void {
+  /** Moves a run, whose trace id was only assumed, to its actual trace. */
+  #changeTraceId(id: string, { traceId }: Pick<TracePosition, "traceId">): void {
     for (const updateTraceId of this.#statements.updateTraceIds) {
       updateTraceId.run([traceId, id]);
     }
@@ -384,7 +384,7 @@ export class RunWriter implements RunWrites {
   }
 }
 
-/** Maximum number of runs that one call deletes. */
+/** Maximum number of runs that one call of `deleteTrees` deletes. */
 const runsPerDeletion = 100;
 
 /** A run of the tenant. `previous` is its stored row, if it exists. */

@@ -2,7 +2,13 @@ import type { SpanRecord } from "millrace/spans";
 import type { RunRow } from "../run-row.ts";
 import type { SpanRow, SpanRows } from "../spans/span-writer.ts";
 import type { RunMetrics } from "../run-writer-dependencies.ts";
-import { insertRunClause, parseRow, parsedColumns, rowToValues, tablesWithRunRows } from "./row.ts";
+import {
+  insertRunClause,
+  parseRow,
+  parsedColumns,
+  rowToValues,
+  tablesWithRunRows,
+} from "./run-columns.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import { changedChecksumSql, computeChecksumChange } from "../../storage/sqlite/checksum.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";

@@ -23,8 +23,11 @@ const columns: { readonly [Name in keyof TraceColumns]: string } = {
 };
 const columnNames = Object.keys(columns) as readonly (keyof TraceColumns)[];
 
-/** SQLite writes each column as JSON: to pass on a row for each run would take three times as long. */
-const toPageSql = (runs: string): string => `SELECT ${columnNames
+/**
+ * Returns the SQL that selects a page of runs with each column as one JSON list: passing a row for each run to JavaScript
+ * takes three times as long.
+ */
+const createPageSql = (runs: string): string => `SELECT ${columnNames
   .map((name) => `json_group_array(${name})`)
   .join(", ")} FROM (
   SELECT ${columnNames.map((name) => `${columns[name]} AS ${name}`).join(", ")} ${runs})`;
@@ -44,7 +47,7 @@ export class TraceReader implements TraceReads {
     this.#statements = {
       listPage: db
         .prepare(
-          toPageSql(
+          createPageSql(
             `FROM runs WHERE trace_id = ? AND id > ? AND ${tenantCondition} ${orderAndLimit}`,
           ),
         )
@@ -52,7 +55,7 @@ export class TraceReader implements TraceReads {
       // Every change of a run adds a payload. The subquery reads only the index of the payloads.
       listChanged: db
         .prepare(
-          toPageSql(
+          createPageSql(
             `FROM runs WHERE trace_id = ? AND id > ? AND ${tenantCondition}
                AND id IN (SELECT id FROM payloads WHERE trace_id = ? AND rowid > ?) ${orderAndLimit}`,
           ),

@@ -112,7 +112,8 @@ test.each([
 
 test("chunks are rejected if their run names no trace, or nothing is cached", () => {
   const part = createChunkedPart(createTextChunk(chunkCode.text, "{}"));
-  const readFault = (id: unknown): string | undefined => createReader().joinPart(part, () => id).fault;
+  const readFault = (id: unknown): string | undefined =>
+    createReader().joinPart(part, () => id).fault;
   const reason = "is sent in chunks, but no earlier part has the run's trace_id";
   expect([null, 1, "no id", undefined].map(readFault)).toEqual([reason, reason, reason, reason]);
   expect(new ChunkReader(undefined).joinPart(part, traceId).fault).toBe(

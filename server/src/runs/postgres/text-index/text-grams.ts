@@ -1,4 +1,4 @@
-import { lowerAscii } from "../../needles.ts";
+import { lowerAscii } from "../../search-texts.ts";
 
 /**
  * Number of values of the hash of a trigram, three consecutive UTF-16 units of a text. A text of a hundred kilobytes has

@@ -4,11 +4,12 @@ import type { ExpiredRuns } from "../retention.ts";
 import { FacetSweeper } from "./facet-sweeper.ts";
 import { anyFacet, blockMicros, createPairFacet } from "../../facets.ts";
 import { PayloadReader } from "../../sqlite/payload-reader.ts";
+import { RunRowDeleter } from "../../sqlite/run-row-deleter.ts";
 import { parseRows, textOf, toWholeTextSql } from "../../../storage/sqlite/rows.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
 import { StepSize } from "../../../storage/sqlite/step-size.ts";
 
-/** Maximum number of runs that one step deletes. Mostly its time ends first. */
+/** Maximum number of runs that one step deletes. Usually a step reaches its time limit first. */
 const runsPerStep = 2_000;
 
 /** Deletes expired runs in SQLite, with everything that belongs to them. */
@@ -16,12 +17,14 @@ export class SqliteExpiredRuns implements ExpiredRuns {
   readonly #steps: StepSize;
   readonly #payloads: PayloadReader;
   readonly #facets: FacetSweeper;
+  readonly #rowDeleter: RunRowDeleter;
   readonly #statements: ReturnType<typeof prepareStatements>;
 
   constructor(db: Connection, stepSize = new StepSize()) {
     this.#steps = stepSize;
     this.#payloads = new PayloadReader(db);
     this.#facets = new FacetSweeper(db);
+    this.#rowDeleter = new RunRowDeleter(db);
     this.#statements = prepareStatements(db);
   }
 
@@ -50,18 +53,10 @@ export class SqliteExpiredRuns implements ExpiredRuns {
         runType: textOf(runType),
       };
       const payloads = this.#payloads.read(row);
-      const [[fileBytes] = []] = parseRows(
-        this.#statements.measureFiles.all([row.traceId, row.id]),
-      );
-      erasedBytes += payloads.reduce((sum, { length }) => sum + length, Number(fileBytes));
-      deletedCount += 1;
       this.#facets.removeFacets(row, payloads, beforeMicros);
-      this.#statements.deleteFromRunTables.forEach((statement) =>
-        statement.run([String(traceId), String(id)]),
-      );
-      this.#statements.deleteFromTenantTables.forEach((statement) =>
-        statement.run([String(id), tenantId]),
-      );
+      const fileBytes = this.#rowDeleter.delete(tenantId, row);
+      erasedBytes += payloads.reduce((sum, { length }) => sum + length, fileBytes);
+      deletedCount += 1;
     }
     const lastDeletedRow = rows[deletedCount - 1];
     if (lastDeletedRow !== undefined) {
@@ -96,12 +91,6 @@ function prepareStatements(db: Connection) {
           FROM runs WHERE project_id = ? AND start_us < ? ORDER BY start_us LIMIT ?`,
       )
       .raw(),
-    measureFiles: db
-      .prepare("SELECT total(length(bytes)) FROM attachments WHERE trace_id = ? AND id = ?")
-      .raw(),
-    deleteFromRunTables: ["payloads", "attachments", "shares", "trace_shares", "runs"].map(
-      (table) => db.prepare(`DELETE FROM ${table} WHERE trace_id = ? AND id = ?`),
-    ),
     listThreads: db.prepare("SELECT thread_json FROM thread_shares WHERE project_id = ?").raw(),
     mayHaveRuns: db
       .prepare(
@@ -113,9 +102,5 @@ function prepareStatements(db: Connection) {
       )
       .raw(),
     deleteShare: db.prepare("DELETE FROM thread_shares WHERE project_id = ? AND thread_json = ?"),
-    // Rows of another tenant may refer to the same run id. They are not deleted.
-    deleteFromTenantTables: ["feedback", "feedback_tokens", "annotation_queue_runs"].map((table) =>
-      db.prepare(`DELETE FROM ${table} WHERE run_id = ? AND tenant_id = ?`),
-    ),
   };
 }

@@ -1,5 +1,4 @@
-import { anyFacet, blockMicros, readPayloadFacets, createRowFacets } from "../../facets.ts";
-import { mergePayloads } from "../../payload.ts";
+import { anyFacet, blockMicros, listRunFacets, toBlock } from "../../facets.ts";
 import type { RunRow } from "../../run-row.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
 
@@ -22,7 +21,7 @@ export class FacetSweeper {
   /**
    * Deletes the facets of a run that is about to be deleted. Does nothing unless the whole block of time has expired,
    * because other runs of the block still need the facets. If a patch has replaced the run's name, the facet of the
-   * old name is not known any more and remains.
+   * old name remains, because the old name is no longer stored.
    *
    * @param beforeMicros - runs that began before this time have expired.
    */
@@ -35,20 +34,15 @@ export class FacetSweeper {
     if (!isExpired(block, beforeMicros)) {
       return;
     }
-    const facets = new Set([anyFacet, ...createRowFacets(run)]);
-    // Each payload has added its facets, even if later payloads replaced its members.
-    for (const body of bodies) {
-      readPayloadFacets(mergePayloads([body])).forEach((facet) => facets.add(facet));
-    }
-    for (const facet of facets) {
+    for (const facet of [anyFacet, ...listRunFacets(run, bodies)]) {
       this.#delete.run([run.projectId, facet, block]);
     }
   }
 
   /**
    * Must be called after each step of a sweep, with the last run that the step deleted. The block of that run may
-   * have remaining runs whose facets were deleted, so it gets the wildcard facet until the next step, which may be
-   * late, or never come if the retention rule changes.
+   * have remaining runs whose facets were deleted, so the block gets the wildcard facet until the next step. That step
+   * may be late, and if the retention rule changes, it does not take place.
    */
   finishStep(run: Pick<RunRow, "projectId" | "startMicros">, beforeMicros: number): void {
     const block = toBlock(run);
@@ -60,9 +54,6 @@ export class FacetSweeper {
     }
   }
 }
-
-const toBlock = ({ startMicros }: Pick<RunRow, "startMicros">): number =>
-  Math.floor(startMicros / blockMicros);
 
 /** Whether all runs of a block began before the expiry time. */
 const isExpired = (block: number, beforeMicros: number): boolean =>

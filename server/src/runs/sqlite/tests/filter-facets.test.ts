@@ -3,7 +3,7 @@ import { checkFilter } from "../../../filter/checker.ts";
 import { runFields } from "../../../filter/fields.ts";
 import { findRequiredFacets } from "../../required-facets.ts";
 
-const facetsOf = (filter: string) => findRequiredFacets(checkFilter(filter, runFields));
+const findFacets = (filter: string) => findRequiredFacets(checkFilter(filter, runFields));
 
 test.each([
   ['eq(metadata.k, "v")', 'and(eq(metadata_key, "k"), eq(metadata_value, "v"))'],
@@ -13,8 +13,8 @@ test.each([
   ],
   ["exists(metadata.k)", 'eq(metadata_key, "k")'],
 ])("%s queries the same facets as %s", (path, pair) => {
-  expect(facetsOf(path)).toEqual(facetsOf(pair));
-  expect(facetsOf(path)).not.toEqual([]);
+  expect(findFacets(path)).toEqual(findFacets(pair));
+  expect(findFacets(path)).not.toEqual([]);
 });
 
 test.each<[string, readonly (readonly string[])[]]>([
@@ -28,5 +28,5 @@ test.each<[string, readonly (readonly string[])[]]>([
   ['eq(metadata.k.l, "v")', []],
   ['eq(inputs.k, "v")', []],
 ])("the facets that %s queries", (filter, facets) => {
-  expect(facetsOf(filter)).toEqual(facets);
+  expect(findFacets(filter)).toEqual(facets);
 });

@@ -18,27 +18,27 @@ import type { WireObject } from "../../../../tests/support/store-fixture.ts";
 import { multipart, multipartType, wireRun } from "../../../../tests/support/wire-runs.ts";
 
 /** The inputs of run `n`: unique, and for some runs as long as several pages. */
-const inputsOf = (n: number) => ({ text: `question ${n} `.repeat(n % 50 === 0 ? 3_000 : 150) });
-const outputsOf = (n: number) => ({ text: `answer ${n} `.repeat(80) });
+const createInputs = (n: number) => ({ text: `question ${n} `.repeat(n % 50 === 0 ? 3_000 : 150) });
+const createOutputs = (n: number) => ({ text: `answer ${n} `.repeat(80) });
 
-/** Fixed ids, so that the same seed flips the same content. */
-const idOf = (n: number): string =>
+/** Creates fixed ids, so that the same seed flips the same content. */
+const createId = (n: number): string =>
   `${(Math.imul(n + 1, 2_654_435_761) >>> 0).toString(16).padStart(8, "0")}-0000-4000-8000-${String(n).padStart(12, "0")}`;
 
 /**
  * Creates a folder with `count` runs, of which those with even numbers are ended by a patch. Returns the runs in
  * order.
  */
-async function fill(count: number) {
+async function createFolder(count: number) {
   const folder = await temporaryFolder();
   const store = await openSqliteStore(folder);
   const fixture = new StoreFixture(store);
   const runs = Array.from({ length: count }, (_, n) =>
-    wireRun({ id: idOf(n), inputs: inputsOf(n) }),
+    wireRun({ id: createId(n), inputs: createInputs(n) }),
   );
   for (let from = 0; from < count; from += 100) {
     const post = runs.slice(from, from + 100);
-    const ends = post.map((run, at) => patchOf(run, { outputs: outputsOf(from + at) }));
+    const ends = post.map((run, at) => patchOf(run, { outputs: createOutputs(from + at) }));
     await fixture.send({ post, patch: ends.filter((_, at) => at % 2 === 0) });
   }
   await store.close();
@@ -72,7 +72,7 @@ async function readAll(folder: string, runs: readonly WireObject[]) {
   for (const [n, { id }] of runs.entries()) {
     try {
       const run = await fixture.read(String(id));
-      const fate = isRight(run, n) ? "right" : "wrong";
+      const fate = isUndamaged(run, n) ? "right" : "wrong";
       counts[run["id"] === undefined ? "unknown" : fate] += 1;
     } catch {
       counts.refused += 1;
@@ -96,7 +96,7 @@ async function listAll(folder: string, runs: readonly WireObject[]) {
       .catch(() => ({ runs: [] }));
     for (const stored of page.runs) {
       const run = JSON.parse(toRunJson(stored).toString()) as WireObject;
-      const fate = isRight(run, numbers.get(stored.row.id) ?? -1) ? "right" : "wrong";
+      const fate = isUndamaged(run, numbers.get(stored.row.id) ?? -1) ? "right" : "wrong";
       listed[isMarked(run) ? "marked" : fate] += 1;
     }
   }
@@ -106,15 +106,15 @@ async function listAll(folder: string, runs: readonly WireObject[]) {
 
 const isMarked = (run: WireObject): boolean => JSON.stringify(run).includes("millrace_damaged");
 
-const isRight = (run: WireObject, n: number): boolean =>
-  JSON.stringify(run["inputs"]) === JSON.stringify(inputsOf(n)) &&
-  JSON.stringify(run["outputs"] ?? null) === JSON.stringify(n % 2 === 0 ? outputsOf(n) : null);
+const isUndamaged = (run: WireObject, n: number): boolean =>
+  JSON.stringify(run["inputs"]) === JSON.stringify(createInputs(n)) &&
+  JSON.stringify(run["outputs"] ?? null) === JSON.stringify(n % 2 === 0 ? createOutputs(n) : null);
 
 /**
  * Flips 40 bits of a database and reads all runs. If the server can't start, it must report why; then other bits are
  * flipped.
  */
-async function readFlipped({ folder, path, runs }: Awaited<ReturnType<typeof fill>>) {
+async function readFlipped({ folder, path, runs }: Awaited<ReturnType<typeof createFolder>>) {
   const whole = readFileSync(path);
   for (let seed = 1; seed <= 6; seed += 1) {
     writeFileSync(path, whole);
@@ -131,7 +131,7 @@ async function readFlipped({ folder, path, runs }: Awaited<ReturnType<typeof fil
 }
 
 test("40 flipped bits in a database with 2,000 runs never return a wrong payload", async () => {
-  const { read, listed } = await readFlipped(await fill(2_000));
+  const { read, listed } = await readFlipped(await createFolder(2_000));
   expect([read.wrong, listed.wrong]).toEqual([0, 0]);
   expect(read.refused).toBeGreaterThan(0);
   expect(listed.marked).toBeGreaterThan(0);
@@ -139,7 +139,7 @@ test("40 flipped bits in a database with 2,000 runs never return a wrong payload
 });
 
 test("flipped bits in the log of a killed server never return a wrong payload", async () => {
-  const { folder, runs } = await fill(200);
+  const { folder, runs } = await createFolder(200);
   const killed = await temporaryFolder();
   const store = await openSqliteStore(folder);
   const fixture = new StoreFixture(store);
@@ -151,18 +151,18 @@ test("flipped bits in the log of a killed server never return a wrong payload", 
   }
   await store.close();
   flipBits(join(killed, `${databaseFileName}-wal`), 3, { seed: 1, from: 32 });
-  // Commits that SQLite could not recover are missing: runs are as `fill` posted them, or with the patch.
+  // Commits that SQLite could not recover are missing: runs are as `createFolder` posted them, or with the patch.
   const again = await openSqliteStore(killed);
   for (const [n, { id }] of runs.entries()) {
     const { inputs, outputs = null } = await new StoreFixture(again).read(id);
-    expect(inputs).toEqual(inputsOf(n));
-    expect(n % 2 === 0 ? [outputsOf(n)] : [null, { text: "later" }]).toContainEqual(outputs);
+    expect(inputs).toEqual(createInputs(n));
+    expect(n % 2 === 0 ? [createOutputs(n)] : [null, { text: "later" }]).toContainEqual(outputs);
   }
   await again.close();
 });
 
 /** Changes stored content without its checksum. */
-function change(path: string, sql: string): void {
+function changeContent(path: string, sql: string): void {
   const db = openDatabase(path);
   db.exec(sql);
   db.close();
@@ -170,9 +170,9 @@ function change(path: string, sql: string): void {
 
 describe("a run whose payload is damaged", () => {
   test("is an error that says what to do, and is marked in lists; its neighbors are returned", async () => {
-    const { folder, path, runs } = await fill(4);
-    const [id, other] = [idOf(1), idOf(2)];
-    change(
+    const { folder, path, runs } = await createFolder(4);
+    const [id, other] = [createId(1), createId(2)];
+    changeContent(
       path,
       `UPDATE payloads SET body = replace(body, 'question', 'Question') WHERE id = '${id}'`,
     );
@@ -183,7 +183,7 @@ describe("a run whose payload is damaged", () => {
       expect(text).toContain(`run ${id} is damaged on disk`);
       expect(text).toContain("Restore a backup");
     }
-    expect((await call(server, `GET /runs/${other}`)).json["inputs"]).toEqual(inputsOf(2));
+    expect((await call(server, `GET /runs/${other}`)).json["inputs"]).toEqual(createInputs(2));
     const { json } = await call(server, "POST /runs/query", {
       body: { id: runs.map((run) => run.id) },
     });
@@ -196,40 +196,42 @@ describe("a run whose payload is damaged", () => {
   });
 
   test("is also an error if the payload belongs to another run, or is missing", async () => {
-    const { folder, path } = await fill(4);
-    change(
+    const { folder, path } = await createFolder(4);
+    changeContent(
       path,
-      `CREATE TEMP TABLE t AS SELECT body, checksum FROM payloads WHERE id = '${idOf(3)}';
-       UPDATE payloads SET (body, checksum) = (SELECT body, checksum FROM t) WHERE id = '${idOf(1)}';
-       DELETE FROM payloads WHERE id = '${idOf(0)}' AND digest = '';
-       DELETE FROM payloads WHERE id = '${idOf(2)}' AND digest <> ''`,
+      `CREATE TEMP TABLE t AS SELECT body, checksum FROM payloads WHERE id = '${createId(3)}';
+       UPDATE payloads SET (body, checksum) = (SELECT body, checksum FROM t) WHERE id = '${createId(1)}';
+       DELETE FROM payloads WHERE id = '${createId(0)}' AND digest = '';
+       DELETE FROM payloads WHERE id = '${createId(2)}' AND digest <> ''`,
     );
     const server = await runServer({ dataDir: folder });
     const statuses = await Promise.all(
-      [0, 1, 2, 3].map(async (n) => (await call(server, `GET /runs/${idOf(n)}`)).status),
+      [0, 1, 2, 3].map(async (n) => (await call(server, `GET /runs/${createId(n)}`)).status),
     );
     expect(statuses).toEqual([500, 500, 500, 200]);
   });
 
   test("is logged once", async () => {
-    const { folder, path } = await fill(2);
-    change(path, `UPDATE payloads SET body = body || ' ' WHERE id = '${idOf(1)}'`);
+    const { folder, path } = await createFolder(2);
+    changeContent(path, `UPDATE payloads SET body = body || ' ' WHERE id = '${createId(1)}'`);
     const server = new URL("../../../../dist/index.js", import.meta.url).href;
     const program = `const { startServer } = await import(${JSON.stringify(server)});
       const server = await startServer({ port: 0, dataDir: ${JSON.stringify(folder)} });
-      await Promise.all(Array.from({ length: 8 }, () => fetch(server.url + "/runs/${idOf(1)}")));
+      await Promise.all(Array.from({ length: 8 }, () => fetch(server.url + "/runs/${createId(1)}")));
       await server.close();`;
     const { stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
       encoding: "utf8",
       timeout: 20_000,
     });
-    expect(stderr.split(`run ${idOf(1)} is damaged on disk`)).toHaveLength(2);
+    expect(stderr.split(`run ${createId(1)} is damaged on disk`)).toHaveLength(2);
   });
 
   test("is returned without a check if it is older than checksums", async () => {
-    const { folder, path } = await fill(2);
-    change(path, "UPDATE payloads SET checksum = NULL");
-    expect(await readAll(folder, [{ id: idOf(0) }, { id: idOf(1) }])).toMatchObject({ right: 2 });
+    const { folder, path } = await createFolder(2);
+    changeContent(path, "UPDATE payloads SET checksum = NULL");
+    expect(await readAll(folder, [{ id: createId(0) }, { id: createId(1) }])).toMatchObject({
+      right: 2,
+    });
   });
 });
 
@@ -267,7 +269,7 @@ test("a damaged attachment is an error, of a run and of an example with a copy o
   await first.close();
   const path = join(folder, databaseFileName);
   const damage = "SET bytes = CAST(replace(bytes, 'text', 'test') AS BLOB)";
-  change(path, `UPDATE attachments ${damage}; UPDATE example_blobs ${damage}`);
+  changeContent(path, `UPDATE attachments ${damage}; UPDATE example_blobs ${damage}`);
   const [ofRun, ofExample] = await files(await runServer({ dataDir: folder }));
   expect(ofRun).toContain(`attachment note of run ${run.id} is damaged on disk`);
   expect(ofExample).toContain(`a file of example ${example} is damaged on disk`);

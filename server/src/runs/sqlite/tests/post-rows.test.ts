@@ -19,31 +19,31 @@ interface Body {
 
 const parse = (body: Body) => parseBatch(Buffer.from(JSON.stringify(body))).batch;
 
-const sorted = <T>(list: readonly T[]): T[] =>
+const sortByJson = <T>(list: readonly T[]): T[] =>
   list.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
 
 type WriteMode = "packed" | "one by one";
 
-/** Runs in an in-memory database; `way` selects how batches are written. */
+/** Runs in an in-memory database; `mode` selects how batches are written. */
 class RunsFixture {
   readonly #db = openWriter(":memory:");
   readonly #writers = createWriters(this.#db);
   readonly #tenantId = readDefaultTenantId(this.#db);
-  readonly #way: WriteMode;
+  readonly #mode: WriteMode;
 
-  constructor(way: WriteMode) {
-    this.#way = way;
+  constructor(mode: WriteMode) {
+    this.#mode = mode;
   }
 
   send(body: Body): IngestResult {
     const batch = parse(body);
-    const given = this.#way === "packed" ? packPosts(batch) : batch;
-    const { rejected, ...counts } = this.#writers.runs.apply(this.#tenantId, given);
+    const writtenBatch = this.#mode === "packed" ? packPosts(batch) : batch;
+    const { rejected, ...counts } = this.#writers.runs.apply(this.#tenantId, writtenBatch);
     // The order of the rejections does not matter.
-    return { ...counts, rejected: sorted(rejected) };
+    return { ...counts, rejected: sortByJson(rejected) };
   }
 
-  /** All rows of runs, with project names instead of ids, because those are random. */
+  /** Returns all rows of runs, with project names instead of project ids, because the ids are random. */
   read(): unknown {
     const named = "(SELECT name_json FROM projects p WHERE p.id = t.project_id)";
     const rows = (sql: string): unknown[][] =>
@@ -78,7 +78,7 @@ class RunsFixture {
 const ids = Array.from({ length: 90 }, () => randomUUID());
 const roots = ids.slice(0, 5).map((id, at) => wireRun({ id, micros: someMicros + at * 70_000 }));
 /** Runs of a few traces. Some ids occur in two traces, of which only one may have the run. */
-const places = ids.flatMap((id, at) => {
+const positions = ids.flatMap((id, at) => {
   const own = roots[at];
   const [first, second] = [roots[at % roots.length], roots[(at + 1) % roots.length]];
   const micros = someMicros + at * 1_000;
@@ -103,10 +103,10 @@ const details = fc.record(
 );
 
 const operation = fc
-  .tuple(fc.constantFrom("post", "post", "post", "patch"), fc.constantFrom(...places), details)
-  .map(([kind, place, fields]) => ({
+  .tuple(fc.constantFrom("post", "post", "post", "patch"), fc.constantFrom(...positions), details)
+  .map(([kind, position, fields]) => ({
     kind,
-    run: kind === "post" ? { ...place, ...fields } : patchOf(place, fields),
+    run: kind === "post" ? { ...position, ...fields } : patchOf(position, fields),
   }));
 
 const body = fc.array(operation, { minLength: 1, maxLength: 150 }).map((operations): Body => {

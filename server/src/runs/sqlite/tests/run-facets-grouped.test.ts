@@ -27,7 +27,7 @@ const word = fc.constantFrom("a", "b", "x\0y", "\ud800", "é", "z".repeat(200), 
 const time = fc.constantFrom(null, null, someMicros / 1_000, someMicros / 1_000 + 150, 0, 99.999);
 
 /** A run's ids and dotted order; two of the ids are below a root. */
-const place = fc.tuple(fc.nat(4), fc.constantFrom(...stamps)).map(([at, stamp]) => {
+const position = fc.tuple(fc.nat(4), fc.constantFrom(...stamps)).map(([at, stamp]) => {
   const [id = "", root = ""] = [ids[at], ids[0]];
   const own = stamp + id;
   return at < 3
@@ -48,9 +48,9 @@ const details = fc.record(
   },
   { requiredKeys: [] },
 );
-const run = fc.tuple(place, details).map(([at, fields]) => ({ ...fields, ...at }));
+const run = fc.tuple(position, details).map(([at, fields]) => ({ ...fields, ...at }));
 /** A batch of many new runs. */
-const crowd = fc.tuple(fc.integer({ min: 60, max: 140 }), details).map(([count, fields]) =>
+const largeBatch = fc.tuple(fc.integer({ min: 60, max: 140 }), details).map(([count, fields]) =>
   Array.from({ length: count }, (_, at) => {
     const id = `01a20177-2565-737a-8327-bc8230000${String(at).padStart(3, "0")}`;
     return { ...fields, id, trace_id: id, dotted_order: stamps[at % 2] + id };
@@ -66,7 +66,7 @@ const step = fc.oneof(
       tenant,
       post: fc.oneof(
         { weight: 9, arbitrary: fc.array(run, { maxLength: 5 }) },
-        { weight: 1, arbitrary: crowd },
+        { weight: 1, arbitrary: largeBatch },
       ),
       patch: fc.array(run, { maxLength: 4 }),
     }),

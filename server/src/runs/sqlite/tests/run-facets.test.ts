@@ -7,9 +7,9 @@ import { runFields } from "../../../filter/fields.ts";
 import { parseFilter } from "../../../filter/infix-parser.ts";
 import { findRequiredFacets } from "../../required-facets.ts";
 import { anyFacet, blockMicros, readPayloadFacets } from "../../facets.ts";
-import { narrowByIndex } from "../index-lookups/narrow.ts";
+import { narrowByIndex } from "../index-lookups/narrow-by-index.ts";
 import { createReaders } from "../../../store/repositories.ts";
-import { parsedColumns } from "../row.ts";
+import { parsedColumns } from "../run-columns.ts";
 import { parseRows } from "../../../storage/sqlite/rows.ts";
 import { formatMigrations, openWriter } from "../../../store/schema.ts";
 import { readDefaultTenantId } from "../../../storage/sqlite/open-database.ts";
@@ -20,10 +20,10 @@ import { temporaryFolder } from "../../../../tests/support/running-server.ts";
 import { patchOf } from "../../../../tests/support/store-fixture.ts";
 import { someMicros, wireRun } from "../../../../tests/support/wire-runs.ts";
 
-const membersOf = (run: Readonly<Record<string, unknown>>): Map<string, Buffer> =>
+const createMembers = (run: Readonly<Record<string, unknown>>): Map<string, Buffer> =>
   new Map(Object.entries(run).map(([name, value]) => [name, Buffer.from(JSON.stringify(value))]));
 
-const rowsOf = ({ db }: FilterFixture): string[] =>
+const listFacetRows = ({ db }: FilterFixture): string[] =>
   parseRows(db.prepare("SELECT facet, block FROM run_facets ORDER BY 1, 2").raw().all()).map(
     ([facet, block]) => `${String(facet)} ${Number(block)}`,
   );
@@ -40,7 +40,7 @@ describe("the facets of a payload", () => {
     [{ tags: Array.from({ length: 101 }, (_, index) => `t${index}`) }, [anyFacet]],
     [{ extra: { a: "x".repeat(70_000) } }, [anyFacet]],
   ])("%j", (members, facets) => {
-    expect(readPayloadFacets(membersOf(members))).toEqual(facets);
+    expect(readPayloadFacets(createMembers(members))).toEqual(facets);
   });
 
   test("lists of ten thousand levels are searched to a limited depth", () => {
@@ -89,7 +89,7 @@ test("runs of one block share the rows of their facets", () => {
     wireRun({ micros, name: "n", run_type: "y", tags: ["a"], extra: { metadata: { k: "v" } } });
   fixture.send({ post: [run(start), run(start + blockMicros - 1), run(start + blockMicros)] });
   const block = start / blockMicros;
-  expect(rowsOf(fixture)).toEqual(
+  expect(listFacetRows(fixture)).toEqual(
     ["kk", "nn", "p1:k=v", "ta", "yy"].flatMap((facet) => [
       `${facet} ${block}`,
       `${facet} ${block + 1}`,
@@ -104,12 +104,12 @@ test("a run whose start time changes gets the wildcard facet at its new time; a 
   fixture.send({ patch: [patchOf(run, { start_time: someMicros / 1_000 + 60_000 })] });
   const block = Math.floor(someMicros / blockMicros);
   const later = block + 60_000_000 / blockMicros;
-  expect(rowsOf(fixture)).toContain(`* ${later}`);
-  expect(rowsOf(fixture)).toContain(`ta ${block}`);
-  expect(rowsOf(fixture)).not.toContain(`ta ${later}`);
+  expect(listFacetRows(fixture)).toContain(`* ${later}`);
+  expect(listFacetRows(fixture)).toContain(`ta ${block}`);
+  expect(listFacetRows(fixture)).not.toContain(`ta ${later}`);
   expect(fixture.find('has(tags, "a")')).toEqual(["moved"]);
   fixture.db.prepare("DELETE FROM projects").run([]);
-  expect(rowsOf(fixture)).toEqual([]);
+  expect(listFacetRows(fixture)).toEqual([]);
 });
 
 test("runs of an older database are found by their facets", async () => {

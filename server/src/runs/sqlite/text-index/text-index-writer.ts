@@ -7,21 +7,21 @@ export type TextIndexMethod = keyof TextIndexWriter;
  * Records which runs the text index may contain, and which of them have changed; see `tables/text-index-tables.ts`.
  */
 export class TextIndexWriter {
-  readonly #claim;
-  readonly #settle;
+  readonly #claimRuns;
+  readonly #deleteChanges;
 
   constructor(db: Connection) {
-    this.#claim = db.prepare("UPDATE text_claim SET row = max(row, ?)");
-    this.#settle = db.prepare("DELETE FROM text_changes WHERE seq <= ?");
+    this.#claimRuns = db.prepare("UPDATE text_claim SET row = max(row, ?)");
+    this.#deleteChanges = db.prepare("DELETE FROM text_changes WHERE seq <= ?");
   }
 
   /** Claims the runs up to this row for the index: from now on, changes of these runs are recorded. */
   claimRuns(row: number): void {
-    this.#claim.run([row]);
+    this.#claimRuns.run([row]);
   }
 
   /** Deletes the records of changes up to this one, because the index contains them now. */
   deleteChanges(seq: number): void {
-    this.#settle.run([seq]);
+    this.#deleteChanges.run([seq]);
   }
 }

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Sql } from "../../../filter/sql.ts";
-import { toSearchTexts } from "../../needles.ts";
+import { toSearchTexts } from "../../search-texts.ts";
 import { parseRows } from "../../../storage/sqlite/rows.ts";
 import { isDiskFull } from "../../../storage/sqlite/disk-reserve.ts";
 import { openDatabase } from "../../../storage/sqlite/connection.ts";
@@ -83,7 +83,7 @@ function isOwned(path: string, owner: string, lastClaimedRow: number): boolean {
 export function attachTextIndex(db: Connection, databasePath: string): void {
   const path = toTextIndexPath(databasePath);
   if (!existsSync(path)) {
-    return; // It could not be created because the disk was full.
+    return; // The index could not be created, because the disk was full.
   }
   try {
     db.prepare("ATTACH ? AS search").run([path]);

@@ -28,6 +28,8 @@ export class TextIndexer {
   #claimed: number;
   #indexed: number;
   #isPurged: boolean;
+  /** Whether a purge has begun and needs further steps. */
+  #isPurging = false;
   /** The last row of `runs` at the previous step. Runs that were added since then may soon be updated. */
   #lastSeenRow = 0;
 
@@ -74,7 +76,7 @@ export class TextIndexer {
     if (!shouldIndexNewRuns) {
       return !this.#isPurged && this.#purge();
     }
-    if (this.#indexNew()) {
+    if (this.#indexNewRuns()) {
       return true;
     }
     const previousRow = this.#lastSeenRow;
@@ -141,7 +143,7 @@ export class TextIndexer {
   }
 
   /** Indexes claimed runs that the index does not contain yet. */
-  #indexNew(): boolean {
+  #indexNewRuns(): boolean {
     if (this.#indexed >= this.#claimed) {
       return false;
     }
@@ -223,8 +225,6 @@ export class TextIndexer {
     this.shortenLog();
     return false;
   }
-
-  #isPurging = false;
 
   #countChanges(): number {
     return Number(parseRows(this.#statements.changeCount.all())[0]?.[0]);

@@ -30,7 +30,7 @@ export function narrowByIndex(
 ): Conditions | undefined {
   let best: { readonly lookup: Conditions; readonly count: number } | undefined;
   const hasFewProjects = projectIds.length > 0 && projectIds.length <= maxProjects;
-  for (const runs of [
+  for (const lookup of [
     ...(hasFewProjects ? listIndexLookups(projectIds, filters) : []),
     ...textLookups,
   ]) {
@@ -38,12 +38,12 @@ export function narrowByIndex(
     const maxCount = best?.count ?? maxCandidates;
     const [row = []] = parseRows(
       db
-        .prepareRaw(`SELECT count(*) FROM (${runs.sql} LIMIT ?)`)
-        .all([...runs.values, maxCount + 1]),
+        .prepareRaw(`SELECT count(*) FROM (${lookup.sql} LIMIT ?)`)
+        .all([...lookup.values, maxCount + 1]),
     );
     const count = Number(row[0]);
     if (count <= maxCount) {
-      best = { lookup: runs, count };
+      best = { lookup, count };
     }
   }
   return best && { sql: `r.rowid IN (${best.lookup.sql})`, values: best.lookup.values };

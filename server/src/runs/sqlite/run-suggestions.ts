@@ -4,7 +4,7 @@ import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
 /** Maximum number of values that one query looks up in the index. */
-const maxSteps = 2_000;
+const maxLookups = 2_000;
 
 /**
  * Returns suggestions for a filter, sorted and distinct. Each step looks up the next distinct value in the index, so
@@ -41,7 +41,7 @@ export function readSuggestions(
       projectId,
       facetPrefix + query.prefix,
       facetPrefix + query.prefix + highestCharacter,
-      Math.min(limit, maxSteps),
+      Math.min(limit, maxLookups),
     ]);
   return parseRows(rows).map(([facet]) => String(facet).slice(facetPrefix.length));
 }
@@ -73,7 +73,7 @@ function readFeedbackKeys(db: Connection, tenantId: string, { prefix, limit }: S
          SELECT (SELECT min(key_json) FROM feedback WHERE tenant_id = ?1 AND run_id IS NOT NULL), 1
          UNION ALL
          SELECT (SELECT min(key_json) FROM feedback WHERE tenant_id = ?1 AND run_id IS NOT NULL AND key_json > w.key_json), n + 1
-         FROM w WHERE w.key_json IS NOT NULL AND n < ${maxSteps}
+         FROM w WHERE w.key_json IS NOT NULL AND n < ${maxLookups}
        ) SELECT key_json FROM w WHERE key_json IS NOT NULL`,
     )
     .all([tenantId]);
