@@ -4,11 +4,11 @@ import type { Parameters } from "../../storage/query.ts";
 
 /**
  * Rules are stored as settings with the keys `retention/{tenant id}` and `retention/{tenant id}/{project id}`. The
- * value is a number of days, or empty: then runs are kept for ever.
+ * value is a number of days, or empty if runs never expire.
  */
 interface RetentionTables {
   readonly settings: { readonly key: string; readonly value: string };
-  /** Only the columns of the table that these queries use. */
+  /** The columns of `projects` that these queries use. */
   readonly projects: { readonly id: string; readonly tenant_id: string };
 }
 

@@ -11,15 +11,15 @@ export interface SweeperTimes {
 const defaultTimes: SweeperTimes = { sweepIntervalMs: 60_000, maxPauseMs: 1_000 };
 
 /**
- * Deletes the runs that have expired under the retention rules. It works in small steps, and each step is a write like any
- * other. The pause after a step is as long as the step, so that other writes have at least half of the time, however
- * much there is to delete. The timer does not keep the process alive. The server calls `close` when it closes.
+ * Deletes the runs that have expired under the retention rules. A sweep consists of small steps, each of which is a write
+ * like any other. The pause after a step is as long as the step, so that other writes have at least half of the time,
+ * however many runs have expired. The timer does not keep the process alive. The server calls `close` when it closes.
  */
 export class RetentionSweeper {
   readonly #store: RunStore;
   readonly #times: SweeperTimes;
   #timer: NodeJS.Timeout | undefined;
-  #ended = false;
+  #isClosed = false;
 
   constructor(store: RunStore, times: SweeperTimes = defaultTimes) {
     this.#store = store;
@@ -28,12 +28,12 @@ export class RetentionSweeper {
   }
 
   close(): void {
-    this.#ended = true;
+    this.#isClosed = true;
     clearTimeout(this.#timer);
   }
 
   #schedule(fromProjectKey: string | null, delayMs: number): void {
-    if (!this.#ended) {
+    if (!this.#isClosed) {
       this.#timer = setTimeout(() => void this.#step(fromProjectKey), delayMs);
       this.#timer.unref();
     }

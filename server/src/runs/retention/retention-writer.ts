@@ -47,20 +47,20 @@ export class RetentionWriter implements RetentionWrites {
   async sweep(nowMicros: number, fromProjectKey: string | null): Promise<SweepStep> {
     const { sharedTexts, weeks } = this.#engine;
     const from = fromProjectKey ?? "";
-    // What is left of deleted runs is deleted without a rule, too. A step that deletes texts deletes no runs: on PostgreSQL
-    // it holds the locks of these texts, and whoever locks runs and texts must lock the runs first.
+    // Data that belonged to deleted runs is deleted even if there are no rules. A step that deletes texts deletes no runs:
+    // on PostgreSQL, the step has locked these texts, and a transaction that locks both must lock the runs first.
     if ((await sharedTexts.deleteUnused()) > 0) {
       return { deleted: 0, next: from };
     }
-    const deletedRest = await weeks?.deleteRest();
-    if (deletedRest !== undefined) {
-      return { deleted: deletedRest, next: from };
+    const removedCount = await weeks?.deleteRemoved();
+    if (removedCount !== undefined) {
+      return { deleted: removedCount, next: from };
     }
     if ((await this.#db.first(retentionQueries.findAnyRule, {})) === undefined) {
-      return this.#deleteValues(from);
+      return this.#deleteUnusedValues(from);
     }
     const findExpiry = this.#createExpiryLookup(nowMicros);
-    if ((await weeks?.removeOne(findExpiry, from === "")) === true) {
+    if ((await weeks?.removeWeek(findExpiry, from === "")) === true) {
       return { deleted: 0, next: from };
     }
     const page = { from, limit: projectsPerStep };
@@ -76,11 +76,13 @@ export class RetentionWriter implements RetentionWrites {
     }
     const lastProject = projects.at(-1);
     const next = lastProject === undefined ? from : `${lastProject.id}${afterKeySuffix}`;
-    return projects.length < projectsPerStep ? this.#deleteValues(next) : { deleted: 0, next };
+    return projects.length < projectsPerStep
+      ? this.#deleteUnusedValues(next)
+      : { deleted: 0, next };
   }
 
-  /** Once all expired runs are deleted, their values are, until none is left. */
-  async #deleteValues(next: string): Promise<SweepStep> {
+  /** After all expired runs, deletes the values that only they had. The sweep ends once no such value is left. */
+  async #deleteUnusedValues(next: string): Promise<SweepStep> {
     const examined = (await this.#engine.values?.deleteSome()) ?? 0;
     return { deleted: 0, next: examined > 0 ? next : null };
   }

@@ -25,13 +25,13 @@ export interface RetentionWrites {
   /** Removes a rule. Repeating the call has no effect. */
   clear(tenantId: string, projectId: string | null): Promise<void>;
   /**
-   * Deletes some of the expired runs, with everything that belongs to them, or some of what no run refers to any more. A
-   * step is so small that other writes hardly wait. `from` is the `next` of the previous step, or `null` to begin a sweep.
+   * Deletes some of the expired runs, with everything that belongs to them, or some of the data to which no run refers
+   * any more. A step is so small that other writes hardly wait. `from` is the `next` of the previous step, or `null` to begin a sweep.
    */
   sweep(nowMicros: number, from: string | null): Promise<SweepStep>;
 }
 
-/** When the runs of a project expire: runs that began before this time are deleted. `null`: none. */
+/** Returns the expiry time of a project: runs that began before this time are deleted. `null`: no runs are deleted. */
 export type FindExpiry = (tenantId: string, projectId: string) => Promise<number | null>;
 
 /** Deletes the runs of an engine. Methods return their result at once or as a promise. */
@@ -44,7 +44,7 @@ export interface RetentionEngine {
   readonly values?: UnusedValues;
 }
 
-/** Deletes the texts that payloads shared, once no payload refers to them. */
+/** Deletes the texts that payloads shared, once no payload refers to them any more. */
 export interface SharedTexts {
   /** Deletes some of the unused texts. Returns their number. */
   deleteUnused(): number | Promise<number>;
@@ -65,15 +65,16 @@ export interface ExpiredRuns {
 /** Removes weeks of runs, all of which have expired, without deleting them one by one. */
 export interface ExpiredWeeks {
   /**
-   * Removes the runs of one week, if there is one of which all runs have expired. Returns whether it did: what belongs to the
-   * runs is then left for {@link deleteRest}.
+   * Removes one week of which all runs have expired, if there is one. Returns whether a week was removed. The data that
+   * belongs to its runs is deleted by {@link deleteRemoved}.
    *
-   * @param isNewSweep - otherwise weeks are examined only from time to time, for those that were in use before
+   * @param isNewSweep - whether this is the first step of a sweep. In later steps, weeks are examined only every few
+   * seconds, because a week that was in use may have become free.
    */
-  removeOne(findExpiry: FindExpiry, isNewSweep: boolean): Promise<boolean>;
+  removeWeek(findExpiry: FindExpiry, isNewSweep: boolean): Promise<boolean>;
   /**
-   * Deletes some of what belongs to runs that were removed. Returns the number of these runs, and `undefined` once nothing
-   * is left.
+   * Deletes some of the data that belongs to runs of removed weeks. Returns the number of these runs; `undefined` once no
+   * such data is left.
    */
-  deleteRest(): Promise<number | undefined>;
+  deleteRemoved(): Promise<number | undefined>;
 }

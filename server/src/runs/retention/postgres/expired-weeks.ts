@@ -3,13 +3,13 @@ import { toPartitionName, toWeek } from "../../postgres/partitions.ts";
 import type { Partitions } from "../../postgres/partitions.ts";
 import type { ExpiredWeeks, FindExpiry } from "../retention.ts";
 import { RemovedWeeks } from "./removed-weeks.ts";
-import type { CreateForgetMetricsSql } from "./removed-weeks.ts";
+import type { CreateMetricMarksSql } from "./removed-weeks.ts";
 
 /**
- * SQL that creates the list of weeks whose partitions were separated from the tables of runs, because all of their runs
- * have expired. A row remains until everything that belongs to these runs is deleted, so that a server that ends in
- * between, or another one, continues. `next_block` is the first block that is not done, of the table of payloads, or of
- * that of runs once `has_payloads` is 0.
+ * SQL that creates the list of weeks whose partitions were detached from the tables of runs, because all of their runs
+ * have expired. A row remains until all data that belongs to these runs is deleted, so that any server can continue after
+ * one has ended. `next_block` is the first block that is not processed: of the table of payloads, or, once `has_payloads`
+ * is 0, of the table of runs.
  */
 export const expiredWeekTables = `
   CREATE TABLE run_expired_weeks (
@@ -18,10 +18,10 @@ export const expiredWeekTables = `
   );
 `;
 
-/** Projects whose rules are looked up at once. */
+/** Number of projects that one query lists. */
 const projectsPerPage = 500;
 
-/** Milliseconds after which weeks are examined again in a long sweep. An attempt to remove one lets queries wait. */
+/** Milliseconds after which weeks are examined again in a long sweep. Queries must wait while a week is removed. */
 const retryMs = 2_000;
 
 interface LastRun {
@@ -33,53 +33,58 @@ interface LastRun {
 }
 
 /**
- * Removes weeks of which all runs have expired. The partition is separated from the tables of runs, so that its runs are
- * gone for every query at once; what belongs to them is deleted afterwards (`removed-weeks.ts`), and then the partition is
- * dropped. No run or payload is deleted by itself.
+ * Removes weeks of which all runs have expired. The partition is detached from the tables of runs, which removes all of
+ * its runs from queries at the same time. The data that belongs to the runs is deleted afterwards (`removed-weeks.ts`), and
+ * then the partition is dropped. No run or payload is deleted individually.
  *
- * The transaction that separates a partition holds the locks of the tables alone. So every other transaction that reads or
- * writes runs is over before, or begins to read them after, and none has seen runs that are gone when it commits. Until
- * its row of `run_keys` is deleted, a removed run still has a key; whoever finds a key must look whether there is a run.
+ * The transaction that detaches a partition locks the tables exclusively. Every other transaction that reads or writes
+ * runs has therefore ended before, or begins to read them afterwards, and no transaction commits after it has read runs
+ * that were removed meanwhile. A removed run still has a key until its row of `run_keys` is deleted, so code that finds a key
+ * must check that the run exists.
  */
 export class PostgresExpiredWeeks implements ExpiredWeeks {
   readonly #db: PostgresDatabase;
   readonly #partitions: Partitions;
   readonly #removed: RemovedWeeks;
-  /** A project that keeps runs of a week. Most weeks are kept by the same project for long. */
-  readonly #keepers = new Map<number, string>();
-  /** When weeks are examined again during a sweep, and whether a week could not be removed because it was in use. */
+  /**
+   * For each week, a project that has runs of the week that have not expired. This project is checked first, because its
+   * runs usually remain for a long time.
+   */
+  readonly #retainingProjects = new Map<number, string>();
+  /** When weeks are examined again during a sweep. */
   #retryAtMs = 0;
-  #isRefused = false;
+  /** Whether the last week that was examined could not be removed, because it was in use. */
+  #wasInUse = false;
 
   constructor(
     db: PostgresDatabase,
     partitions: Partitions,
-    createForgetMetricsSql: CreateForgetMetricsSql,
+    createMetricMarksSql: CreateMetricMarksSql,
   ) {
     this.#db = db;
     this.#partitions = partitions;
-    this.#removed = new RemovedWeeks(db, createForgetMetricsSql);
+    this.#removed = new RemovedWeeks(db, createMetricMarksSql);
   }
 
-  deleteRest(): Promise<number | undefined> {
+  deleteRemoved(): Promise<number | undefined> {
     return this.#removed.deleteSome();
   }
 
-  async removeOne(findExpiry: FindExpiry, isNewSweep: boolean): Promise<boolean> {
+  async removeWeek(findExpiry: FindExpiry, isNewSweep: boolean): Promise<boolean> {
     const isDue = performance.now() > this.#retryAtMs;
-    if (!isDue && (!isNewSweep || this.#isRefused)) {
+    if (!isDue && (!isNewSweep || this.#wasInUse)) {
       return false;
     }
-    this.#isRefused = false;
+    this.#wasInUse = false;
     this.#retryAtMs = performance.now() + retryMs;
     const thisWeek = toWeek(Date.now() * 1_000);
     const weeks = [...(await this.#partitions.list())].filter((week) => week < thisWeek);
     for (const week of weeks.toSorted((left, right) => left - right)) {
-      const { rows } = await this.#db.query<{ readonly ended: number }>(
-        "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS ended",
+      const { rows } = await this.#db.query<{ readonly oldest: number }>(
+        "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest",
       );
       if (await this.#isExpired(week, findExpiry)) {
-        return this.#remove(week, rows[0]?.ended ?? 0);
+        return this.#remove(week, rows[0]?.oldest ?? 0);
       }
     }
     return false;
@@ -87,20 +92,20 @@ export class PostgresExpiredWeeks implements ExpiredWeeks {
 
   /** Whether the week has runs, and all of them have expired. */
   async #isExpired(week: number, findExpiry: FindExpiry): Promise<boolean> {
-    const keeper = this.#keepers.get(week);
-    if (keeper !== undefined) {
-      const last = await this.#listLastRuns(week, `project_id = $1`, keeper);
-      if ((await findKeeper(last, findExpiry)) !== undefined) {
+    const retainingProject = this.#retainingProjects.get(week);
+    if (retainingProject !== undefined) {
+      const last = await this.#listLastRuns(week, `project_id = $1`, retainingProject);
+      if ((await findRetainingProject(last, findExpiry)) !== undefined) {
         return false;
       }
-      this.#keepers.delete(week);
+      this.#retainingProjects.delete(week);
     }
     let before: string | undefined;
     for (;;) {
       const page = await this.#listLastRuns(week, "($1::text IS NULL OR project_id < $1)", before);
-      const kept = await findKeeper(page, findExpiry);
-      if (kept !== undefined) {
-        this.#keepers.set(week, kept);
+      const foundProject = await findRetainingProject(page, findExpiry);
+      if (foundProject !== undefined) {
+        this.#retainingProjects.set(week, foundProject);
         return false;
       }
       const last = page.at(-1);
@@ -113,7 +118,7 @@ export class PostgresExpiredWeeks implements ExpiredWeeks {
 
   /**
    * Lists the last run of each project with runs in the week, in descending order of the projects. PostgreSQL finds each
-   * of them by one look-up in an index. Tenants may use the same id for a project, so such a project is listed for each.
+   * of these runs with one index lookup. Several tenants may use the same project id, which is then listed for each tenant.
    */
   async #listLastRuns(
     week: number,
@@ -135,23 +140,27 @@ export class PostgresExpiredWeeks implements ExpiredWeeks {
     return rows;
   }
 
-  /** @param ended - all transactions before this one had ended before the runs of the week were examined */
-  async #remove(week: number, ended: number): Promise<boolean> {
+  /**
+   * Detaches the partition of a week, unless a run was stored in it since the week was examined.
+   *
+   * @param oldestTransaction - the oldest transaction that had not ended when the runs of the week were examined
+   */
+  async #remove(week: number, oldestTransaction: number): Promise<boolean> {
     const { rows } = await this.#db.query<{ readonly id: number }>(
       "INSERT INTO run_expired_weeks (week) VALUES ($1::bigint) RETURNING id",
       [week],
     );
     const id = rows[0]?.id ?? 0;
     const isRemoved = await this.#partitions.detach(week, id, async () => {
-      const { rows: late } = await this.#db.execute(
+      const { rows: lateRuns } = await this.#db.execute(
         `SELECT FROM ${toPartitionName("runs", week)} WHERE changed >= $1::bigint LIMIT 1`,
-        [ended],
+        [oldestTransaction],
       );
-      return late.length === 0;
+      return lateRuns.length === 0;
     });
     if (isRemoved !== true) {
-      // The tables are in use, or a run has been stored meanwhile.
-      this.#isRefused = true;
+      // The tables are in use, or a run was stored meanwhile.
+      this.#wasInUse = true;
       this.#retryAtMs = performance.now() + retryMs;
       await this.#db.query("DELETE FROM run_expired_weeks WHERE id = $1::bigint", [id]);
       return false;
@@ -160,8 +169,8 @@ export class PostgresExpiredWeeks implements ExpiredWeeks {
   }
 }
 
-/** The first project of which not all runs have expired. */
-async function findKeeper(
+/** Returns the first project of which not all runs have expired. */
+async function findRetainingProject(
   runs: readonly LastRun[],
   findExpiry: FindExpiry,
 ): Promise<string | undefined> {

@@ -6,10 +6,10 @@ import { forgetTextsSql, textLockSql } from "../../postgres/text-index/text-tabl
 import { forgetSharedTextsSql } from "../../shared-texts/postgres-shared-texts.ts";
 
 /**
- * Returns statements that mark what is counted of runs as out of date. `table` is the table of their week, and `range` some
- * of its rows, as a subquery.
+ * Returns statements that mark the metrics of runs as out of date. `table` is the table of one week, and `range` is a
+ * subquery for some of its rows.
  */
-export type CreateForgetMetricsSql = (runs: {
+export type CreateMetricMarksSql = (runs: {
   readonly table: string;
   readonly range: string;
 }) => readonly string[];
@@ -21,24 +21,25 @@ interface RemovedWeek {
 }
 
 /**
- * Deletes what belongs to the runs of weeks that were removed (`expired-weeks.ts`), then the tables of these weeks. A step
- * handles the rows in some blocks of a table. Nobody writes these tables any more, so rows stay where they are.
+ * Deletes the data that belongs to the runs of weeks that were removed (`expired-weeks.ts`), then the tables of these
+ * weeks. A step processes the rows in some blocks of a table. No transaction writes to these tables any more, so the rows
+ * stay in their blocks.
  *
- * A run may have arrived again since its week was removed. It then has a key and a row of its own, and what belongs to
- * it stays. Whoever stores such a run holds the lock of its key, and so does a step.
+ * A run may have been received again since its week was removed. Such a run has a new row in `runs`, and the data that
+ * belongs to it must not be deleted. A transaction that stores such a run locks its key, and so does a step.
  */
 export class RemovedWeeks {
   readonly #db: PostgresDatabase;
-  readonly #createForgetMetricsSql: CreateForgetMetricsSql;
+  readonly #createMetricMarksSql: CreateMetricMarksSql;
   readonly #runBlocks = new StepPace({ min: 16, max: 1_024, targetMs: 200 });
   readonly #payloadBlocks = new StepPace({ min: 1_024, max: 65_536, targetMs: 200 });
 
-  constructor(db: PostgresDatabase, createForgetMetricsSql: CreateForgetMetricsSql) {
+  constructor(db: PostgresDatabase, createMetricMarksSql: CreateMetricMarksSql) {
     this.#db = db;
-    this.#createForgetMetricsSql = createForgetMetricsSql;
+    this.#createMetricMarksSql = createMetricMarksSql;
   }
 
-  /** Performs a step. Returns the number of runs whose rows were deleted, and `undefined` once no week is left. */
+  /** Performs a step. Returns the number of runs whose data was deleted; `undefined` once no week is left. */
   async deleteSome(): Promise<number | undefined> {
     const { rows } = await this.#db.query<RemovedWeek>(
       "SELECT id, has_payloads, next_block FROM run_expired_weeks ORDER BY id LIMIT 1 FOR UPDATE",
@@ -47,17 +48,17 @@ export class RemovedWeeks {
     if (week === undefined) {
       return undefined;
     }
-    return week.has_payloads === 1 ? this.#forgetPayloads(week) : this.#forgetRuns(week);
+    return week.has_payloads === 1 ? this.#deletePayloads(week) : this.#deleteRuns(week);
   }
 
-  /** Deletes the uses of the texts that payloads share with others, then payloads and attachments. */
-  async #forgetPayloads({ id, next_block: from }: RemovedWeek): Promise<number> {
+  /** Deletes the references of payloads to shared texts in steps, then the tables of payloads and attachments. */
+  async #deletePayloads({ id, next_block: from }: RemovedWeek): Promise<number> {
     const table = toDetachedName("payloads", id);
     const { size } = this.#payloadBlocks;
     if (from < (await this.#countBlocks(table))) {
       const startMs = performance.now();
       await this.#db.execute(forgetSharedTextsSql(createRangeSql(table, from, from + size)));
-      await this.#proceed(id, from + size);
+      await this.#setNextBlock(id, from + size);
       this.#payloadBlocks.record(performance.now() - startMs);
       return 0;
     }
@@ -69,13 +70,13 @@ export class RemovedWeeks {
     return 0;
   }
 
-  async #forgetRuns({ id, next_block: from }: RemovedWeek): Promise<number> {
+  async #deleteRuns({ id, next_block: from }: RemovedWeek): Promise<number> {
     const table = toDetachedName("runs", id);
     const { size } = this.#runBlocks;
     if (from < (await this.#countBlocks(table))) {
       const startMs = performance.now();
-      const count = await this.#forgetRange(table, createRangeSql(table, from, from + size));
-      await this.#proceed(id, from + size);
+      const count = await this.#deleteDataOfRuns(table, createRangeSql(table, from, from + size));
+      await this.#setNextBlock(id, from + size);
       this.#runBlocks.record(performance.now() - startMs);
       return count;
     }
@@ -84,20 +85,23 @@ export class RemovedWeeks {
     return 0;
   }
 
-  /** @param range - the rows of the runs, as a subquery */
-  async #forgetRange(table: string, range: string): Promise<number> {
+  /** Deletes the data of the runs in a range of rows. @param range - subquery for the rows */
+  async #deleteDataOfRuns(table: string, range: string): Promise<number> {
     await this.#db.query(textLockSql);
-    // As everywhere, runs are locked in the order of their ids.
+    // Lock runs in the order of their ids, as all transactions do, so that no deadlock occurs.
     const { rows: counts } = await this.#db.execute<{ readonly runs: number }>(
       `SELECT count(*) AS runs FROM (SELECT FROM run_keys k JOIN ${range} c ON k.tenant_id = c.tenant_id AND k.id = c.id
          ORDER BY k.tenant_id, k.id FOR UPDATE OF k) l`,
     );
-    // A new statement sees the runs of the transactions that held a lock before.
-    const { rows: arrived } = await this.#db.execute<RunId>(
+    // A new statement sees the runs that other transactions have stored while this one waited for their locks.
+    const { rows: receivedAgain } = await this.#db.execute<RunId>(
       `SELECT k.tenant_id, k.id FROM ${range} c JOIN run_keys k ON k.tenant_id = c.tenant_id AND k.id = c.id
        JOIN runs r ON r.tenant_id = k.tenant_id AND r.trace_id = k.trace_id AND r.id = k.id AND r.root_us = k.root_us`,
     );
-    const parameters = [arrived.map((run) => run.tenant_id), arrived.map((run) => run.id)];
+    const parameters = [
+      receivedAgain.map((run) => run.tenant_id),
+      receivedAgain.map((run) => run.id),
+    ];
     for (const [name, column] of [...tablesOfRuns, ["run_keys", "id"]]) {
       await this.#db.execute(
         `DELETE FROM ${name} t USING ${range} c WHERE t.tenant_id = c.tenant_id AND t.${column} = c.id
@@ -111,14 +115,14 @@ export class RemovedWeeks {
        SELECT DISTINCT c.tenant_id, c.project_id, v.facet FROM ${range} c, unnest(c.facets) v (facet)
        ON CONFLICT DO NOTHING`,
     );
-    for (const statement of this.#createForgetMetricsSql({ table, range })) {
+    for (const statement of this.#createMetricMarksSql({ table, range })) {
       await this.#db.execute(statement);
     }
     await this.#db.execute(forgetTextsSql(range));
     return counts[0]?.runs ?? 0;
   }
 
-  #proceed(id: number, nextBlock: number): Promise<unknown> {
+  #setNextBlock(id: number, nextBlock: number): Promise<unknown> {
     return this.#db.query(
       "UPDATE run_expired_weeks SET next_block = $2::bigint WHERE id = $1::bigint",
       [id, nextBlock],

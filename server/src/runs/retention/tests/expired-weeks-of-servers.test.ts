@@ -105,10 +105,10 @@ describe.skipIf(testServerUrl === undefined)("weeks that servers remove", () => 
       }
       return tenantId === fixture.tenantId ? nowMicros : null;
     };
-    expect(await store.transact(async () => weeks?.removeOne(findExpiry, true))).toBe(false);
+    expect(await store.transact(async () => weeks?.removeWeek(findExpiry, true))).toBe(false);
     expect(await countRows("runs")).toBe(4);
     await expect
-      .poll(() => store.transact(async () => weeks?.removeOne(findExpiry, true)), {
+      .poll(() => store.transact(async () => weeks?.removeWeek(findExpiry, true)), {
         timeout: 20_000,
       })
       .toBe(true);

@@ -36,14 +36,14 @@ async function createTenant(): Promise<StoreFixture<PostgresRunStore>> {
   return new StoreFixture(store, tenantId);
 }
 
-const retention = (in_ = store): RetentionWriter =>
+const createWriter = (in_ = store): RetentionWriter =>
   new RetentionWriter(in_.db, in_.writer.retention);
 
 const setDays = ({ tenantId }: { readonly tenantId: string }, days: number) =>
-  store.transact(() => retention().set(tenantId, { projectId: null, days }));
+  store.transact(() => createWriter().set(tenantId, { projectId: null, days }));
 
 /** Performs steps until the sweep is over, and returns how many runs each step deleted. */
-async function sweepAll(writer = retention()): Promise<readonly number[]> {
+async function sweepAll(writer = createWriter()): Promise<readonly number[]> {
   const steps: number[] = [];
   for (let next: string | null = ""; next !== null;) {
     const from: string = next;
@@ -61,7 +61,7 @@ async function readValues(sql: string): Promise<readonly unknown[]> {
   return rows.flatMap((row) => Object.values(row));
 }
 
-/** The tables of all resources, those that were partitions among them. */
+/** Lists the tables of all resources, including former partitions. */
 const listTables = async (): Promise<readonly string[]> =>
   (
     await readValues(
@@ -73,7 +73,7 @@ const listTables = async (): Promise<readonly string[]> =>
 /** Whether a table was the partition of a week that was removed. */
 const isOfRemovedWeek = (name: string): boolean => name.startsWith("expired_");
 
-/** The tables with a row that contains one of the texts, in whatever column. */
+/** Finds the tables with a row that contains one of the texts in any column. */
 async function findTablesWith(texts: readonly string[]): Promise<readonly string[]> {
   const found: string[] = [];
   for (const table of await listTables()) {
@@ -102,8 +102,8 @@ async function countDerived(): Promise<void> {
   }
 }
 
-/** Stores what other resources have of a run. */
-async function addRowsOf(runId: string, traceId: string): Promise<void> {
+/** Stores rows of other resources that refer to a run. */
+async function addRelatedRows(runId: string, traceId: string): Promise<void> {
   const { tenantId } = fixture;
   await client.exec(`SET millrace.tenant = '${tenantId}';
     INSERT INTO feedback (tenant_id, id, run_id, key_json, score_json, value_json, comment_json, correction_json,
@@ -143,7 +143,7 @@ const tablesOfRun = [
   "trace_shares",
 ];
 
-/** Tables with what the runs of a tenant have in common. */
+/** Tables whose rows belong to several runs of a tenant. */
 const tablesOfTenant = [
   "annotation_queue_reviews",
   "metrics",
@@ -155,7 +155,7 @@ const tablesOfTenant = [
   "threads",
 ];
 
-test("a week that has expired is gone as a whole, with everything that belongs to its runs", async () => {
+test("a week that has expired is removed, with all data that belongs to its runs", async () => {
   const { tenantId } = fixture;
   const sender = new ChunkedSender(tenantId);
   const list = Array.from({ length: 50 }, (_, index) => `item ${index} ${"of a list ".repeat(40)}`);
@@ -175,8 +175,8 @@ test("a week that has expired is gone as a whole, with everything that belongs t
     ),
   ];
   await store.ingest(tenantId, sender.createBatch(runs.map((run) => ({ run }))));
-  await addRowsOf(root.id, root.id);
-  await addRowsOf(runs.at(-1)?.id ?? "", root.id);
+  await addRelatedRows(root.id, root.id);
+  await addRelatedRows(runs.at(-1)?.id ?? "", root.id);
   await client.exec(`INSERT INTO thread_shares (tenant_id, digest, sealed, project_id, thread_json)
     SELECT tenant_id, '${tenantId}', 's', id, '"talk"' FROM projects WHERE tenant_id = '${tenantId}'`);
   await countDerived();
@@ -192,27 +192,27 @@ test("a week that has expired is gone as a whole, with everything that belongs t
   expect(await findTablesWith([tenantId])).toEqual(["projects", "settings", "tenants"]);
   expect(await findPartition(toWeek(startMicros))).toBeNull();
   expect((await listTables()).filter(isOfRemovedWeek)).toEqual([]);
-  // A sweep that has nothing to do is one step.
+  // A sweep that finds nothing to delete is one step.
   expect(await sweepAll()).toEqual([0]);
 });
 
-test("runs of a removed week are invisible at once, and a server that ends in between loses no work", async () => {
+test("runs of a removed week are no longer returned, and a server that ends during the deletion leaves it to others", async () => {
   const runs = Array.from({ length: 3 }, (_, index) =>
     wireRun({ micros: startMicros + index, session_name: "old", name: `run ${index}` }),
   );
   await fixture.send({ post: runs });
   const [first] = runs;
-  await addRowsOf(first?.id ?? "", first?.id ?? "");
+  await addRelatedRows(first?.id ?? "", first?.id ?? "");
   await setDays(fixture, 1);
   const sweepOnce = async (after: () => void = () => undefined) => {
-    const writer = retention();
+    const writer = createWriter();
     return store.transact(async () => {
       const step = await writer.sweep(nowMicros, "");
       after();
       return step;
     });
   };
-  // The week is removed: no run is found in any way, and none can be shared.
+  // The week is removed: no query finds its runs, and none of them can be shared.
   expect(await sweepOnce()).toEqual({ deleted: 0, next: "" });
   expect(await fixture.query({})).toEqual([]);
   expect(await fixture.read(first?.id ?? "")).toEqual({});
@@ -220,7 +220,7 @@ test("runs of a removed week are invisible at once, and a server that ends in be
     status: 404,
   });
   expect(await findTablesWith([first?.id ?? ""])).toContain("feedback");
-  // Each further step is undone once, and then done by another server.
+  // Each further step is rolled back once, and then performed by another server.
   let steps = 0;
   for (let next: string | null = ""; next !== null; steps += 1) {
     await expect(
@@ -228,7 +228,7 @@ test("runs of a removed week are invisible at once, and a server that ends in be
         throw new Error("killed");
       }),
     ).rejects.toThrow("killed");
-    const other = retention(openRunStore(client));
+    const other = createWriter(openRunStore(client));
     ({ next } = await store.transact(() => other.sweep(nowMicros, "")));
   }
   expect(steps).toBeGreaterThan(3);
@@ -236,7 +236,7 @@ test("runs of a removed week are invisible at once, and a server that ends in be
   expect((await listTables()).filter(isOfRemovedWeek)).toEqual([]);
 });
 
-test("a run that arrives again after its week was removed is new, and keeps what it gets", async () => {
+test("a run that is received again after its week was removed is stored as a new run", async () => {
   const [late, gone] = [1, 2].map((index) =>
     wireRun({
       micros: startMicros + index,
@@ -249,21 +249,21 @@ test("a run that arrives again after its week was removed is new, and keeps what
     throw new Error("there are two runs");
   }
   await fixture.send({ post: [late, gone] });
-  await addRowsOf(late.id, late.id);
+  await addRelatedRows(late.id, late.id);
   await setDays(fixture, 1);
-  await store.transact(() => retention().sweep(nowMicros, ""));
+  await store.transact(() => createWriter().sweep(nowMicros, ""));
   expect(await fixture.query({})).toEqual([]);
-  // A patch alone, as of a run that ended late, and then the run.
+  // First only a patch, as for a run that ended late, and then the post.
   await fixture.sendOne("patch", { outputs: { a: 1 } }, late.id);
   expect(await fixture.send({ post: [late] })).toMatchObject({ accepted: 1, rejected: [] });
-  // Nothing is left of it but the tables of the week itself.
+  // Except for the tables of the removed week, only the new rows of the run are left.
   expect((await findTablesWith([late.id])).filter((name) => !isOfRemovedWeek(name))).toEqual([
     "payloads",
     "run_keys",
     "runs",
   ]);
-  await addRowsOf(late.id, late.id);
-  await store.transact(() => retention().clear(fixture.tenantId, null));
+  await addRelatedRows(late.id, late.id);
+  await store.transact(() => createWriter().clear(fixture.tenantId, null));
   await sweepAll();
   expect(await findTablesWith([gone.id])).toEqual([]);
   expect(await findTablesWith([late.id])).toEqual(tablesOfRun);
@@ -281,13 +281,13 @@ test("a run that arrives again after its week was removed is new, and keeps what
   });
   expect(suggested).toContain("run 1");
   expect(suggested).not.toContain("run 2");
-  // It expires as any other run.
+  // The run expires as any other run does.
   await setDays(fixture, 1);
   await sweepAll();
   expect(await findTablesWith([late.id])).toEqual([]);
 });
 
-test("a rule that keeps runs keeps those of its tenant and project; the others of the week are deleted", async () => {
+test("a rule without expiry applies only to its tenant and project; other runs of the week are deleted", async () => {
   const other = await createTenant();
   const week = toWeek(startMicros);
   const [old, kept, foreign] = [
@@ -304,22 +304,22 @@ test("a rule that keeps runs keeps those of its tenant and project; the others o
   });
   await setDays(fixture, 1);
   await store.transact(() =>
-    retention().set(fixture.tenantId, { projectId: project?.id ?? "", days: null }),
+    createWriter().set(fixture.tenantId, { projectId: project?.id ?? "", days: null }),
   );
   expect(sum(await sweepAll())).toBe(1);
   expect([await fixture.query({}), await other.query({})]).toEqual([["kept"], ["foreign"]]);
   expect(await findPartition(week)).toBe(`runs_w${week}`);
-  // The rule of the other tenant lets its runs expire, too, but those of the project stay.
+  // With a rule, the runs of the other tenant expire, too. Those of the project stay.
   await setDays(other, 1);
   expect(sum(await sweepAll())).toBe(1);
   expect([await fixture.query({}), await other.query({})]).toEqual([["kept"], []]);
-  await store.transact(() => retention().clear(fixture.tenantId, project?.id ?? ""));
+  await store.transact(() => createWriter().clear(fixture.tenantId, project?.id ?? ""));
   expect(sum(await sweepAll())).toBe(1);
   expect(await findPartition(week)).toBeNull();
   expect(await findTablesWith([old, kept, foreign].map(({ id }) => id))).toEqual([]);
 });
 
-test("a run that began later than its root keeps the week until it has expired itself", async () => {
+test("a run that began later than its root prevents the removal of its week until it has expired", async () => {
   const root = wireRun({ micros: startMicros, session_name: "long", name: "root" });
   const child = wireRun({
     parent: root,

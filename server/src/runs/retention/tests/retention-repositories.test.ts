@@ -21,7 +21,7 @@ describeRepositories({ retentionQueries }, (fixture) => {
     let textsLeft = 0;
     let valuesLeft = 0;
     const weeks: unknown[] = [];
-    let restLeft: number | undefined;
+    let removedLeft: number | undefined;
     const writer = new RetentionWriter(fixture.db, {
       runs: {
         deleteSome: (...args) => {
@@ -32,7 +32,7 @@ describeRepositories({ retentionQueries }, (fixture) => {
       sharedTexts: { deleteUnused: () => textsLeft },
       values: { deleteSome: async () => valuesLeft },
       weeks: {
-        removeOne: async (findExpiry, isNewSweep) => {
+        removeWeek: async (findExpiry, isNewSweep) => {
           weeks.push([
             isNewSweep,
             await findExpiry(tenantId, first ?? ""),
@@ -41,7 +41,7 @@ describeRepositories({ retentionQueries }, (fixture) => {
           ]);
           return weeks.length === 1;
         },
-        deleteRest: async () => restLeft,
+        deleteRemoved: async () => removedLeft,
       },
     });
     const rules = (tenant = tenantId) => new RetentionRules(fixture.db).list(tenant);
@@ -54,12 +54,12 @@ describeRepositories({ retentionQueries }, (fixture) => {
     const end = { deleted: 0, next: null };
     await set(first ?? "", null);
     expect(await sweep()).toEqual([end, []]);
-    // What is left of deleted runs is deleted without a rule, too.
-    restLeft = 0;
+    // Data that belonged to deleted runs is deleted even if there are no rules.
+    removedLeft = 0;
     expect(await sweep()).toEqual([{ deleted: 0, next: "" }, []]);
-    restLeft = 4;
+    removedLeft = 4;
     expect(await sweep(second)).toEqual([{ deleted: 4, next: second }, []]);
-    restLeft = undefined;
+    removedLeft = undefined;
     valuesLeft = 5;
     expect(await sweep()).toEqual([{ deleted: 0, next: "" }, []]);
     valuesLeft = 0;
@@ -74,7 +74,7 @@ describeRepositories({ retentionQueries }, (fixture) => {
       { projectId: second, days: 30 },
     ]);
     expect(await rules(otherId)).toEqual([]);
-    // A week is removed before runs are deleted by themselves.
+    // A week is removed before runs are deleted individually.
     expect(await sweep()).toEqual([{ deleted: 0, next: "" }, []]);
     expect(await sweep()).toEqual([end, [[second, 70 * day]]]);
     expect(weeks).toEqual([
