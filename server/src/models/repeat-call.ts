@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { RequestError } from "../model/errors.ts";
 import type { ModelCaller, PricedAnswer, TenantCall } from "./model-caller.ts";
 
 /** Limits of calls that are repeated. */
@@ -8,20 +9,26 @@ const repeatLimits = {
   firstDelayMs: 1_000,
   /** The longest wait that an endpoint may ask for before a call is repeated. */
   maxDelayMs: 30_000,
+  /** The longest wait until the server's own limit of calls permits another one, which is a limit by the minute. */
+  maxRateDelaySeconds: 60,
 } as const;
 
+type CancelableCall = TenantCall & { readonly signal: AbortSignal };
+
 /**
- * Calls a model. A call that the endpoint had no capacity for is repeated after the time that it asks for.
+ * Calls a model in the background. A call waits while the tenant has made too many calls, and is repeated if the endpoint
+ * had no capacity for it, after the time that it asks for.
  *
- * @throws RequestError see `ModelCaller.call`. If the call was canceled, throws the signal's reason.
+ * @throws RequestError see `ModelCaller.call`, except for the limit of calls in a minute. If the call was canceled, throws
+ * the signal's reason.
  */
 export async function repeatCall(
   models: Pick<ModelCaller, "call">,
-  call: TenantCall & { readonly signal: AbortSignal },
+  call: CancelableCall,
 ): Promise<PricedAnswer> {
   const { signal } = call;
   for (let attempt = 1; ; attempt += 1) {
-    const answer = await models.call(call);
+    const answer = await callWithinRate(models, call);
     signal.throwIfAborted();
     const { failure } = answer;
     if (failure?.kind !== "rateLimited" || attempt === repeatLimits.attempts) {
@@ -33,4 +40,28 @@ export async function repeatCall(
       signal,
     });
   }
+}
+
+async function callWithinRate(
+  models: Pick<ModelCaller, "call">,
+  call: CancelableCall,
+): Promise<PricedAnswer> {
+  for (;;) {
+    try {
+      return await models.call(call);
+    } catch (cause) {
+      const seconds = readRateDelay(cause);
+      if (seconds === undefined) {
+        throw cause;
+      }
+      await delay(seconds * 1_000, undefined, { signal: call.signal });
+    }
+  }
+}
+
+/** Returns the seconds until another call is permitted; `undefined` for any other error, such as a spent budget. */
+function readRateDelay(cause: unknown): number | undefined {
+  const seconds =
+    cause instanceof RequestError && cause.status === 429 ? cause.retryAfterSeconds : undefined;
+  return seconds !== undefined && seconds <= repeatLimits.maxRateDelaySeconds ? seconds : undefined;
 }

@@ -425,7 +425,7 @@ describe.skipIf(browser === undefined)("the playground, in Chromium", () => {
     const dialog = page.getByRole("dialog", { name: "Save as prompt" });
     await dialog
       .getByText(
-        "Saved are the messages, the output schema, 1 tool and the model echo-1 with its settings.",
+        "Saves the messages, the output schema, 1 tool and the model echo-1 with its settings.",
       )
       .waitFor();
     await dialog.getByLabel("Name").fill("with-tools");

@@ -34,6 +34,8 @@ const diffTheme = EditorView.theme({
   // The marks in the gutter show changed lines to users who can't distinguish the colors.
   ".cm-changedLineGutter, &.cm-merge-b .cm-changedLineGutter": { backgroundColor: "var(--good)" },
   ".cm-deletedLineGutter, &.cm-merge-a .cm-changedLineGutter": { backgroundColor: "var(--bad)" },
+  // The fonts of the UI lack the character that the library puts around the number of unchanged lines.
+  ".cm-collapsedLines:before, .cm-collapsedLines:after": { content: '"⋯" !important' },
   ".cm-insertedLine": { textDecoration: "none" },
   ".cm-deletedLine, .cm-deletedLine del": { textDecoration: "none" },
 });

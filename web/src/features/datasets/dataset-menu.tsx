@@ -24,7 +24,7 @@ export const DatasetMenu = ({
   readonly dataset: Dataset;
   readonly tenantId: string;
 }) => {
-  const { asOf, split, tab = "examples" } = route.useSearch();
+  const { asOf, split, example, tab = "examples" } = route.useSearch();
   const [openDialog, setOpenDialog] = useState<DialogName>();
   const shareQuery = useQuery(createShareQuery(dataset.id));
   const close = (): void => setOpenDialog(undefined);
@@ -53,10 +53,10 @@ export const DatasetMenu = ({
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
-      {/* The other tabs have primary actions of their own. */}
+      {/* The other tabs and an open example have primary actions of their own. */}
       <Button
         size="xs"
-        variant={tab === "examples" ? "filled" : "default"}
+        variant={tab === "examples" && example === undefined ? "filled" : "default"}
         onClick={() => setOpenDialog("add")}
       >
         Add example

@@ -166,7 +166,10 @@ const ProjectFeedback = ({
           <TrendCharts trend={trend} />
         </div>
       )}
-      <RecentFeedback projectId={projectId} keyName={search.key} />
+      <RecentFeedback
+        projectId={projectId}
+        keyName={trend.keys.length === 0 ? search.key : trend.key}
+      />
     </>
   );
 };

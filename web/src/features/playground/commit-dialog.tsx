@@ -144,7 +144,7 @@ function describeSaved(state: PlaygroundState, className: ModelClass): string {
   const others = state.targets.length > 1 ? " Only the first model is saved." : "";
   const list =
     parts.length === 1 ? parts[0] : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
-  return `Saved are ${list}.${others}`;
+  return `Saves ${list}.${others}`;
 }
 
 function explainError(cause: unknown): string {

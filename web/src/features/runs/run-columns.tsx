@@ -13,14 +13,17 @@ const notSortableTooltip = "Can't sort by this column. Use a filter to narrow th
 
 /**
  * The columns of the list, with one for each metadata key and feedback key that occurs in the rows. The types of traces,
- * which are mostly the same, are hidden by default.
+ * which are mostly the same, are hidden by default; so are the first token and the tags on a screen of medium width, where
+ * they would leave no space for what the runs were about.
  */
 export const toRunColumns = ({
   isRootOnly,
+  isWide,
   metadataKeys,
   feedbackKeys,
 }: {
   readonly isRootOnly: boolean;
+  readonly isWide: boolean;
   readonly metadataKeys: readonly string[];
   readonly feedbackKeys: readonly string[];
 }): readonly Column<RunItem>[] => [
@@ -83,6 +86,7 @@ export const toRunColumns = ({
       firstTokenMs === undefined ? "" : formatDuration(Math.max(0, firstTokenMs - startMs)),
     width: 88,
     align: "end",
+    isShown: isWide,
     tooltip: `Time from the start to the first token. ${notSortableTooltip}`,
   },
   {
@@ -107,6 +111,7 @@ export const toRunColumns = ({
     title: "Tags",
     renderCell: ({ tags }) => <TagList tags={tags} />,
     width: 120,
+    isShown: isWide,
   },
   {
     id: "start",

@@ -1,4 +1,5 @@
 import { Button } from "@mantine/core";
+import { useMediaQuery } from "@mantine/hooks";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useEffectEvent, useMemo, useState } from "react";
@@ -217,6 +218,7 @@ function useRunColumns(
   rows: readonly RunItem[] | undefined,
   isRootOnly: boolean,
 ): readonly Column<RunItem>[] {
+  const isWide = useMediaQuery("(min-width: 1200px)", true);
   const keysJson = useMemo(
     () =>
       JSON.stringify([
@@ -227,8 +229,8 @@ function useRunColumns(
   );
   return useMemo(() => {
     const [metadataKeys = [], feedbackKeys = []] = JSON.parse(keysJson) as readonly string[][];
-    return toRunColumns({ isRootOnly, metadataKeys, feedbackKeys });
-  }, [keysJson, isRootOnly]);
+    return toRunColumns({ isRootOnly, isWide, metadataKeys, feedbackKeys });
+  }, [keysJson, isRootOnly, isWide]);
 }
 
 /**

@@ -28,7 +28,12 @@ const run: RunItem = {
   exampleId: undefined,
 };
 
-const columns = toRunColumns({ isRootOnly: true, metadataKeys: [], feedbackKeys: [] });
+const columns = toRunColumns({
+  isRootOnly: true,
+  isWide: true,
+  metadataKeys: [],
+  feedbackKeys: [],
+});
 
 function renderCell(id: string, changes: Partial<RunItem> = {}): HTMLElement {
   const column = columns.find((candidate) => candidate.id === id);

@@ -160,7 +160,7 @@ const toColumns = ({
     {
       id: "author",
       title: "Author",
-      width: 140,
+      width: 120,
       tooltip: "The person, the API key or the program that wrote the version",
       renderCell: (version) =>
         hasKnownChanges(version) && <VersionAuthorName {...toVersionProps(version)} />,
@@ -168,7 +168,7 @@ const toColumns = ({
     {
       id: "changes",
       title: "Changes",
-      width: 150,
+      width: 120,
       isShownWhenNarrow: true,
       tooltip: "Examples that the version added, changed and removed",
       renderCell: (version) =>
@@ -177,7 +177,7 @@ const toColumns = ({
     {
       id: "tags",
       title: "Tags",
-      width: 120,
+      width: 100,
       grow: 1,
       renderCell: ({ tags }) =>
         tags.map((tag) => (
