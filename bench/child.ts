@@ -128,7 +128,8 @@ class Load {
     this.#minMs = minMs;
     this.#trees = new Trees(driver, createPayloads());
     this.#maxPending =
-      driver.aheadRuns ?? Math.min(maxPendingRuns, Math.floor(maxPendingBytes / runBytes));
+      driver.maxUnacknowledgedRuns ??
+      Math.min(maxPendingRuns, Math.floor(maxPendingBytes / runBytes));
     this.#treesBetweenChecks = Math.ceil(checkIntervalBytes / runBytes / runsPerTree);
   }
 

@@ -1,5 +1,5 @@
-import { randomUUID } from "node:crypto";
 import type { FeedbackDraft } from "../server/src/runs/run-feedback.ts";
+import { createFeedbackDraft } from "../server/tests/support/feedback-draft.ts";
 
 // The content that `fill-sqlite` and `fill-postgres` write: small runs of the project "bench", spread evenly over a
 // number of days up to now. Each property has some common values and one rare value.
@@ -52,19 +52,5 @@ export const rareTag = "canary";
 export const rareModel = "model-rare";
 
 /** Feedback on a root. */
-export const createFeedback = (runId: string, number: number): FeedbackDraft => ({
-  id: randomUUID(),
-  runId,
-  projectId: null,
-  comparativeId: null,
-  key: feedbackKey,
-  score: (number % 100) / 100,
-  value: null,
-  comment: null,
-  correction: null,
-  config: null,
-  sourceType: "api",
-  sourceMetadata: null,
-  extra: null,
-  createdMicros: null,
-});
+export const createFeedback = (runId: string, number: number): FeedbackDraft =>
+  createFeedbackDraft({ runId, key: feedbackKey, score: (number % 100) / 100 });

@@ -17,7 +17,7 @@ export interface Driver<Handle = unknown> {
    * Maximum number of unacknowledged runs, if the client loses runs beyond a limit of its own. Absent if the limit of the
    * harness is low enough.
    */
-  readonly aheadRuns?: number;
+  readonly maxUnacknowledgedRuns?: number;
   /** Starts a run with the payload's inputs, as a child of `parent` or as the root of a new trace. */
   start(parent: Handle | undefined, payload: Payload): Handle;
   /** Ends a run with the payload's outputs. */

@@ -2,7 +2,7 @@ import { LangfuseSpanProcessor } from "@langfuse/otel";
 import { setLangfuseTracerProvider, startObservation } from "@langfuse/tracing";
 import { BasicTracerProvider } from "@opentelemetry/sdk-trace-base";
 import { countAcknowledged } from "./acknowledged.ts";
-import { openTelemetryAheadRuns } from "./opentelemetry-limits.ts";
+import { openTelemetryMaxUnacknowledgedRuns } from "./opentelemetry-limits.ts";
 
 /** The client with its defaults. */
 export function createLangfuse({ endpoint }) {
@@ -16,7 +16,7 @@ export function createLangfuse({ endpoint }) {
   const acknowledged = countAcknowledged();
   let started = 0;
   return {
-    aheadRuns: openTelemetryAheadRuns,
+    maxUnacknowledgedRuns: openTelemetryMaxUnacknowledgedRuns,
     start: (parent, { name, runType, inputs, metadata }) => {
       started += 1;
       const attributes = { input: inputs, metadata };

@@ -7,7 +7,7 @@ import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trac
 import type { SpanExporter } from "@opentelemetry/sdk-trace-base";
 import { countAcknowledged } from "./acknowledged.ts";
 import type { Driver, DriverInit } from "./driver.ts";
-import { openTelemetryAheadRuns } from "./opentelemetry-limits.ts";
+import { openTelemetryMaxUnacknowledgedRuns } from "./opentelemetry-limits.ts";
 
 /** The batch span processor with its defaults and OTLP as protobuf. */
 export const createOpenTelemetryProtobuf = (init: DriverInit): Driver<Span> =>
@@ -27,7 +27,7 @@ function createOpenTelemetry(exporter: SpanExporter): Driver<Span> {
   const acknowledged = countAcknowledged();
   let started = 0;
   return {
-    aheadRuns: openTelemetryAheadRuns,
+    maxUnacknowledgedRuns: openTelemetryMaxUnacknowledgedRuns,
     start: (parent, { name, runType, inputs, metadata }) => {
       started += 1;
       const attributes = {

@@ -7,7 +7,7 @@ import { findTransferable } from "./storage/transferable.ts";
 import { connect } from "./store/postgres/connect.ts";
 import type { PostgresThreadData } from "./store/postgres/connect.ts";
 import { postgresRuns } from "./store/postgres/postgres-runs.ts";
-import { PostgresQueryThread } from "./store/postgres/postgres-sessions.ts";
+import { ReconnectingReadSession } from "./store/postgres/postgres-sessions.ts";
 import type { ReaderCall, ReaderMessage } from "./store/reader-protocol.ts";
 
 // Runs queries on a connection to PostgreSQL, one after the other. Rows are parsed and pages are written as JSON in this
@@ -21,7 +21,7 @@ function start(port: MessagePort, { connection, dataDir }: PostgresThreadData): 
   const post = (message: ReaderMessage): void =>
     port.postMessage(message, message.kind === "result" ? findTransferable(message.value) : []);
   try {
-    const queries = new PostgresQueryThread({
+    const queries = new ReconnectingReadSession({
       connect: () => connect(connection),
       runs: postgresRuns,
       tokenCipher: TokenKeys.read(dataDir),

@@ -22,7 +22,7 @@ import { createWriters } from "./store/repositories.ts";
 import type { MissingChecks } from "./datasets/examples/schemas/schema-checks.ts";
 import type { SqliteWriters } from "./store/repositories.ts";
 import { openWriter } from "./store/schema.ts";
-import { WriteHold } from "./store/write-hold.ts";
+import { MoveWriteGuard } from "./store/move-write-guard.ts";
 import { rollBack } from "./storage/sqlite/connection.ts";
 import { checkpointAndTruncate } from "./storage/sqlite/write-ahead-log.ts";
 import type { Connection } from "./storage/sqlite/connection.ts";
@@ -51,7 +51,7 @@ function start(port: MessagePort, path: string): void {
     const diskSpace = new DiskSpace(db, path, {
       onChange: (readOnlyReason) => post({ kind: "diskSpace", readOnlyReason }),
     });
-    const hold = new WriteHold(db);
+    const moveGuard = new MoveWriteGuard(db);
     if (wasLeftOpen) {
       damageWatch.checkInBackground();
     }
@@ -80,7 +80,7 @@ function start(port: MessagePort, path: string): void {
         const refusal =
           (isUndo || canOnlyFreeSpace(call)
             ? undefined
-            : diskSpace.checkSpaceFor(sliceAddedSize)) ?? hold.check();
+            : diskSpace.checkSpaceFor(sliceAddedSize)) ?? moveGuard.check();
         if (refusal !== undefined) {
           throw refusal;
         }
@@ -133,7 +133,7 @@ function start(port: MessagePort, path: string): void {
       if (
         group.length > 0 &&
         (await writeGroup(
-          { db, writers, damageWatch, diskSpace, longWrites, hold, post },
+          { db, writers, damageWatch, diskSpace, longWrites, moveGuard, post },
           group,
         )) === "closed"
       ) {
@@ -272,7 +272,7 @@ interface WriterContext {
   readonly damageWatch: DamageWatch;
   readonly diskSpace: DiskSpace;
   readonly longWrites: LongWrites;
-  readonly hold: WriteHold;
+  readonly moveGuard: MoveWriteGuard;
   readonly post: (message: WriterMessage, buffers?: readonly ArrayBuffer[]) => void;
 }
 
@@ -286,7 +286,7 @@ async function writeGroup(
   group: readonly WriterCall[],
   attempts = 0,
 ): Promise<"closed" | "open"> {
-  const { db, writers, damageWatch, diskSpace, hold, post } = dependencies;
+  const { db, writers, damageWatch, diskSpace, moveGuard, post } = dependencies;
   const addingCalls = group.filter((call) => !canOnlyFreeSpace(call));
   const addedSize = addingCalls.length > 0 ? estimateAddedSize(addingCalls) : noAddedSize;
   const replies: ThreadReply[] = [];
@@ -296,10 +296,11 @@ async function writeGroup(
     assertUndamaged(damageWatch);
     const refusal = addingCalls.length > 0 ? diskSpace.checkSpaceFor(addedSize) : undefined;
     db.exec("BEGIN IMMEDIATE");
-    const held = hold.check();
+    const moveRefusal = moveGuard.check();
     for (const call of group) {
       const refused =
-        (canOnlyFreeSpace(call) ? undefined : refusal) ?? (mayChange(call) ? held : undefined);
+        (canOnlyFreeSpace(call) ? undefined : refusal) ??
+        (mayChange(call) ? moveRefusal : undefined);
       if (refused !== undefined) {
         replies.push(toFailure(call.sequence, refused));
         continue;

@@ -5,7 +5,13 @@ import { RequestError } from "../model/errors.ts";
 import { Maybe } from "../http/schema-parts.ts";
 import { serverLimits } from "../model/options.ts";
 import type { ExamplePreview } from "../datasets/examples/example.ts";
-import type { ComparedExample, ComparedKey, ComparedRun, ExperimentTotals } from "./experiment.ts";
+import type {
+  ComparedExample,
+  ComparedKey,
+  ComparedRun,
+  ExperimentTotals,
+  PayloadPreview,
+} from "./experiment.ts";
 import type { ExperimentStore } from "./experiment-store.ts";
 import { toPreviewJson } from "../datasets/examples/example-preview-json.ts";
 import { findDataset } from "../datasets/dataset-handlers.ts";
@@ -182,8 +188,8 @@ const toRunPreviewJson = (run: ComparedRun) => ({
   latency_ms: run.latencyMicros === null ? null : run.latencyMicros / 1_000,
   tokens: run.usage?.tokens ?? null,
   cost: run.usage?.cost ?? null,
-  outputs: run.outputs,
-  error: run.error,
+  outputs: toPayloadPreviewJson(run.outputs),
+  error: toPayloadPreviewJson(run.error),
   scores: run.scores,
 });
 
@@ -201,3 +207,7 @@ const toKeyJson = ({ key, min, max, byExperiment }: ComparedKey) => ({
   max,
   experiments: Object.fromEntries(byExperiment),
 });
+
+/** The UI calls the size `chars`. */
+const toPayloadPreviewJson = (preview: PayloadPreview | null) =>
+  preview && { text: preview.text, chars: preview.sizeBytes };

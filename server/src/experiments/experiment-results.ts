@@ -110,7 +110,7 @@ function toPreview(json: Buffer | undefined, maxChars: number): PayloadPreview |
     return null;
   }
   const text = json.toString("utf8", 0, maxChars * 4);
-  return { text: text.slice(0, maxChars), chars: json.length };
+  return { text: text.slice(0, maxChars), sizeBytes: json.length };
 }
 
 const sum = (values: readonly number[]): number =>

@@ -155,8 +155,8 @@ export interface ComparedRun {
 /** The beginning of a payload. */
 export interface PayloadPreview {
   readonly text: string;
-  /** Length of the whole payload, in bytes of its JSON. */
-  readonly chars: number;
+  /** Size of the whole payload as JSON. */
+  readonly sizeBytes: number;
 }
 
 export interface ExperimentReads {

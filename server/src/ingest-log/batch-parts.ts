@@ -61,18 +61,21 @@ export function splitBatch(batch: RunBatch, maxBytes: number): readonly RunBatch
   for (const unit of divideBatch(batch)) {
     const bytes = estimateBytes(unit);
     if (group.length > 0 && groupBytes + bytes > maxBytes) {
-      parts.push(collect(group, batch.bodies));
+      parts.push(joinParts(group, batch.bodies));
       group = [];
       groupBytes = 0;
     }
     group.push(unit);
     groupBytes += bytes;
   }
-  return group.length === 0 ? parts : [...parts, collect(group, batch.bodies)];
+  return group.length === 0 ? parts : [...parts, joinParts(group, batch.bodies)];
 }
 
-/** Joins parts of one batch. */
-export const collect = (parts: readonly RunBatch[], bodies: Uint8Array<ArrayBuffer>): RunBatch => ({
+/** Joins parts of one batch, which share its `bodies`. {@link joinBatches} copies the payloads instead. */
+export const joinParts = (
+  parts: readonly RunBatch[],
+  bodies: Uint8Array<ArrayBuffer>,
+): RunBatch => ({
   records: parts.flatMap(({ records }) => records),
   attachments: parts.flatMap(({ attachments }) => attachments),
   feedback: parts.flatMap(({ feedback }) => feedback),

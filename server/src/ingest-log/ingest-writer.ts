@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf, RequestError } from "../model/errors.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
-import { collect, countOperations, divideBatch, joinBatches, sumBytes } from "./batch-parts.ts";
+import { countOperations, divideBatch, joinBatches, joinParts, sumBytes } from "./batch-parts.ts";
 import { addDeadLetter } from "./dead-letters.ts";
 import type { LogConnection } from "./log-connection.ts";
 import { logLimits } from "./log-limits.ts";
@@ -294,7 +294,7 @@ export class IngestWriter {
       }
       const middle = Math.ceil(units.length / 2);
       const halves = [units.slice(0, middle), units.slice(middle)].map((half) =>
-        collect(half, batch.bodies),
+        joinParts(half, batch.bodies),
       );
       const failed: FailedPart[] = [];
       for (const half of halves) {

@@ -29,10 +29,10 @@ export const logLimits = {
    * for that, it is acknowledged within a second.
    */
   lateMs: 500,
-  /** How often to check whether both connections lead to the same NATS server, in milliseconds. */
-  apartMs: 5_000,
-  /** Maximum of `apartMs`, which doubles while no other NATS server answers. */
-  apartMaxMs: 300_000,
+  /** Milliseconds between two checks whether both connections lead to the same NATS server. */
+  serverCheckMs: 5_000,
+  /** Maximum of `serverCheckMs`, which doubles while no other NATS server answers. */
+  maxServerCheckMs: 300_000,
   /**
    * Milliseconds within which a NATS server must accept a connection, and between two pings. `pings` is the number of
    * unanswered pings after which a connection counts as lost.

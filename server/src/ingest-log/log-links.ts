@@ -42,7 +42,7 @@ export class LogLinks {
     if (this.#first.countServers(this.#target) > 1) {
       await this.#tryToOpen();
       // Ends when this object is closed. It retries everything that can fail.
-      void this.#keepApart();
+      void this.#keepServersDifferent();
     }
   }
 
@@ -85,9 +85,9 @@ export class LogLinks {
   }
 
   /** Opens the second connection where it is missing, and moves it where both lead to the same server. */
-  async #keepApart(): Promise<void> {
+  async #keepServersDifferent(): Promise<void> {
     const { signal } = this.#closing;
-    let delayMs: number = logLimits.apartMs;
+    let delayMs: number = logLimits.serverCheckMs;
     while (!signal.aborted) {
       await sleep(delayMs, undefined, { signal, ref: false }).catch(() => undefined);
       const { serverId } = this.#first;
@@ -98,7 +98,9 @@ export class LogLinks {
         await this.#second.connection.reconnect().catch(() => undefined);
       }
       // The other servers may be away for long.
-      delayMs = isShared ? Math.min(2 * delayMs, logLimits.apartMaxMs) : logLimits.apartMs;
+      delayMs = isShared
+        ? Math.min(2 * delayMs, logLimits.maxServerCheckMs)
+        : logLimits.serverCheckMs;
     }
   }
 

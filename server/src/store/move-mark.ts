@@ -19,7 +19,7 @@ export const parseMoveMark = (text: unknown): MoveMark | undefined =>
   typeof text === "string" ? (JSON.parse(text) as MoveMark) : undefined;
 
 /** Why writes are refused at the moment; `undefined` if they are accepted. */
-export function explainHold(mark: MoveMark | undefined, nowMs: number): string | undefined {
+export function explainWriteRefusal(mark: MoveMark | undefined, nowMs: number): string | undefined {
   if (mark?.state === "moved") {
     return "the data of this server was moved to PostgreSQL: start the server with --store, or undo the move with millrace move --abandon; clients keep what they could not send";
   }

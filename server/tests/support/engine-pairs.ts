@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { expect, vi } from "vitest";
 import type { FeedbackDraft } from "../../src/runs/run-feedback.ts";
 import { parseBatch, parseOneRun } from "../../src/runs/ingest/parse-batch.ts";
@@ -7,6 +6,7 @@ import type { RunSearch } from "../../src/runs/run-list.ts";
 import type { RunFilter, RunQuery } from "../../src/runs/run-query.ts";
 import type { StoredRun } from "../../src/runs/run-row.ts";
 import { toRunJson } from "../../src/runs/serializers/run-json.ts";
+import { createFeedbackDraft } from "./feedback-draft.ts";
 import { FilterFixture } from "./filter-fixture.ts";
 import { openPglite, openRunStore } from "./postgres-run-store.ts";
 import type { PostgresRunStore } from "./postgres-run-store.ts";
@@ -77,7 +77,9 @@ export class EnginePair {
 
   /** Stores feedback on both engines. */
   sendFeedback(...drafts: readonly Partial<FeedbackDraft>[]): Promise<IngestResult> {
-    const feedback = drafts.map((draft) => ({ id: randomUUID(), ...emptyDraft, ...draft }));
+    const feedback = drafts.map((members) =>
+      createFeedbackDraft({ runId: null, key: "quality", ...members }),
+    );
     return this.store(() => ({ records: [], attachments: [], feedback, bodies: new Uint8Array() }));
   }
 
@@ -120,22 +122,6 @@ export class EnginePair {
 
 const expectSame = (postgres: unknown, sqlite: unknown): void => {
   expect(postgres).toEqual(sqlite);
-};
-
-const emptyDraft: Omit<FeedbackDraft, "id"> = {
-  runId: null,
-  projectId: null,
-  comparativeId: null,
-  key: "quality",
-  score: null,
-  value: null,
-  comment: null,
-  correction: null,
-  config: null,
-  sourceType: "api",
-  sourceMetadata: null,
-  extra: null,
-  createdMicros: null,
 };
 
 /** Everything that is stored of a run, except for the id of its project. */

@@ -3,8 +3,9 @@ import { expect, test } from "vitest";
 import { parseBatch } from "../../runs/ingest/parse-batch.ts";
 import type { RunBatch } from "../../runs/run-record.ts";
 import { packPosts } from "../../runs/sqlite/post-rows.ts";
+import { createFeedbackDraft } from "../../../tests/support/feedback-draft.ts";
 import { wireRun } from "../../../tests/support/wire-runs.ts";
-import { collect, divideBatch, joinBatches, splitBatch, unpackBatch } from "../batch-parts.ts";
+import { divideBatch, joinBatches, joinParts, splitBatch, unpackBatch } from "../batch-parts.ts";
 import { decodeMessage, encodeBatch, encodeReference } from "../message-format.ts";
 
 /** Runs with usage, metadata, texts that JSON escapes, a patch and feedback. */
@@ -26,22 +27,13 @@ function someBatch(): RunBatch {
       { runId: first.id, name: "f.bin", contentType: "image/png", bodyStart: 3, bodyEnd: 9 },
     ],
     feedback: [
-      {
+      createFeedbackDraft({
         id: "0190a6c2-1f0a-7000-8000-0000000000a1",
         runId: first.id,
-        projectId: null,
-        comparativeId: null,
         key: "ünï",
         score: 0.5,
         value: { any: ["value"] },
-        comment: null,
-        correction: null,
-        config: null,
-        sourceType: "api",
-        sourceMetadata: null,
-        extra: null,
-        createdMicros: null,
-      },
+      }),
     ],
   };
 }
@@ -170,6 +162,6 @@ test("a message of a newer version is refused with what to do", () => {
 /** Joins batches without moving their payloads, for comparison only. */
 function collectAll(batches: readonly RunBatch[]): RunBatch {
   return batches.length === 1 && batches[0]
-    ? collect(batches, batches[0].bodies)
+    ? joinParts(batches, batches[0].bodies)
     : joinBatches(batches);
 }

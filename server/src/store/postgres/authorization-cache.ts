@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { digestKey } from "../../tenants/tenant-queries.ts";
 import type { TenantReads } from "../../tenants/tenant.ts";
 
-/** A query that authorizes requests. */
+/** A query whose answer decides whether a request is authorized. */
 export interface AuthorizationQuery {
   readonly method: keyof TenantReads;
   readonly args: readonly unknown[];
@@ -10,17 +10,17 @@ export interface AuthorizationQuery {
 
 export interface AuthorizationLimits {
   /** Milliseconds that a request waits for the database when an earlier answer is known. */
-  readonly answerMs: number;
-  /** How long an answer may be used while the database does not respond, in milliseconds. */
-  readonly ageMs: number;
+  readonly answerWaitMs: number;
+  /** Age up to which an answer may be used while the database does not respond, in milliseconds. */
+  readonly maxAnswerAgeMs: number;
   /** Maximum number of cached answers. When there are more, the one refreshed longest ago is dropped. */
-  readonly entries: number;
+  readonly maxAnswers: number;
 }
 
 const authorizationLimits: AuthorizationLimits = {
-  answerMs: 250,
-  ageMs: 600_000,
-  entries: 10_000,
+  answerWaitMs: 250,
+  maxAnswerAgeMs: 600_000,
+  maxAnswers: 10_000,
 };
 
 interface Answer {
@@ -35,14 +35,14 @@ interface Answer {
 /**
  * Caches the database's answers about keys and tenants, so that requests can be authorized while the database does not
  * respond; the ingest log then still accepts runs. While the database responds, each request queries it, so a revoked
- * key stops working at once. During an outage a key works until its last answer is older than `ageMs`. Only answers
- * that permit something are cached: an unknown key is queried each time.
+ * key stops working at once. During an outage a key works until its last answer is older than `maxAnswerAgeMs`.
+ * Only answers that permit something are cached: an unknown key is queried each time.
  *
  * States: available <-> away. While the database is away, one query at a time checks whether it is back, and requests
  * with a cached answer do not wait.
  */
 export class AuthorizationCache {
-  readonly #ask: (query: AuthorizationQuery) => Promise<unknown>;
+  readonly #sendQuery: (query: AuthorizationQuery) => Promise<unknown>;
   readonly #limits: AuthorizationLimits;
   readonly #nowMs: () => number;
   /**
@@ -58,13 +58,13 @@ export class AuthorizationCache {
    */
   #hasKeys = false;
 
-  /** @param ask - sends a query to the database, and retries it while a retry may succeed */
+  /** @param sendQuery - sends a query to the database, and retries it while a retry may succeed */
   constructor(
-    ask: (query: AuthorizationQuery) => Promise<unknown>,
+    sendQuery: (query: AuthorizationQuery) => Promise<unknown>,
     limits: Partial<AuthorizationLimits> = {},
     nowMs: () => number = () => performance.now(),
   ) {
-    this.#ask = ask;
+    this.#sendQuery = sendQuery;
     this.#limits = { ...authorizationLimits, ...limits };
     this.#nowMs = nowMs;
   }
@@ -74,21 +74,21 @@ export class AuthorizationCache {
     if (query.method === "hasKeys" && this.#hasKeys) {
       return true;
     }
-    const name = nameOf(query);
+    const name = toCacheKey(query);
     const known = this.#findKnown(name);
     if (known === undefined) {
-      return this.#askAndRemember(query, name);
+      return this.#queryAndCache(query, name);
     }
     if (this.#isAway) {
       this.#probe(query, name);
       return known.value;
     }
-    const answer = this.#askAndRemember(query, name);
+    const answer = this.#queryAndCache(query, name);
     const timeout = new AbortController();
     try {
       const first = await Promise.race([
         answer.then((value) => ({ value })),
-        sleep(this.#limits.answerMs, undefined, { signal: timeout.signal }),
+        sleep(this.#limits.answerWaitMs, undefined, { signal: timeout.signal }),
       ]);
       if (first !== undefined) {
         return first.value;
@@ -106,7 +106,7 @@ export class AuthorizationCache {
   /** Checks whether the database is back, unless another query is already checking. */
   #probe(query: AuthorizationQuery, name: string): void {
     if (!this.#isProbing) {
-      this.#watch(this.#askAndRemember(query, name));
+      this.#watch(this.#queryAndCache(query, name));
     }
   }
 
@@ -118,30 +118,30 @@ export class AuthorizationCache {
     answer.then(onEnd, onEnd);
   }
 
-  async #askAndRemember(query: AuthorizationQuery, name: string): Promise<unknown> {
+  async #queryAndCache(query: AuthorizationQuery, name: string): Promise<unknown> {
     this.#sequence += 1;
     const sequence = this.#sequence;
-    const value = await this.#ask(query);
+    const value = await this.#sendQuery(query);
     this.#isAway = false;
-    this.#remember(name, { value, atMs: this.#nowMs(), sequence });
+    this.#cache(name, { value, atMs: this.#nowMs(), sequence });
     if (query.method === "hasKeys") {
       this.#hasKeys = value === true;
     }
     return value;
   }
 
-  #remember(name: string, answer: Answer): void {
+  #cache(name: string, answer: Answer): void {
     const previous = this.#answers.get(name);
     const isLate = previous !== undefined && previous.sequence > answer.sequence;
     // An unknown key (`undefined`) is stored only in place of an earlier answer: otherwise the late answer of an older
-    // query could make a revoked key valid again. Other unknown keys are not stored, because they would use up the
-    // entries.
+    // query could make a revoked key valid again. Other unknown keys are not stored, because they would
+    // displace useful answers.
     if (isLate || (answer.value === undefined && previous === undefined)) {
       return;
     }
     this.#answers.delete(name);
     this.#answers.set(name, answer);
-    if (this.#answers.size > this.#limits.entries) {
+    if (this.#answers.size > this.#limits.maxAnswers) {
       const [oldest] = this.#answers.keys();
       this.#answers.delete(oldest ?? "");
     }
@@ -150,12 +150,12 @@ export class AuthorizationCache {
   #findKnown(name: string): Answer | undefined {
     const answer = this.#answers.get(name);
     const isUsable =
-      answer?.value !== undefined && this.#nowMs() - answer.atMs <= this.#limits.ageMs;
+      answer?.value !== undefined && this.#nowMs() - answer.atMs <= this.#limits.maxAnswerAgeMs;
     return isUsable ? answer : undefined;
   }
 }
 
-const nameOf = ({ method, args }: AuthorizationQuery): string => {
+const toCacheKey = ({ method, args }: AuthorizationQuery): string => {
   const text = args.map(String).join(" ");
   return `${method} ${method === "findByKey" ? digestKey(text) : text}`;
 };

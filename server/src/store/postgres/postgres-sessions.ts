@@ -104,10 +104,10 @@ export class WriteSession implements PooledSession {
 }
 
 /**
- * A session of {@link ReadPool}, which runs one query at a time. It connects with its first query, and again if the
- * connection was lost.
+ * Runs the queries that {@link ReadPool} sends to one of its threads, one at a time. Connects to PostgreSQL with the
+ * first query, and again if the connection was lost.
  */
-export class PostgresQueryThread implements QueryThread {
+export class ReconnectingReadSession implements QueryThread {
   readonly #factory: SessionFactory;
   #session: ReadSession | undefined;
   /** When the session is replaced, so that the memory of its connection stays bounded. */

@@ -2,7 +2,7 @@ import { ServerError } from "../../model/errors.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 import { rollBack } from "../../storage/sqlite/connection.ts";
 import { parseRows, textOrNull } from "../../storage/sqlite/rows.ts";
-import { explainHold, moveSetting, parseMoveMark } from "../../store/move-mark.ts";
+import { explainWriteRefusal, moveSetting, parseMoveMark } from "../../store/move-mark.ts";
 import type { MoveMark } from "../../store/move-mark.ts";
 import { portableTables } from "../portable-tables.ts";
 import type { PortableTable } from "../portable-tables.ts";
@@ -148,7 +148,11 @@ export class ChangeLog {
   /** @throws ServerError another move has ended on this folder, or is refusing writes to it. */
   assertNoOtherMove(id: string): void {
     const mark = this.readMark();
-    if (mark !== undefined && mark.id !== id && explainHold(mark, Date.now()) !== undefined) {
+    if (
+      mark !== undefined &&
+      mark.id !== id &&
+      explainWriteRefusal(mark, Date.now()) !== undefined
+    ) {
       throw new ServerError(
         "STORE",
         "the data of this folder was moved to another database, or is being moved: run millrace move --abandon first",

@@ -22,7 +22,7 @@ function createCache(limits: Partial<AuthorizationLimits> = {}) {
       new Promise((answer, fail) => {
         asked.push({ query, answer, fail });
       }),
-    { answerMs: 10, ageMs: 1_000, ...limits },
+    { answerWaitMs: 10, maxAnswerAgeMs: 1_000, ...limits },
     () => clock.nowMs,
   );
   return { cache, asked, clock };
@@ -135,7 +135,7 @@ test("an answer that arrives late does not make a revoked key valid", async () =
 });
 
 test("unknown keys do not displace those that are known", async () => {
-  const fake = createCache({ entries: 2 });
+  const fake = createCache({ maxAnswers: 2 });
   await readAnswered(fake, findKey("a"), access);
   for (let number = 0; number < 10; number += 1) {
     await readAnswered(fake, findKey(`unknown ${number}`), undefined);
@@ -144,7 +144,7 @@ test("unknown keys do not displace those that are known", async () => {
 });
 
 test("the least recently used answer is dropped when there are too many", async () => {
-  const fake = createCache({ entries: 2 });
+  const fake = createCache({ maxAnswers: 2 });
   for (const key of ["a", "b", "a", "c"]) {
     await readAnswered(fake, findKey(key), access);
   }

@@ -1,13 +1,13 @@
 import { RequestError } from "../model/errors.ts";
 import { parseRows } from "../storage/sqlite/rows.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
-import { explainHold, moveSetting, parseMoveMark } from "./move-mark.ts";
+import { explainWriteRefusal, moveSetting, parseMoveMark } from "./move-mark.ts";
 
 /** Seconds after which a client may send a refused write again. */
 const retrySeconds = 5;
 
 /** Refuses writes while the data is being moved to another database. */
-export class WriteHold {
+export class MoveWriteGuard {
   readonly #find;
 
   constructor(db: Connection) {
@@ -19,7 +19,10 @@ export class WriteHold {
    * are accepted.
    */
   check(): RequestError | undefined {
-    const reason = explainHold(parseMoveMark(parseRows(this.#find.all())[0]?.[0]), Date.now());
+    const reason = explainWriteRefusal(
+      parseMoveMark(parseRows(this.#find.all())[0]?.[0]),
+      Date.now(),
+    );
     return reason === undefined ? undefined : new RequestError(503, reason, retrySeconds);
   }
 }
