@@ -1,6 +1,6 @@
 import { minuteMicros, hourMicros, dayMicros } from "../model/durations.ts";
 import type { MetricCounts } from "./metric-body.ts";
-import type { UnitCounts } from "./metric-summary.ts";
+import type { PeriodUnits, UnitCounts } from "./metric-summary.ts";
 import type { MicrosRange, UnitLevel } from "./metrics.ts";
 import { countRun, createCounts } from "./scanned-run.ts";
 import type { ScannedRun } from "./scanned-run.ts";
@@ -12,6 +12,19 @@ export interface CollectedUnits {
   readonly units: readonly UnitCounts[];
   readonly missing: readonly MicrosRange[];
 }
+
+/** The period before a range, which is as long. */
+export const toPreviousRange = ({ fromMicros, toMicros }: MicrosRange): MicrosRange => ({
+  fromMicros: fromMicros - (toMicros - fromMicros),
+  toMicros: fromMicros,
+});
+
+/** Joins the counts of a range and of the period before. */
+export const joinPeriods = (current: CollectedUnits, previous: CollectedUnits): PeriodUnits => ({
+  current: current.units,
+  previous: previous.units,
+  missing: [...current.missing, ...previous.missing],
+});
 
 /** The numbers of the units that are out of date, by their level. */
 export type OutdatedUnits = Readonly<Record<UnitLevel | "unreadHour", ReadonlySet<number>>>;

@@ -7,10 +7,38 @@ import type {
   OverviewQuery,
   ProjectMetrics,
 } from "./metrics.ts";
-import { joinRanges } from "./outdated-units.ts";
+import { joinPeriods, joinRanges, toPreviousRange } from "./outdated-units.ts";
+import type { CollectedUnits } from "./outdated-units.ts";
+
+/**
+ * Computes the overview of some projects. Yields a query for the counts of a range and expects these as the result of the
+ * `yield`, so that the synchronous reader of SQLite and the asynchronous one of PostgreSQL share the loop.
+ *
+ * @param projectIds - the projects in order, one more than `maxProjects` if there are too many
+ * @param untilMs - when to stop reading further projects, on the clock of `performance.now()`
+ */
+export function* summarizeOverview(
+  query: OverviewQuery,
+  projectIds: readonly string[],
+  untilMs: number,
+): Generator<MetricQuery, OverviewMetrics, CollectedUnits> {
+  const summary = new OverviewSummary(query);
+  let isPartial = projectIds.length > query.maxProjects;
+  for (const projectId of projectIds.slice(0, query.maxProjects)) {
+    if (performance.now() > untilMs) {
+      isPartial = true;
+      break;
+    }
+    const projectQuery = { ...query, projectId, groupBy: undefined };
+    const current = yield projectQuery;
+    const previous = yield { ...projectQuery, ...toPreviousRange(query) };
+    summary.add(projectId, joinPeriods(current, previous));
+  }
+  return summary.toMetrics(isPartial);
+}
 
 /** Adds up the metrics of projects, one after the other. */
-export class OverviewSummary {
+class OverviewSummary {
   readonly #query: OverviewQuery & Pick<MetricQuery, "groupBy">;
   readonly #projects: ProjectMetrics[] = [];
   readonly #current: UnitCounts[] = [];

@@ -14,8 +14,8 @@ import type {
   OverviewMetrics,
   OverviewQuery,
 } from "../metrics.ts";
-import { OverviewSummary } from "../overview-summary.ts";
-import { joinRanges, selectLevel } from "../outdated-units.ts";
+import { summarizeOverview } from "../overview-summary.ts";
+import { joinPeriods, joinRanges, selectLevel, toPreviousRange } from "../outdated-units.ts";
 import type { CollectedUnits } from "../outdated-units.ts";
 import { PostgresMetricUnits } from "./metric-units.ts";
 
@@ -35,53 +35,28 @@ export class PostgresMetricReader implements PromisedMetricReads {
   async read(tenantId: string, query: MetricQuery): Promise<Metrics> {
     // All statements see the same state, so that the stored metrics, the marks and the runs belong together.
     await this.#db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
-    const { fromMicros, toMicros, withinMs } = query;
-    const deadlineMs = performance.now() + withinMs;
+    const deadlineMs = performance.now() + query.withinMs;
     const current = await this.#collect(tenantId, query, deadlineMs);
-    const previous = await this.#collect(
-      tenantId,
-      { ...query, fromMicros: fromMicros - (toMicros - fromMicros), toMicros: fromMicros },
-      deadlineMs,
-    );
-    return summarizeUnits(query, {
-      current: current.units,
-      previous: previous.units,
-      missing: [...current.missing, ...previous.missing],
-    });
+    const previousQuery = { ...query, ...toPreviousRange(query) };
+    const previous = await this.#collect(tenantId, previousQuery, deadlineMs);
+    return summarizeUnits(query, joinPeriods(current, previous));
   }
 
   /** Must be the first call of its transaction. */
   async readOverview(tenantId: string, query: OverviewQuery): Promise<OverviewMetrics> {
     await this.#db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
-    const { fromMicros, toMicros, maxProjects } = query;
     const startMs = performance.now();
-    const deadlineMs = startMs + query.withinMs;
-    const previousRange = {
-      fromMicros: fromMicros - (toMicros - fromMicros),
-      toMicros: fromMicros,
-    };
-    const summary = new OverviewSummary(query);
-    const ids = await this.#listActive(tenantId, { ...previousRange, toMicros }, maxProjects + 1);
-    let isPartial = ids.length > maxProjects;
-    for (const projectId of ids.slice(0, maxProjects)) {
-      if (performance.now() > startMs + query.maxMs) {
-        isPartial = true;
-        break;
-      }
-      const projectQuery = { ...query, projectId, groupBy: undefined };
-      const current = await this.#collect(tenantId, projectQuery, deadlineMs);
-      const previous = await this.#collect(
-        tenantId,
-        { ...projectQuery, ...previousRange },
-        deadlineMs,
-      );
-      summary.add(projectId, {
-        current: current.units,
-        previous: previous.units,
-        missing: [...current.missing, ...previous.missing],
-      });
+    const ids = await this.#listActive(
+      tenantId,
+      { fromMicros: toPreviousRange(query).fromMicros, toMicros: query.toMicros },
+      query.maxProjects + 1,
+    );
+    const overview = summarizeOverview(query, ids, startMs + query.maxMs);
+    let step = overview.next();
+    while (step.done !== true) {
+      step = overview.next(await this.#collect(tenantId, step.value, startMs + query.withinMs));
     }
-    return summary.toMetrics(isPartial);
+    return step.value;
   }
 
   /** Lists the projects that may have runs in a range: those with sums of days in it, or with marks. */

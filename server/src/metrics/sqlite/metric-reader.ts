@@ -12,8 +12,8 @@ import type {
   OverviewMetrics,
   OverviewQuery,
 } from "../metrics.ts";
-import { OverviewSummary } from "../overview-summary.ts";
-import { selectLevel } from "../outdated-units.ts";
+import { summarizeOverview } from "../overview-summary.ts";
+import { joinPeriods, selectLevel, toPreviousRange } from "../outdated-units.ts";
 import type { CollectedUnits } from "../outdated-units.ts";
 import { MetricUnits } from "./metric-units.ts";
 
@@ -43,12 +43,7 @@ export class MetricReader implements MetricReads {
   }
 
   read(tenantId: string, query: MetricQuery): Metrics {
-    const { fromMicros, toMicros } = query;
     const deadlineMs = performance.now() + query.withinMs;
-    const previousRange = {
-      fromMicros: fromMicros - (toMicros - fromMicros),
-      toMicros: fromMicros,
-    };
     // A transaction, so that the stored metrics, the marks and the runs belong together.
     this.#db.exec("BEGIN");
     try {
@@ -56,52 +51,31 @@ export class MetricReader implements MetricReads {
       const collect = (range: MicrosRange): CollectedUnits =>
         isOwn ? this.#collect(tenantId, { ...query, ...range }, deadlineMs) : noUnits;
       const current = collect(query);
-      const previous = collect(previousRange);
-      return summarizeUnits(query, {
-        current: current.units,
-        previous: previous.units,
-        missing: [...current.missing, ...previous.missing],
-      });
+      const previous = collect(toPreviousRange(query));
+      return summarizeUnits(query, joinPeriods(current, previous));
     } finally {
       this.#db.exec("COMMIT");
     }
   }
 
   readOverview(tenantId: string, query: OverviewQuery): OverviewMetrics {
-    const { fromMicros, toMicros, maxProjects } = query;
     const startMs = performance.now();
-    const deadlineMs = startMs + query.withinMs;
-    const previousRange = {
-      fromMicros: fromMicros - (toMicros - fromMicros),
-      toMicros: fromMicros,
-    };
-    const summary = new OverviewSummary(query);
     this.#db.exec("BEGIN");
     try {
       const ids = parseRows(
         this.#listActive.all([
           tenantId,
-          Math.floor(previousRange.fromMicros / unitMicros.day),
-          Math.ceil(toMicros / unitMicros.day),
-          maxProjects + 1,
+          Math.floor(toPreviousRange(query).fromMicros / unitMicros.day),
+          Math.ceil(query.toMicros / unitMicros.day),
+          query.maxProjects + 1,
         ]),
       ).map(([id]) => String(id));
-      let isPartial = ids.length > maxProjects;
-      for (const projectId of ids.slice(0, maxProjects)) {
-        if (performance.now() > startMs + query.maxMs) {
-          isPartial = true;
-          break;
-        }
-        const projectQuery = { ...query, projectId, groupBy: undefined };
-        const current = this.#collect(tenantId, projectQuery, deadlineMs);
-        const previous = this.#collect(tenantId, { ...projectQuery, ...previousRange }, deadlineMs);
-        summary.add(projectId, {
-          current: current.units,
-          previous: previous.units,
-          missing: [...current.missing, ...previous.missing],
-        });
+      const overview = summarizeOverview(query, ids, startMs + query.maxMs);
+      let step = overview.next();
+      while (step.done !== true) {
+        step = overview.next(this.#collect(tenantId, step.value, startMs + query.withinMs));
       }
-      return summary.toMetrics(isPartial);
+      return step.value;
     } finally {
       this.#db.exec("COMMIT");
     }
