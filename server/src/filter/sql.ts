@@ -36,6 +36,12 @@ export const always: Sql = { sql: "1 = 1", values: [] };
 /** A condition that no row meets, in a form that every engine knows. */
 export const never: Sql = { sql: "1 = 0", values: [] };
 
+/** Joins fragments with a separator. */
+export const joinSql = (fragments: readonly Sql[], separator: string): Sql => ({
+  sql: fragments.map((fragment) => fragment.sql).join(separator),
+  values: fragments.flatMap(({ values }) => values),
+});
+
 /** Combines conditions with AND or OR, in parentheses. */
 export function joinConditions(conditions: readonly Sql[], operator: "AND" | "OR"): Sql {
   if (conditions.length === 0) {
@@ -47,10 +53,7 @@ export function joinConditions(conditions: readonly Sql[], operator: "AND" | "OR
     );
     return joinConditions(groups, operator);
   }
-  return {
-    sql: `(${conditions.map((condition) => condition.sql).join(` ${operator} `)})`,
-    values: conditions.flatMap(({ values }) => values),
-  };
+  return sql`(${joinSql(conditions, ` ${operator} `)})`;
 }
 
 /** Negates a condition. A condition that is NULL counts as false, so its negation is true. */

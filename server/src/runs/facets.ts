@@ -1,3 +1,4 @@
+import { threadKeys } from "millrace/model";
 import { mergePayloads } from "./merge-payloads.ts";
 
 /**
@@ -135,3 +136,12 @@ function listTexts(value: unknown, nesting = 1): string[] {
       )
     : [];
 }
+
+const threadPrefixes = threadKeys.map((key) => createPairFacet(key, "") ?? "");
+
+/** Returns the ids of the threads that facets of runs contain. */
+export const listThreadIds = (facets: Iterable<string>): readonly string[] =>
+  [...facets].flatMap((facet) => {
+    const prefix = threadPrefixes.find((start) => facet.startsWith(start));
+    return prefix === undefined ? [] : [facet.slice(prefix.length)];
+  });

@@ -16,10 +16,10 @@ export interface StoredState {
   readonly facets: readonly string[];
 }
 
-/** What a batch makes of a run. */
+/** A run after the records of a batch were merged into it. */
 export interface MergedRun {
   readonly id: string;
-  /** What was stored of the run. Its id may have been another one, which only spans change. */
+  /** The run before the batch; absent if the batch created it. Its id differs if a span gave the run another id. */
   readonly stored: StoredState | undefined;
   readonly row: RunRow;
   readonly rootMicros: number;
@@ -28,7 +28,7 @@ export interface MergedRun {
   readonly added: readonly RunRecord[];
 }
 
-/** The projects of a tenant that the records of a batch name, as far as they exist. */
+/** The existing projects of a tenant among those that the records of a batch name. */
 export interface NamedProjects {
   readonly idsByName: ReadonlyMap<string, string>;
   readonly ids: ReadonlySet<string>;
@@ -36,60 +36,61 @@ export interface NamedProjects {
 
 export type MergeResult = "accepted" | "duplicate" | { readonly reason: string };
 
-/** What the merger needs to know of the stored runs. */
+/** The stored data that {@link BatchMerger} needs. */
 export interface BatchContext {
   /** The stored runs that the batch changes or refers to. */
   readonly stored: ReadonlyMap<string, StoredState>;
-  /** The digests of the payloads that are stored for the runs of the batch, by run. */
+  /** The digests of the stored payloads, by the id of their run. */
   readonly digests: ReadonlyMap<string, ReadonlySet<string>>;
   readonly projects: NamedProjects;
   readonly nowMicros: number;
 }
 
+/** A run while the batch is merged. */
 interface RunState {
   readonly stored: StoredState | undefined;
   row: RunRow | undefined;
   readonly digests: Set<string>;
   readonly facets: Set<string>;
   readonly added: RunRecord[];
-  /** Whether the run was placed elsewhere, or created as a placeholder. */
-  isPlaced: boolean;
+  /** Whether a span moved, changed or created the run, which must then be stored even without a record of its own. */
+  isChangedBySpan: boolean;
 }
 
 /**
  * Merges the records of a batch into the runs of a tenant, in memory. The rules are those of `merge.ts`. The caller
- * holds the locks of the runs, so that what it has read stays true until it writes the result.
+ * holds the locks of the runs, so that no other transaction changes them before it writes the result.
  */
 export class BatchMerger {
   readonly #context: BatchContext;
   readonly #states = new Map<string, RunState>();
-  /** The ids of projects that are missing, by name. */
+  /** The ids assigned to projects that do not exist yet, by name. */
   readonly #newProjects = new Map<string, string>();
-  /** Ids of runs that had another id before. The id of none of them is stored any more. */
-  readonly #oldIds = new Set<string>();
-  readonly #removed: StoredState[] = [];
+  /** Stored ids that the batch has freed: those of renamed runs and of removed placeholders. */
+  readonly #freedIds = new Set<string>();
+  readonly #removedPlaceholders: StoredState[] = [];
 
   constructor(context: BatchContext) {
     this.#context = context;
   }
 
-  /** The projects that must be created, with the ids that the merged rows contain. */
+  /** The projects to create: the ids that the merged rows contain, by name. */
   get newProjects(): ReadonlyMap<string, string> {
     return this.#newProjects;
   }
 
   /** The runs that changed. */
   listMerged(): readonly MergedRun[] {
-    return [...this.#states].flatMap(([id, { stored, row, facets, added, isPlaced }]) =>
-      row === undefined || (added.length === 0 && !isPlaced)
+    return [...this.#states].flatMap(([id, { stored, row, facets, added, isChangedBySpan }]) =>
+      row === undefined || (added.length === 0 && !isChangedBySpan)
         ? []
         : [{ id, stored, row, rootMicros: this.#toRootMicros(row, stored), facets, added }],
     );
   }
 
   /** The placeholders that must be deleted, unless they have runs below them. */
-  get removed(): readonly StoredState[] {
-    return this.#removed;
+  get removedPlaceholders(): readonly StoredState[] {
+    return this.#removedPlaceholders;
   }
 
   findRow(id: string): RunRow | undefined {
@@ -98,29 +99,29 @@ export class BatchMerger {
 
   /** Adds a run without a payload. */
   insertRow(row: RunRow): void {
-    const state = this.#findState(row.id);
+    const state = this.#findOrCreateState(row.id);
     state.row = row;
-    state.isPlaced = true;
+    state.isChangedBySpan = true;
     createRowFacets(row).forEach((facet) => state.facets.add(facet));
   }
 
   updateRow(id: string, changes: Partial<RunRow>): void {
-    const state = this.#findState(id);
+    const state = this.#findOrCreateState(id);
     if (state.row !== undefined) {
       state.row = { ...state.row, ...changes };
-      state.isPlaced = true;
+      state.isChangedBySpan = true;
     }
   }
 
   /** Gives a run another id. */
   renameRow(id: string, newId: string): void {
-    const state = this.#findState(id);
+    const state = this.#findOrCreateState(id);
     if (state.row !== undefined) {
       state.row = { ...state.row, id: newId };
-      state.isPlaced = true;
+      state.isChangedBySpan = true;
       this.#states.set(newId, state);
       this.#states.delete(id);
-      this.#oldIds.add(id);
+      this.#freedIds.add(id);
     }
   }
 
@@ -131,11 +132,11 @@ export class BatchMerger {
       return child?.traceId === row.traceId && child.parentRunId === row.id;
     });
     if (!hasChild) {
-      const { stored } = this.#findState(row.id);
+      const { stored } = this.#findOrCreateState(row.id);
       this.#states.delete(row.id);
-      this.#oldIds.add(row.id);
+      this.#freedIds.add(row.id);
       if (stored !== undefined) {
-        this.#removed.push(stored);
+        this.#removedPlaceholders.push(stored);
       }
     }
   }
@@ -158,7 +159,7 @@ export class BatchMerger {
   }
 
   add(record: RunRecord): MergeResult {
-    const state = this.#findState(record.id);
+    const state = this.#findOrCreateState(record.id);
     const position = resolvePosition(record, state.row, (id) => this.#findRow(id));
     if ("reason" in position) {
       return position;
@@ -187,7 +188,7 @@ export class BatchMerger {
     return "accepted";
   }
 
-  #findState(id: string): RunState {
+  #findOrCreateState(id: string): RunState {
     const existing = this.#states.get(id);
     if (existing !== undefined) {
       return existing;
@@ -199,7 +200,7 @@ export class BatchMerger {
       digests: new Set(this.#context.digests.get(id)),
       facets: new Set(stored?.facets),
       added: [],
-      isPlaced: false,
+      isChangedBySpan: false,
     };
     this.#states.set(id, state);
     return state;
@@ -210,7 +211,7 @@ export class BatchMerger {
   }
 
   #findStored(id: string): StoredState | undefined {
-    return this.#oldIds.has(id) ? undefined : this.#context.stored.get(id);
+    return this.#freedIds.has(id) ? undefined : this.#context.stored.get(id);
   }
 
   /** Like `RunProjects.resolve`. */

@@ -15,17 +15,17 @@ export class BatchUsage {
   }
 
   /**
-   * Returns the usage of each run that reports any. The record of a new run contains what is known of it. If several
-   * records belong to a run, its payloads are read, because a patch may contain the tokens and the post the model.
+   * Returns the usage of each run that reports any. For a new run with a single record, the usage is that of the record.
+   * Of other runs, all payloads are read, because a patch may contain the tokens and the post the model.
    */
   async read(
     tenantId: string,
     merged: readonly MergedRun[],
   ): Promise<ReadonlyMap<string, ReportedUsage>> {
     const usage = new Map<string, ReportedUsage>();
-    const several: MergedRun[] = [];
+    const runsWithSeveralRecords: MergedRun[] = [];
     for (const run of merged) {
-      const [only] = run.added;
+      const [firstRecord] = run.added;
       const hasMeasures =
         run.added.length > 0 &&
         (run.stored?.usage !== undefined ||
@@ -34,16 +34,16 @@ export class BatchUsage {
         continue;
       }
       if (run.stored !== undefined || run.added.length > 1) {
-        several.push(run);
-      } else if (only?.measures !== undefined) {
-        usage.set(run.id, { measures: only.measures, billing: only.billing });
+        runsWithSeveralRecords.push(run);
+      } else if (firstRecord?.measures !== undefined) {
+        usage.set(run.id, { measures: firstRecord.measures, billing: firstRecord.billing });
       }
     }
     const storedBodies = await this.#rows.readBodies(
       tenantId,
-      several.flatMap(({ stored }) => (stored === undefined ? [] : [stored])),
+      runsWithSeveralRecords.flatMap(({ stored }) => (stored === undefined ? [] : [stored])),
     );
-    for (const run of several) {
+    for (const run of runsWithSeveralRecords) {
       const reported = readReportedUsage(
         mergePayloads(this.#orderBodies(run, storedBodies.get(run.stored?.row.id ?? run.id) ?? [])),
         { withBilling: true },

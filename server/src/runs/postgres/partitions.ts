@@ -24,8 +24,10 @@ const storageOptions: Readonly<Record<string, string>> = {
   payloads: "WITH (toast_tuple_target = 4080)",
 };
 
-/** Time between two searches for empty partitions, and the longest that dropping one waits for a lock. */
+/** Time between two searches for empty partitions. */
 const dropIntervalMicros = 3_600_000_000;
+
+/** The longest time for which dropping or detaching a partition waits for a lock. */
 const dropLockMs = 100;
 
 /** Whether a statement failed because it could not get a lock in time (`lock_not_available`). */
@@ -38,9 +40,9 @@ export const toWeek = (rootMicros: number): number => Math.floor(rootMicros / we
 /** Creates partitions when runs need them, and ahead of time. */
 export class Partitions {
   readonly #db: PostgresDatabase;
-  /** Weeks that have a partition, or that can have none. */
-  readonly #known = new Set<number>();
-  #droppedMicros = 0;
+  /** Weeks that need no further check: they have a partition, or can't get one. */
+  readonly #checkedWeeks = new Set<number>();
+  #lastDropMicros = 0;
 
   constructor(db: PostgresDatabase) {
     this.#db = db;
@@ -51,7 +53,7 @@ export class Partitions {
    * creating a partition waits for all transactions that use the tables, and one of them may wait for a row.
    */
   async ensure(weeks: Iterable<number>): Promise<void> {
-    const newWeeks = [...new Set(weeks)].filter((week) => !this.#known.has(week));
+    const newWeeks = [...new Set(weeks)].filter((week) => !this.#checkedWeeks.has(week));
     if (newWeeks.length === 0) {
       return;
     }
@@ -68,7 +70,7 @@ export class Partitions {
         }
       }
     }
-    newWeeks.forEach((week) => this.#known.add(week));
+    newWeeks.forEach((week) => this.#checkedWeeks.add(week));
   }
 
   /** Creates the partitions of this week and of the next, so that no batch of runs has to wait for them. */
@@ -78,16 +80,16 @@ export class Partitions {
   }
 
   /**
-   * Drops the partitions of past weeks that retention has emptied, from time to time. If the tables are in use, that is
-   * left for the next time: dropping a partition would block all other transactions while it waits for them.
+   * Drops the partitions of past weeks that retention has emptied, at most once per `dropIntervalMicros`. If the tables
+   * are in use, a later call drops them: waiting for the locks would block all other transactions.
    *
-   * @returns whether it has searched. The transaction may then hold the locks of the tables, and should end.
+   * @returns whether partitions were searched. The transaction may then hold the locks of the tables, and should end.
    */
   async dropEmpty(nowMicros: number): Promise<boolean> {
-    if (nowMicros - this.#droppedMicros < dropIntervalMicros) {
+    if (nowMicros - this.#lastDropMicros < dropIntervalMicros) {
       return false;
     }
-    this.#droppedMicros = nowMicros;
+    this.#lastDropMicros = nowMicros;
     const weeks = [...(await this.list())].filter((week) => week < toWeek(nowMicros) - 1);
     for (const week of weeks) {
       if (await this.#isEmpty(week)) {
@@ -115,7 +117,7 @@ export class Partitions {
       for (const table of partitionedTables) {
         await this.#db.execute(`DROP TABLE ${toPartitionName(table, week)}`);
       }
-      this.#known.delete(week);
+      this.#checkedWeeks.delete(week);
       return true;
     });
   }
@@ -141,14 +143,16 @@ export class Partitions {
         await this.#db.execute(`ALTER TABLE ${table} DETACH PARTITION ${name}`);
         await this.#db.execute(`ALTER TABLE ${name} RENAME TO ${toDetachedName(table, id)}`);
       }
-      this.#known.delete(week);
+      this.#checkedWeeks.delete(week);
       return true;
     });
   }
 
   /**
-   * Calls `change` while no other transaction uses the tables. If it returns `false`, what it did is undone and the
-   * locks are released. `undefined`: the tables were in use.
+   * Calls `change` while no other transaction uses the tables. If `change` returns `false`, its statements are rolled
+   * back and the locks are released.
+   *
+   * @returns what `change` returned, or `undefined` if the tables were in use
    */
   async #lockTables(change: () => Promise<boolean>): Promise<boolean | undefined> {
     let result: boolean | undefined;
@@ -171,7 +175,7 @@ export class Partitions {
 
   /** Must be called after a rollback, which may have removed partitions that this transaction had created. */
   clearCache(): void {
-    this.#known.clear();
+    this.#checkedWeeks.clear();
   }
 
   /** The weeks that have a partition. */
@@ -213,8 +217,9 @@ export class Partitions {
 
 /**
  * Lists the partitions of `runs` by name. They have no row-level security: PostgreSQL uses no index for operators of
- * lists or for differences where it has to hide rows of other tenants, as it has to in `runs`. So whoever needs such an
- * index finds the keys of runs in the partitions, with a condition on the tenant, and reads the runs from `runs`.
+ * lists or for differences where it has to hide rows of other tenants, as it has to in `runs`. A query
+ * that needs such an index therefore finds the keys of runs in the partitions, with a condition on the tenant, and reads
+ * the runs from `runs`.
  */
 export async function listPartitionNames(db: PostgresDatabase): Promise<readonly string[]> {
   const { rows } = await db.query<{ readonly name: string }>(

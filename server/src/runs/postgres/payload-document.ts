@@ -21,19 +21,20 @@ export function createDocument(body: Buffer): string | null {
     : null;
 }
 
-/** The beginning of the UTF-8 encoding of the characters that `encodeText` uses, and of a few others. */
-const standInBytes = Buffer.from([0xf4, 0x8f]);
+/** The first bytes, in UTF-8, of the characters by which `encodeText` replaces others. Few other characters have them. */
+const placeholderBytes = Buffer.from([0xf4, 0x8f]);
 
-const lonePattern =
+/** Matches escapes of NUL and of lone surrogates, which `jsonb` can't hold. */
+const unstorablePattern =
   /\\u0000|\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F]/;
 
 /** Whether the payload may contain a character that `jsonb` can't hold, or one that stands for such a character. */
 const mayNeedEncoding = (body: Buffer): boolean =>
-  (body.includes("\\u") && lonePattern.test(body.toString("latin1"))) ||
-  body.includes(standInBytes);
+  (body.includes("\\u") && unstorablePattern.test(body.toString("latin1"))) ||
+  body.includes(placeholderBytes);
 
 function isNestedDeeply(body: Buffer): boolean {
-  // Brackets are found faster than a loop reads all bytes, and most payloads have few of them.
+  // `indexOf` is faster than the loop below, and most payloads have too few brackets to be nested deeply.
   if (countUpTo(body, openBracket) + countUpTo(body, openBrace) <= maxNesting) {
     return false;
   }

@@ -14,7 +14,7 @@ export const tablesOfRuns = [
   ["spans", "run_id"],
 ] as const;
 
-/** Deletes what other resources store of runs. */
+/** Deletes the rows of other resources that belong to runs. */
 export async function deleteRowsOfRuns(
   db: PostgresDatabase,
   tenantId: string,

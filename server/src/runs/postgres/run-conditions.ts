@@ -21,7 +21,7 @@ export function toNumbered({ sql: text, values }: Sql): NumberedSql {
   return { text: text.replaceAll("?", () => `$${(count += 1)}`), values };
 }
 
-/** A value as a parameter. Its type must follow from where it stands. */
+/** A value as a parameter. PostgreSQL must be able to infer its type from the SQL around it. */
 export const parameter = (value: SqlValue): Sql => ({ sql: "?", values: [value] });
 
 /** A list of texts as one parameter, so that its length does not change the SQL. */
@@ -53,7 +53,7 @@ export function toCondition(tenantId: string, filter: RunFilter, after?: AfterPo
   addList("r.project_id", filter.projectIds);
   addList("r.id", filter.ids);
   if (filter.ids !== undefined) {
-    // The ids are not the beginning of a key of `runs`, but that of `run_keys`.
+    // The index of `runs` needs the trace as well, which `run_keys` contains for each id.
     conditions.push(
       sql`(r.root_us, r.trace_id, r.id) IN (SELECT k.root_us, k.trace_id, k.id FROM run_keys k
         WHERE k.tenant_id = ${parameter(tenantId)} AND k.id IN ${listParameter(filter.ids)})`,
@@ -112,7 +112,7 @@ export const createFacetCondition = (alternatives: readonly string[]): Sql => ({
   values: [JSON.stringify([anyFacet, ...alternatives].map(encodeText))],
 });
 
-/** The condition that some run of the same trace, which belongs to the same tenant, meets a condition on `q`. */
+/** The condition that some run `q` of the same tenant and trace meets a condition. */
 const createTraceCondition = (condition: Sql): Sql =>
   sql`EXISTS (SELECT 1 FROM runs q WHERE q.tenant_id = r.tenant_id AND q.trace_id = r.trace_id AND ${condition})`;
 

@@ -48,7 +48,7 @@ export class RunDeleter {
   async delete(tenantId: string, runs: readonly DeletedRun[]): Promise<void> {
     if (runs.length > 0) {
       await this.#lock(tenantId, runs);
-      const values = await this.#values.listOf(tenantId, toIds(runs));
+      const values = await this.#values.listValues(tenantId, toIds(runs));
       await this.#deleteRows(tenantId, runs);
       await this.#values.deleteUnused(tenantId, values);
       await this.#sharedTexts.deleteUnused();
@@ -62,7 +62,7 @@ export class RunDeleter {
   async deleteMany(tenantId: string, runs: readonly DeletedRun[]): Promise<void> {
     if (runs.length > 0) {
       await this.#lock(tenantId, runs);
-      await this.#values.note(tenantId, toIds(runs));
+      await this.#values.addCandidates(tenantId, toIds(runs));
       await this.#deleteRows(tenantId, runs);
     }
   }

@@ -39,7 +39,7 @@ export class RunDetailsReader {
 
   /**
    * Returns the payloads of each run in ascending precedence: that of the post, then those of the patches in the order
-   * received. Once payloads exceed the limit, no more runs are read: the result then covers only the first runs.
+   * received. Once the payloads exceed `bytesMax`, no more runs are read: the result then covers only the first runs.
    */
   async #readBodies(
     runs: readonly FoundRun[],
@@ -128,7 +128,7 @@ interface FileRow {
 const keysSql =
   "unnest($2::bigint[], $3::text[], $4::text[]) WITH ORDINALITY i (root_us, trace_id, id, place)";
 
-/** The tenant of the runs, who is the same for all, and the lists of their keys. */
+/** The tenant, to whom all runs belong, and the lists of the keys of the runs. */
 const toKeyLists = (runs: readonly FoundRun[]): readonly unknown[] => [
   runs[0]?.tenantId,
   runs.map(({ rootMicros }) => rootMicros),

@@ -134,7 +134,7 @@ export function createNamedModelSql(runAlias: string): string {
     FROM (SELECT ${metadata} -> 'ls_model_name' AS model OFFSET 0) m WHERE jsonb_typeof(m.model) = 'string') END`;
 }
 
-/** Like {@link createNamedModelSql}, for runs that have no basis of their cost, which names their model. */
+/** Like {@link createNamedModelSql}, but NULL for runs with a `cost_json`, which contains the name of the model. */
 export const createUnpricedModelSql = (runAlias: string): string =>
   `CASE WHEN ${runAlias}.cost_json IS NULL THEN ${createNamedModelSql(runAlias)} END`;
 

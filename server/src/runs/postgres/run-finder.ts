@@ -1,5 +1,4 @@
-import { listPartitionNames } from "./partitions.ts";
-import { always, sql } from "../../filter/sql.ts";
+import { always, joinSql, sql } from "../../filter/sql.ts";
 import type { Sql } from "../../filter/sql.ts";
 import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
 import type { ListPosition, RunSearch, SearchSlice } from "../run-list.ts";
@@ -8,6 +7,7 @@ import {
   findRequiredFeedback,
   findRequiredStatus,
 } from "../sqlite/index-lookups/required-ranges.ts";
+import { listPartitionNames } from "./partitions.ts";
 import { parameter, toCondition, toNumbered } from "./run-conditions.ts";
 import { createFeedbackQuery, createNarrowCondition, listFilterGrams } from "./run-narrowing.ts";
 import { runColumnsSql } from "./run-shape.ts";
@@ -35,8 +35,8 @@ export class RunFinder {
   }
 
   /**
-   * Finds the first runs of a list in a few steps. If that takes more steps, the result has the position that they
-   * reached.
+   * Finds the first runs of a list in at most `maxSteps` steps. If they do not suffice, the result has the position from
+   * which the search continues.
    */
   async findFirst(
     tenantId: string,
@@ -62,10 +62,10 @@ export class RunFinder {
   }
 
   /**
-   * A step scans some runs in the order of the list, which finds frequent matches at once. If that is not enough, and an
-   * index finds the runs that match the filter, or nearly those, the step continues with these.
+   * Performs one step of a search: scans some runs in the order of the list, which finds frequent matches at once. If
+   * these do not fill the page and an index narrows down the search, continues with the runs that the index finds.
    *
-   * @param options.isFirst - Whether texts may be so frequent that a scan finds them sooner than their index.
+   * @param options.isFirst - Whether this is the first step. Later steps scan only one run before they use the text index.
    */
   async search(
     tenantId: string,
@@ -83,24 +83,24 @@ export class RunFinder {
     }
     const grams = search.sort === "start" ? listFilterGrams(filter) : [];
     const cursor = grams.length === 0 ? undefined : await this.#blocks.findCursor();
-    const narrow = createNarrowCondition(filter);
-    const feedback = createFeedbackQuery(tenantId, filter);
+    const narrowCondition = createNarrowCondition(filter);
+    const feedbackQuery = createFeedbackQuery(tenantId, filter);
     const scanLimit = chooseScanLimit(search, {
       hasTexts: cursor !== undefined,
       isFirst,
-      hasNarrow: narrow !== undefined || feedback !== undefined,
+      isNarrow: narrowCondition !== undefined || feedbackQuery !== undefined,
     });
     const end = await this.#findEnd(tenantId, { ...search, scanLimit });
     const scanned = await this.#readPage(context, { search, end, from: "runs r" });
-    const left = search.limit - scanned.runs.length;
-    if (left === 0 || scanned.nextPosition === undefined) {
+    const missingCount = search.limit - scanned.runs.length;
+    if (missingCount === 0 || scanned.nextPosition === undefined) {
       return scanned;
     }
-    const further: RunSearch = { ...search, after: scanned.nextPosition, limit: left };
+    const further: RunSearch = { ...search, after: scanned.nextPosition, limit: missingCount };
     const found =
       cursor === undefined
-        ? ((feedback && (await this.#searchFeedback(context, further, feedback))) ??
-          (narrow && (await this.#searchNarrow(context, further, narrow))))
+        ? ((feedbackQuery && (await this.#searchFeedback(context, further, feedbackQuery))) ??
+          (narrowCondition && (await this.#searchNarrow(context, further, narrowCondition))))
         : await this.#searchTexts(context, further, { grams, cursor });
     return found === undefined ? scanned : { ...found, runs: [...scanned.runs, ...found.runs] };
   }
@@ -115,7 +115,7 @@ export class RunFinder {
     return this.#readPage(context, {
       search,
       end,
-      // OFFSET 0 keeps the two queries apart, so that each run is found by its place.
+      // OFFSET 0 keeps PostgreSQL from merging the two queries, so that each run is found by its place.
       from: sql`(${places} OFFSET 0) c CROSS JOIN LATERAL (SELECT * FROM runs r WHERE r.place = c.place OFFSET 0) r`,
     });
   }
@@ -127,23 +127,23 @@ export class RunFinder {
   async #searchNarrow(
     context: SearchContext,
     search: RunSearch,
-    narrow: Sql,
+    narrowCondition: Sql,
   ): Promise<SearchSlice<FoundRun> | undefined> {
     const { tenantId } = context;
     const condition = sql`r.tenant_id = ${parameter(tenantId)} AND r.project_id = ${parameter(search.projectId)}
-      AND ${createRangeCondition(search)} AND ${narrow}`;
+      AND ${createRangeCondition(search)} AND ${narrowCondition}`;
     const partitions = await listPartitionNames(this.#db);
-    const found = joinWith(
+    const found = joinSql(
       partitions.map(
         (name) =>
           sql`SELECT r.root_us, r.trace_id, r.id, ${toSortKey(search)} AS micros FROM ${name} r WHERE ${condition}`,
       ),
       " UNION ALL ",
     );
-    // PostgreSQL has no statistics of latencies, and would assume that a third of all runs is found.
+    // PostgreSQL has no statistics of latencies: it assumes that a third of all runs match, and would scan the table.
     await this.#db.execute("SET LOCAL enable_seqscan = off");
     const isNarrow = await this.#hasAtMost(maxNarrowRuns, found);
-    const page = isNarrow ? await this.#readPlaces(context, search, found) : undefined;
+    const page = isNarrow ? await this.#readListed(context, search, found) : undefined;
     await this.#db.execute("SET LOCAL enable_seqscan = on");
     return page;
   }
@@ -152,22 +152,22 @@ export class RunFinder {
    * Reads the runs with the feedback that the filter requires, and evaluates the filter. `undefined` if there is so much
    * feedback that scanning the list is better.
    *
-   * @param feedback - a query for the ids of the runs
+   * @param feedbackQuery - a query for the ids of the runs
    */
   async #searchFeedback(
     context: SearchContext,
     search: RunSearch,
-    feedback: Sql,
+    feedbackQuery: Sql,
   ): Promise<SearchSlice<FoundRun> | undefined> {
-    if (!(await this.#hasAtMost(maxFeedback, feedback))) {
+    if (!(await this.#hasAtMost(maxFeedback, feedbackQuery))) {
       return undefined;
     }
     const { tenantId } = context;
-    return this.#readPlaces(
+    return this.#readListed(
       context,
       search,
       sql`SELECT r.root_us, r.trace_id, r.id, ${toSortKey(search)} AS micros
-          FROM (SELECT DISTINCT id FROM (${feedback}) f OFFSET 0) f
+          FROM (SELECT DISTINCT id FROM (${feedbackQuery}) f OFFSET 0) f
           JOIN run_keys k ON k.tenant_id = ${parameter(tenantId)} AND k.id = f.id
           CROSS JOIN LATERAL (SELECT * FROM runs r WHERE r.tenant_id = ${parameter(tenantId)} AND r.trace_id = k.trace_id
             AND r.id = k.id AND r.root_us = k.root_us OFFSET 0) r
@@ -184,21 +184,21 @@ export class RunFinder {
   }
 
   /**
-   * Reads the first runs that match the filter from their places.
+   * Reads the first of some listed runs that match the filter.
    *
-   * @param places - a query for `root_us`, `trace_id`, `id` and the sort key `micros` of runs
+   * @param keys - a query for `root_us`, `trace_id`, `id` and the sort key `micros` of runs
    */
-  #readPlaces(
+  #readListed(
     context: SearchContext,
     search: RunSearch,
-    places: Sql,
+    keys: Sql,
   ): Promise<SearchSlice<FoundRun>> {
     const direction = search.order === "asc" ? "ASC" : "DESC";
     const orderSql = `k.micros ${direction}, k.id ${direction}`;
     return this.#readPage(context, {
       search,
       end: undefined,
-      from: sql`(WITH found AS MATERIALIZED (${places}) SELECT * FROM found k ORDER BY ${orderSql} OFFSET 0) k
+      from: sql`(WITH found AS MATERIALIZED (${keys}) SELECT * FROM found k ORDER BY ${orderSql} OFFSET 0) k
         CROSS JOIN LATERAL (SELECT * FROM runs r WHERE r.tenant_id = ${parameter(context.tenantId)} AND r.trace_id = k.trace_id
           AND r.id = k.id AND r.root_us = k.root_us OFFSET 0) r`,
       orderSql,
@@ -240,16 +240,17 @@ interface SearchContext {
 
 interface ReadPage {
   readonly search: RunSearch;
-  /** The last run that is read. */
+  /** The position of the last run that is read; `undefined` for the end of the list. */
   readonly end: ListPosition | undefined;
   /** What is read: `runs r`, or a subquery with the columns of runs. */
   readonly from: Sql | string;
-  /** The order of the list, by columns in which what is read is sorted already. */
+  /** The order of the list, by the columns by which `from` is sorted already. @defaultValue by the columns of `r` */
   readonly orderSql?: string;
 }
 
 /**
- * Whether an index narrows down the search for a filter. The runs of one trace, and runs by their ids, are found without.
+ * Whether an index narrows down the search for a filter. Runs of one trace, of examples and with known ids are found by
+ * their keys, without such an index.
  */
 export const canNarrow = (filter: RunFilter): boolean =>
   filter.ids === undefined &&
@@ -259,31 +260,31 @@ export const canNarrow = (filter: RunFilter): boolean =>
     (filter.runFilters ?? []).some((part) => findRequiredFeedback(part) !== undefined) ||
     listFilterGrams(filter).length > 0);
 
-/** Steps of {@link RunFinder.findFirst}. A text that is no word of any run needs one, and a rare one a few. */
+/** Maximum number of steps of {@link RunFinder.findFirst}. A text that no run contains needs one step, a rare text a few. */
 const maxSteps = 8;
 
-/** Runs that a step scans before it uses an index: few if their texts are read, more if only their columns are. */
+/** Number of runs that a step scans before it uses an index: few if payloads are read, more if only columns are. */
 const scannedBeforeTexts = 500;
 const scannedBeforeIndex = 10_000;
 
-/** With more runs than these, an index does not help: each of them would be sorted. */
+/** Number of runs above which an index does not help, because all runs that it finds are sorted. */
 const maxNarrowRuns = 50_000;
 
-/** With more feedback than this, an index does not help: each of its runs would be looked up. */
+/** Number of feedback rows above which an index does not help, because the run of each row is read by its key. */
 const maxFeedback = 10_000;
 
 function chooseScanLimit(
   { scanLimit }: RunSearch,
   {
     hasTexts,
-    hasNarrow,
+    isNarrow,
     isFirst,
-  }: { readonly hasTexts: boolean; readonly hasNarrow: boolean; readonly isFirst: boolean },
+  }: { readonly hasTexts: boolean; readonly isNarrow: boolean; readonly isFirst: boolean },
 ): number {
   if (hasTexts) {
     return isFirst ? Math.min(scanLimit, scannedBeforeTexts) : 1;
   }
-  return hasNarrow ? Math.max(scanLimit, scannedBeforeIndex) : scanLimit;
+  return isNarrow ? Math.max(scanLimit, scannedBeforeIndex) : scanLimit;
 }
 
 const toSortKey = ({ sort }: RunSearch): string =>
@@ -325,10 +326,7 @@ function createRangeCondition(search: RunSearch): Sql {
       sql`(${key}, r.id) ${order === "asc" ? ">" : "<"} (${parameter(after.micros)}, ${parameter(after.id)})`,
     );
   }
-  return {
-    sql: conditions.map((condition) => condition.sql).join(" AND "),
-    values: conditions.flatMap(({ values }) => values),
-  };
+  return joinSql(conditions, " AND ");
 }
 
 /** The condition for the runs up to a position, including it. */
@@ -336,11 +334,6 @@ const createEndCondition = (search: RunSearch, end: ListPosition | undefined): S
   end === undefined
     ? always
     : sql`(${toSortKey(search)}, r.id) ${search.order === "asc" ? "<=" : ">="} (${parameter(end.micros)}, ${parameter(end.id)})`;
-
-const joinWith = (parts: readonly Sql[], separator: string): Sql => ({
-  sql: parts.map((part) => part.sql).join(separator),
-  values: parts.flatMap(({ values }) => values),
-});
 
 const toPosition = ({ sort }: RunSearch, run: FoundRun | undefined): ListPosition | undefined =>
   run && {

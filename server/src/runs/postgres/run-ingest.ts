@@ -13,11 +13,11 @@ import { SpanWriter } from "../spans/span-writer.ts";
 import type { SpanDependencies, SpanRunRecord } from "../spans/span-writer.ts";
 import { BatchMerger, readRootMicros } from "./batch-merger.ts";
 import type { MergedRun, MergeResult, NamedProjects, StoredState } from "./batch-merger.ts";
+import { BatchSpans } from "./batch-spans.ts";
 import { BatchUsage } from "./batch-usage.ts";
 import { toWeek } from "./partitions.ts";
 import type { Partitions } from "./partitions.ts";
 import type { RunKeys, RunRows } from "./run-rows.ts";
-import { SpanMemory } from "./span-memory.ts";
 
 /** What a batch stored. The activity is published once the transaction is committed. */
 export interface StoredBatch {
@@ -70,7 +70,7 @@ export class PostgresIngest {
     await this.#rows.lockTraces(tenantId, traceIds);
     const storedSpans = traceIds.length === 0 ? [] : await this.#rows.readSpans(tenantId, traceIds);
     const fileOwners = attachments.map(({ runId }) => runId);
-    const { keys, newKeys } = await this.#rows.lock(tenantId, {
+    const { keys, newKeys } = await this.#rows.lockRuns(tenantId, {
       records,
       otherIds: traceIds,
       fileOwners,
@@ -87,17 +87,18 @@ export class PostgresIngest {
       tenantId,
       [...relatedIds].filter((id) => !newKeys.has(id)),
     );
-    const removed = [...keys].filter(([id]) => !newKeys.has(id) && !stored.has(id));
+    // Retention has removed the runs of these keys.
+    const staleKeys = [...keys].filter(([id]) => !newKeys.has(id) && !stored.has(id));
     await this.#rows.renewKeys(
       tenantId,
-      removed.map(([id]) => id),
+      staleKeys.map(([id]) => id),
       keys,
     );
-    removed.forEach(([id, key]) => newKeys.set(id, key));
+    staleKeys.forEach(([id, key]) => newKeys.set(id, key));
     const digests = await this.#rows.readDigests(tenantId, stored, records);
     const projects = await this.#findProjects(tenantId, records, stored);
     const merger = new BatchMerger({ stored, digests, projects, nowMicros });
-    const spans = new SpanMemory(merger, storedSpans);
+    const spans = new BatchSpans(merger, storedSpans);
     const spanWriter = new SpanWriter({
       rows: spans,
       projects: merger.projects,
@@ -119,7 +120,7 @@ export class PostgresIngest {
     const merged = await this.#createProjects(tenantId, merger);
     const activity = await this.#store(tenantId, merged, { newKeys, bodies });
     await this.#rows.writeSpans(tenantId, spans.listChanged());
-    await this.#rows.deletePlaceholders(tenantId, merger.removed);
+    await this.#rows.deletePlaceholders(tenantId, merger.removedPlaceholders);
     const mergedIds = new Set(merged.map(({ id }) => id));
     await this.#rows.deleteKeys(
       tenantId,
@@ -154,7 +155,7 @@ export class PostgresIngest {
     this.#rows.clearCache();
   }
 
-  /** Finds the projects that the records name, and keeps them from being deleted until the end of the transaction. */
+  /** Finds the projects that the records name, and locks them against deletion until the end of the transaction. */
   async #findProjects(
     tenantId: string,
     records: readonly RunRecord[],
@@ -241,12 +242,12 @@ export class PostgresIngest {
       });
       return { ...run, usage };
     });
-    await this.#rows.write(tenantId, changes, { newKeys, bodies });
+    await this.#rows.writeChanges(tenantId, changes, { newKeys, bodies });
     return activity.takeCounts();
   }
 }
 
-/** Ids are keys: the keys of all tables begin with the tenant. */
+/** Ids serve as keys, because the keys of all tables of PostgreSQL begin with the tenant. */
 const plainKeys: SpanDependencies["keys"] = {
   keyOf: (_kind, _tenantId, id) => id,
   assignQualifiedKey: (_kind, _tenantId, id) => id,

@@ -21,10 +21,10 @@ import { RunFinder } from "./run-finder.ts";
 import type { PostgresRunReader } from "./run-reader.ts";
 
 const traceModelsSql = createTraceModelsSql("r");
-/** Milliseconds that one step may take to read the models of traces. */
+/** Milliseconds after which one step reads the models of no further traces. */
 const traceModelsMs = 200;
-/** Traces whose models one query reads. */
-const rootsAtOnce = 20;
+/** Number of traces whose models one query reads. */
+const rootsPerQuery = 20;
 
 const parseModels = (json: string | null): readonly string[] =>
   ((JSON.parse(json ?? "[]") ?? []) as readonly string[]).map(decodeText);
@@ -37,7 +37,7 @@ export interface StoredCountReads {
 }
 
 /** Adds up the counts of each interval. */
-function addUp(counts: readonly RunCount[]): readonly RunCount[] {
+function sumByInterval(counts: readonly RunCount[]): readonly RunCount[] {
   const totals = new Map<number, RunCount>();
   for (const { startMicros, runs, errors } of counts.filter((count) => count.runs > 0)) {
     const total = totals.get(startMicros);
@@ -87,8 +87,8 @@ export class PostgresRunListReader implements PromisedListReads {
   }
 
   /**
-   * Reads the models of traces, by the id of the root, in the order of the roots. Traces may be large, so it stops after
-   * `traceModelsMs`; it reads at least {@link rootsAtOnce}.
+   * Reads the models of traces, by the id of the root, in the order of the roots. Traces may be large, so reading stops
+   * after `traceModelsMs`. Reads at least {@link rootsPerQuery}.
    */
   async #readTraceModels(
     tenantId: string,
@@ -96,8 +96,8 @@ export class PostgresRunListReader implements PromisedListReads {
   ): Promise<ReadonlyMap<string, readonly unknown[]>> {
     const endMs = performance.now() + traceModelsMs;
     const models = new Map<string, readonly unknown[]>();
-    for (let start = 0; start < roots.length; start += rootsAtOnce) {
-      const part = roots.slice(start, start + rootsAtOnce).map(({ row }) => row);
+    for (let start = 0; start < roots.length; start += rootsPerQuery) {
+      const group = roots.slice(start, start + rootsPerQuery).map(({ row }) => row);
       const { rows } = await this.#db.query<{
         readonly id: string;
         readonly models: string | null;
@@ -105,10 +105,10 @@ export class PostgresRunListReader implements PromisedListReads {
         `SELECT r.id, ${traceModelsSql}::text AS models
          FROM unnest($2::text[], $3::text[]) i (trace_id, id)
          JOIN runs r ON r.tenant_id = $1 AND r.trace_id = i.trace_id AND r.id = i.id`,
-        [tenantId, part.map(({ traceId }) => traceId), part.map(({ id }) => id)],
+        [tenantId, group.map(({ traceId }) => traceId), group.map(({ id }) => id)],
       );
       const found = new Map(rows.map(({ id, models: json }) => [id, parseModels(json)]));
-      part.forEach(({ id }) => models.set(id, found.get(id) ?? []));
+      group.forEach(({ id }) => models.set(id, found.get(id) ?? []));
       if (performance.now() > endMs) {
         break;
       }
@@ -122,7 +122,7 @@ export class PostgresRunListReader implements PromisedListReads {
     widthMicros: number,
   ): Promise<CountSlice> {
     const { runs, ...position } = await this.search(tenantId, { ...search, parts: countedParts });
-    const counts = addUp(
+    const counts = sumByInterval(
       runs.map(({ row }) => ({
         startMicros: Math.floor(row.startMicros / widthMicros) * widthMicros,
         runs: 1,
@@ -185,7 +185,7 @@ export class PostgresRunListReader implements PromisedListReads {
         width,
       ],
     );
-    return addUp([
+    return sumByInterval([
       ...counts.map((count) => ({
         ...count,
         startMicros: Math.floor(count.startMicros / width) * width,

@@ -1,8 +1,8 @@
 // The place of a run is its position among all runs in the order in which transactions stored them: the number of the
-// transaction, followed by a number within it. A sequence would not do: a transaction may take the next number and commit
-// long after others that took later ones, so that whoever has read up to those would never see its runs.
+// transaction, followed by a number within it. A sequence would lose runs: a transaction may take a number and commit long
+// after others that took later numbers, and a reader that has read up to these would skip its runs.
 
-/** Places of one transaction. A batch has fewer operations. */
+/** Number of places of one transaction. A batch has fewer operations. */
 const placesPerTransaction = 16_384;
 
 /** SQL for the place of the run with a number within this transaction. */

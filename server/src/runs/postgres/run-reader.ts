@@ -24,7 +24,7 @@ import { readStatistics } from "./run-statistics.ts";
 
 type PromisedRunReads = Promised<{ readonly runs: RunReads }>["runs"];
 
-/** Which runs of a list a page has. */
+/** The range of a list that a page shows. */
 interface PageRange extends Pick<RunQuery, "order"> {
   readonly after: RunQuery["after"];
   readonly limit: number;
@@ -108,33 +108,34 @@ export class PostgresRunReader implements PromisedRunReads {
       : { runs, nextPosition: { startMicros: lastRow.startMicros, id: lastRow.id } };
   }
 
-  /** Runs a query for rows of runs, and returns them with what belongs to them in other tables. */
   /** Finds the runs of a page: by an index if one narrows down the search, otherwise in the order of the list. */
   async #findPage(
     tenantId: string,
     filter: RunFilter,
     { order, after, limit }: PageRange,
   ): Promise<readonly FoundRun[]> {
-    const { projectIds = [], ...ofProject } = filter;
+    const { projectIds = [], ...filterInProject } = filter;
     const [projectId, ...others] = projectIds;
-    const first =
+    const firstSlice =
       projectId !== undefined && others.length === 0 && canNarrow(filter)
         ? await this.#finder.findFirst(tenantId, {
             projectId,
-            filter: ofProject,
+            filter: filterInProject,
             sort: "start",
             order,
             limit,
             ...(after !== undefined && { after: { micros: after.startMicros, id: after.id } }),
           })
         : undefined;
-    const runs = first?.runs ?? [];
-    const reached = first?.nextPosition;
-    if (first !== undefined && (reached === undefined || runs.length >= limit)) {
+    const runs = firstSlice?.runs ?? [];
+    const reachedPosition = firstSlice?.nextPosition;
+    if (firstSlice !== undefined && (reachedPosition === undefined || runs.length >= limit)) {
       return runs;
     }
     const position =
-      reached === undefined ? after : { startMicros: reached.micros, id: reached.id };
+      reachedPosition === undefined
+        ? after
+        : { startMicros: reachedPosition.micros, id: reachedPosition.id };
     const condition = toCondition(tenantId, filter, position && { ...position, order });
     const direction = order === "asc" ? "ASC" : "DESC";
     const orderSql = `r.start_us ${direction}, r.id ${direction}`;
@@ -146,6 +147,7 @@ export class PostgresRunReader implements PromisedRunReads {
     return [...runs, ...(await this.readFound(page, orderSql.replaceAll("r.", "f.")))];
   }
 
+  /** Runs a query for the rows of runs, and adds the columns of joined tables. */
   async readFound(page: Sql, orderSql: string): Promise<readonly FoundRun[]> {
     const { text, values } = toNumbered(page);
     const { rows } = await this.#db.execute<DetailsRow>(

@@ -1,7 +1,6 @@
-import { threadKeys } from "millrace/model";
 import { encodeText } from "../../storage/postgres/text-encoding.ts";
 import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
-import { blockMicros, createPairFacet } from "../facets.ts";
+import { blockMicros, listThreadIds } from "../facets.ts";
 import type { AttachmentRecord, RunRecord } from "../run-record.ts";
 import { readRootMicros } from "./batch-merger.ts";
 import type { MergedRun, StoredState } from "./batch-merger.ts";
@@ -21,7 +20,7 @@ import {
   toColumnValues,
 } from "./run-columns.ts";
 import type { RunColumnValues, StoredUsage } from "./run-columns.ts";
-import type { StoredSpan } from "./span-memory.ts";
+import type { StoredSpan } from "./batch-spans.ts";
 
 /** Where a run is stored. */
 export interface RunKey {
@@ -43,7 +42,7 @@ export interface StoredBody {
   readonly body: Uint8Array;
 }
 
-interface BatchMemory {
+interface BatchInput {
   /** The keys of the runs that were locked as new. */
   readonly newKeys: RunKeys;
   readonly bodies: Uint8Array;
@@ -53,7 +52,7 @@ interface BatchMemory {
 export class RunRows {
   readonly #db: PostgresDatabase;
   readonly #sharedTexts: PostgresSharedTexts;
-  /** The values of projects that are stored for suggestions. */
+  /** Values of projects that are known to be stored for suggestions, so that they need not be inserted again. */
   readonly #knownFacets = new Set<string>();
   #knownSinceMs = 0;
 
@@ -80,7 +79,7 @@ export class RunRows {
    * Locks the runs of a batch until the end of the transaction, and returns all of their keys, and those of the runs that
    * are new. Another transaction with the same run waits, whether the run is stored or not.
    */
-  async lock(
+  async lockRuns(
     tenantId: string,
     {
       records,
@@ -222,7 +221,7 @@ export class RunRows {
     );
   }
 
-  /** Reads which of the payloads of a batch are stored already, by run. */
+  /** Returns the digests of those patches of a batch that are stored already, by the id of the run. */
   async readDigests(
     tenantId: string,
     stored: ReadonlyMap<string, StoredState>,
@@ -269,15 +268,19 @@ export class RunRows {
     return bodies;
   }
 
-  async write(tenantId: string, changes: readonly RunChange[], memory: BatchMemory): Promise<void> {
+  async writeChanges(
+    tenantId: string,
+    changes: readonly RunChange[],
+    batch: BatchInput,
+  ): Promise<void> {
     const added = changes.filter(({ stored }) => stored === undefined);
     const updated = changes.filter(({ stored }) => stored !== undefined);
-    // A run that gets another id leaves its own id to a new run.
+    // First, because a run that gets another id frees its own id for a new run.
     await this.#updateRuns(tenantId, updated);
-    await this.#moveRuns(tenantId, changes, memory.newKeys);
-    await this.#insertMissingKeys(tenantId, added, memory.newKeys);
+    await this.#moveRuns(tenantId, changes, batch.newKeys);
+    await this.#insertMissingKeys(tenantId, added, batch.newKeys);
     await this.#insertRuns(tenantId, added);
-    await this.#insertPayloads(tenantId, changes, memory.bodies);
+    await this.#insertPayloads(tenantId, changes, batch.bodies);
     await this.#insertFacets(tenantId, changes);
     await this.#updateThreads(tenantId, changes);
   }
@@ -437,8 +440,8 @@ export class RunRows {
   }
 
   /**
-   * Inserts the payloads of all records. Their texts are parts of one parameter, which is passed as it is; the elements
-   * of a list would have to be escaped.
+   * Inserts the payloads of all records. Their texts are ranges of one parameter, whose bytes are sent unchanged; the
+   * elements of a list parameter would have to be escaped.
    */
   async #insertPayloads(
     tenantId: string,
@@ -462,7 +465,7 @@ export class RunRows {
           tenantId,
           payloads.map(({ record }, index) => ({
             body: bodies.subarray(record.bodyStart, record.bodyEnd),
-            // Filters read a document in place of the payload, so nothing would be gained.
+            // A payload with a document is stored twice anyway, so sharing its texts would save little.
             texts: documents[index] === null ? (record.shareable ?? []) : [],
           })),
         )
@@ -503,7 +506,7 @@ export class RunRows {
     };
   }
 
-  /** Adds values of projects for suggestions. Most of them were added before. */
+  /** Adds values of projects for suggestions. Most of them are stored already, and are skipped. */
   async #insertFacets(tenantId: string, changes: readonly RunChange[]): Promise<void> {
     const nowMs = performance.now();
     if (this.#knownFacets.size > maxKnownFacets || nowMs - this.#knownSinceMs > knownFacetsMs) {
@@ -534,7 +537,7 @@ export class RunRows {
     }
   }
 
-  /** Notes when the threads of the runs were last active. */
+  /** Records when the threads of the runs were last active. */
   async #updateThreads(tenantId: string, changes: readonly RunChange[]): Promise<void> {
     const threads = new Map<string, { projectId: string; id: string; block: number }>();
     for (const { row, facets } of changes) {
@@ -595,7 +598,10 @@ export class RunRows {
   }
 }
 
-/** Another transaction has stored a run that this one found missing. The code is that of a unique key: it is repeated. */
+/**
+ * Another transaction has stored a run that this one found missing. The code is that of PostgreSQL for a violated unique
+ * key, after which the transaction is repeated.
+ */
 class StoredMeanwhileError extends Error {
   readonly code = "23505";
 
@@ -613,7 +619,7 @@ interface PayloadBytes {
   readonly bytes: Uint8Array;
 }
 
-/** Payloads that share no texts. Their memory is passed on as it is. */
+/** Payloads that share no texts. Their bytes are not copied. */
 function toWholePayloads(records: readonly RunRecord[], bodies: Uint8Array): PayloadBytes {
   const from = Math.min(...records.map(({ bodyStart }) => bodyStart));
   const to = Math.max(...records.map(({ bodyEnd }) => bodyEnd));
@@ -633,21 +639,14 @@ const uuidLength = 36;
 /** Number of locks that all traces of spans share. */
 const traceLocks = 512;
 
-/** Attempts to lock runs, one of which is deleted by another transaction in between. */
+/** Maximum number of attempts to lock runs while other transactions delete them. */
 const maxLockAttempts = 5;
 
-/** Values that are remembered as stored, and for how long: another server may have deleted the runs that have them. */
+/** Maximum number of values in `#knownFacets`. */
 const maxKnownFacets = 20_000;
+
+/** Milliseconds after which `#knownFacets` is cleared: another server may have deleted the values meanwhile. */
 const knownFacetsMs = 30_000;
-
-const threadPrefixes = threadKeys.map((key) => createPairFacet(key, "") ?? "");
-
-/** The ids of threads that the facets of a run contain. */
-const listThreadIds = (facets: ReadonlySet<string>): readonly string[] =>
-  [...facets].flatMap((facet) => {
-    const prefix = threadPrefixes.find((start) => facet.startsWith(start));
-    return prefix === undefined ? [] : [facet.slice(prefix.length)];
-  });
 
 /** The payloads of runs. The parameters are the tenant and the lists of {@link toKeyLists}. */
 const payloadJoin = `unnest($2::bigint[], $3::text[], $4::text[]) i (root_us, trace_id, id)
@@ -659,7 +658,7 @@ const toKeyLists = (runs: readonly StoredState[]): readonly (readonly unknown[])
   runs.map(({ row }) => row.id),
 ];
 
-/** The values of each column, and the facets, each list of which is a text. */
+/** A list of values for each column. The facets of a run are one text, an array literal. */
 function toColumnLists(changes: readonly RunChange[]): readonly (readonly unknown[])[] {
   const rows = changes.map(({ row, rootMicros, usage }) => toColumnValues(row, rootMicros, usage));
   return [
@@ -668,7 +667,7 @@ function toColumnLists(changes: readonly RunChange[]): readonly (readonly unknow
   ];
 }
 
-/** The text of a list, because PostgreSQL has no lists of lists that differ in length. */
+/** An array literal: the inner arrays of PostgreSQL must all have the same length, and runs have different numbers of facets. */
 const toArrayLiteral = (texts: readonly string[]): string =>
   `{${texts.map((text) => `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`).join(",")}}`;
 
@@ -691,7 +690,7 @@ const updateRunsSql = `UPDATE runs r SET (${runColumnNames.join(", ")}, facets, 
     i (${runColumnNames.join(", ")}, facets, old_root_us, old_trace_id, old_id)
   WHERE r.tenant_id = $1 AND r.root_us = i.old_root_us AND r.trace_id = i.old_trace_id AND r.id = i.old_id`;
 
-// The rows of a function come in their order, which `seq` records. With ORDER BY, the texts would be sorted with them.
+// `unnest` returns the rows in their order, which `seq` records. ORDER BY would move the texts, which may be large, too.
 const insertPayloadsSql = `INSERT INTO payloads (tenant_id, root_us, trace_id, id, digest, document, body, parts)
   SELECT $1, i.root_us, i.trace_id, i.id, i.digest, i.document, convert_from(substr($9::bytea, i.start, i.length), 'UTF8'), i.parts
   FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::int[], $8::int[], $10::text[])

@@ -20,7 +20,7 @@ function createQuantitySql(name: (typeof quantities)[number]): string {
   }
 }
 
-// Numbers are added in their order, so that the result does not depend on that of the rows.
+// Numbers are sorted before they are added, because a sum of floating-point numbers depends on their order.
 const createSelectSql = (name: (typeof quantities)[number], condition: string): string =>
   `count("${name}")${condition} AS "${name}_count",
    coalesce(sum("${name}" ORDER BY "${name}")${condition}, 0) AS "${name}_sum",

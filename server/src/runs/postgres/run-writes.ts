@@ -23,7 +23,7 @@ export class PostgresRunWrites implements PromisedRunWrites {
   }
 
   async share(tenantId: string, id: string): Promise<string> {
-    // The lock keeps the run where it is, and lets two calls for the same run create one token.
+    // The lock prevents the run from moving to another trace, and two calls for the same run from creating two tokens.
     const { rows: runs } = await this.#db.query<{ readonly trace_id: string }>(
       `SELECT k.trace_id FROM run_keys k
        JOIN runs r ON r.tenant_id = k.tenant_id AND r.trace_id = k.trace_id AND r.id = k.id AND r.root_us = k.root_us

@@ -1,7 +1,7 @@
 import { threadKeys } from "millrace/model";
 import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
 import { encodeText } from "../../storage/postgres/text-encoding.ts";
-import { anyFacet, createPairFacet } from "../facets.ts";
+import { anyFacet, createPairFacet, listThreadIds } from "../facets.ts";
 import { listPartitionNames } from "./partitions.ts";
 
 const text = 'TEXT COLLATE "C"';
@@ -21,7 +21,10 @@ export const valueCandidateTables = `
 /** Maximum number of listed values that one step examines. */
 const candidatesPerStep = 500;
 
-/** The oldest and the latest runs of a project, whose values are not searched in an index. Most values in use are among these. */
+/**
+ * Number of the oldest, and of the latest, runs of a project that are read before an index is searched: most values in
+ * use are found among these runs.
+ */
 const sampledRuns = 500;
 
 /** A value of a project that is suggested for filters: a facet of a run, as it is stored. */
@@ -41,8 +44,8 @@ export class UnusedValues {
     this.#db = db;
   }
 
-  /** The values of runs. */
-  async listOf(tenantId: string, ids: readonly string[]): Promise<readonly ProjectValue[]> {
+  /** Lists the values of runs. */
+  async listValues(tenantId: string, ids: readonly string[]): Promise<readonly ProjectValue[]> {
     const { rows } = await this.#db.query<ProjectValue>(`SELECT ${valuesOfRunsSql}`, [
       tenantId,
       ids,
@@ -63,8 +66,8 @@ export class UnusedValues {
     }
   }
 
-  /** Lists the values of runs that are about to be deleted, for {@link deleteSome}. */
-  async note(tenantId: string, ids: readonly string[]): Promise<void> {
+  /** Adds the values of runs that are about to be deleted to the list that {@link deleteSome} examines. */
+  async addCandidates(tenantId: string, ids: readonly string[]): Promise<void> {
     await this.#db.query(
       `INSERT INTO run_facet_candidates (tenant_id, project_id, facet)
        SELECT $1, v.project_id, v.facet FROM (SELECT ${valuesOfRunsSql}) v ON CONFLICT DO NOTHING`,
@@ -116,14 +119,11 @@ export class UnusedValues {
       `DELETE FROM run_facets WHERE tenant_id = $1 AND project_id = $2 AND facet = ANY($3::text[]) RETURNING facet`,
       [tenantId, projectId, unused],
     );
-    const threads = rows.flatMap(({ facet }) => {
-      const prefix = threadPrefixes.find((start) => facet.startsWith(start));
-      return prefix === undefined ? [] : [facet.slice(prefix.length)];
-    });
-    if (threads.length > 0) {
+    const threadIds = listThreadIds(rows.map(({ facet }) => facet));
+    if (threadIds.length > 0) {
       await this.#db.query(
         "DELETE FROM threads WHERE tenant_id = $1 AND project_id = $2 AND id = ANY($3::text[])",
-        [tenantId, projectId, threads],
+        [tenantId, projectId, threadIds],
       );
     }
   }
@@ -138,7 +138,7 @@ export class UnusedValues {
     projectId: string,
     facets: readonly string[],
   ): Promise<readonly string[]> {
-    // A run without values is a row, too.
+    // The left join returns a row for a run without values, too: no rows mean that the project has no runs.
     const { rows: frequent } = await this.#db.query<{ readonly facet: string | null }>(
       `SELECT DISTINCT v.facet FROM (${createSampleSql("ASC")} UNION ALL ${createSampleSql("DESC")}) r
        LEFT JOIN LATERAL unnest(r.facets) v (facet) ON true`,
@@ -147,7 +147,7 @@ export class UnusedValues {
     const found = new Set(frequent.map(({ facet }) => facet));
     const rest = facets.filter((facet) => !found.has(facet));
     if (frequent.length > 0 && rest.length > 0) {
-      // No partition must be removed in between.
+      // The lock keeps other transactions from removing a partition before the next statement.
       await this.#db.query("LOCK TABLE ONLY runs IN ACCESS SHARE MODE");
       const exists = (await listPartitionNames(this.#db)).map(
         (name) => `EXISTS (SELECT FROM ${name} r
@@ -186,12 +186,10 @@ export class UnusedValues {
   }
 }
 
-/** Some runs of a project. The parameters are the tenant and the project. */
+/** The oldest or the latest runs of a project. The parameters are the tenant and the project. */
 const createSampleSql = (direction: "ASC" | "DESC"): string =>
   `(SELECT facets FROM runs WHERE tenant_id = $1 AND project_id = $2
     ORDER BY start_us ${direction}, id ${direction} LIMIT ${sampledRuns})`;
-
-const threadPrefixes = threadKeys.map((key) => createPairFacet(key, "") ?? "");
 
 /** The distinct values of the runs with these ids. The parameters are the tenant and the ids. */
 const valuesOfRunsSql = `DISTINCT r.project_id, v.facet FROM run_keys k

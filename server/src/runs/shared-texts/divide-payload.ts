@@ -8,7 +8,7 @@ export interface NewText {
   readonly base: string | undefined;
   /** Number of texts that this one continues, directly or indirectly. */
   readonly depth: number;
-  /** Range in the payload of what must be stored: the text without its base. */
+  /** Range of the payload that must be stored: the text without its base. */
   readonly start: number;
   readonly end: number;
 }
@@ -20,7 +20,7 @@ export interface PayloadPart {
   readonly hash?: string;
 }
 
-/** A payload as the texts that it shares with others, and what remains of it. */
+/** A payload, divided into texts that it shares with others and the parts between them. */
 export interface DividedPayload {
   readonly parts: readonly PayloadPart[];
   /** The texts to store before the payload, each after its base. */
@@ -28,8 +28,8 @@ export interface DividedPayload {
 }
 
 /**
- * Maximum number of texts that a text continues. Reading it takes as many steps. A list that is longer is stored as a
- * whole once more, so that a conversation of thousands of turns is stored a few times.
+ * Maximum number of texts in a chain in which each text continues the one before. Reading the last one takes as many
+ * steps. A longer list starts a new chain, so a conversation of thousands of turns is stored as a whole a few times.
  */
 export const maxDepth = 256;
 
@@ -66,24 +66,24 @@ export function dividePayload(
     : { parts: [...parts, { start: position, end: bytes }], added };
 }
 
-/** Returns `undefined` if the text is stored with its payload. */
+/** Returns `undefined` if the text is not worth sharing, and remains in its payload. */
 function toNewText(
   { hashes, ends, start, end, isRepeated }: ShareableText,
   hash: string,
   depths: ReadonlyMap<string, number>,
 ): NewText | undefined {
-  const index = hashes.findLastIndex(
-    (beginning, place) =>
+  const baseIndex = hashes.findLastIndex(
+    (beginning, index) =>
       (depths.get(beginning) ?? maxDepth) < maxDepth &&
-      (ends[place] ?? start) - start >= minSharedBytes,
+      (ends[index] ?? start) - start >= minSharedBytes,
   );
-  const base = hashes[index];
+  const base = hashes[baseIndex];
   if (base !== undefined) {
     return {
       hash,
       base,
       depth: (depths.get(base) ?? 0) + 1,
-      start: ends[index] ?? start,
+      start: ends[baseIndex] ?? start,
       end,
     };
   }
@@ -92,13 +92,13 @@ function toNewText(
     : undefined;
 }
 
-/** The bytes of a payload that remain beside its shared texts. */
+/** Returns the bytes of a payload that are in none of its shared texts. */
 export const readRest = (payload: Uint8Array, { parts }: DividedPayload): Buffer =>
   Buffer.concat(parts.map(({ start, end }) => payload.subarray(start, end)));
 
 /**
- * Writes how a payload is put together, as JSON: the size of the whole payload, then a list for each part with its
- * start and its length in what remains, and the reference of the shared text that follows it. Positions are in bytes.
+ * Encodes as JSON how a payload is assembled: its size, then a list for each part with the start and the length of the
+ * part in the result of {@link readRest}, and the reference of the shared text that follows it. Positions are in bytes.
  */
 export function encodeParts(
   { parts }: DividedPayload,

@@ -6,8 +6,8 @@ import type { ShareableText } from "./shareable-text.ts";
 const textType = 'TEXT COLLATE "C"';
 const tenantColumn = `tenant_id ${textType} NOT NULL DEFAULT current_setting('millrace.tenant')`;
 
-/** What is returned in place of a payload whose shared texts are not all there. */
-const damaged = JSON.stringify(
+/** The JSON that is returned in place of a payload whose shared texts are not all stored. */
+const damagedPayloadJson = JSON.stringify(
   Object.fromEntries(
     ["inputs", "outputs"].map((name) => [
       name,
@@ -17,16 +17,16 @@ const damaged = JSON.stringify(
 );
 
 /**
- * SQL that creates the tables of texts that payloads of a tenant share, and the column of `payloads` that says how a
- * payload is put together (`encodeParts`); a payload without that column's value is stored as a whole.
+ * SQL that creates the tables of texts that payloads of a tenant share, and the column of `payloads` that describes how
+ * a payload is assembled (`encodeParts`); a payload without that column's value is stored as a whole.
  *
  * - `shared_texts` has the texts by their hashes. `base` is the hash of the text that a text continues.
  * - `shared_text_uses` has a row for each payload, by its `seq`, and each text that it refers to. Counting the uses in the
  *   row of a text would make all transactions wait for each other that store runs with the same system prompt.
  * - `shared_text_candidates` lists the texts of payloads that were deleted. Only these can have become unused.
  *
- * Triggers maintain the last two, so that no statement that deletes payloads, or moves them to another partition, can
- * forget it.
+ * Triggers maintain the last two tables, so that no statement that deletes payloads, or moves them to another partition,
+ * has to.
  */
 export const sharedTextTables = `
   CREATE TABLE shared_texts (
@@ -85,12 +85,12 @@ export const sharedTextTables = `
         SELECT place, 0 AS is_text, 0 AS depth, convert_from(rest, 'UTF8') AS body FROM part
         UNION ALL SELECT place, 1, depth, body FROM chain) s
     )
-    SELECT CASE octet_length(joined.body) WHEN (parts::jsonb ->> 0)::int THEN joined.body ELSE '${damaged}' END FROM joined
+    SELECT CASE octet_length(joined.body) WHEN (parts::jsonb ->> 0)::int THEN joined.body ELSE '${damagedPayloadJson}' END FROM joined
   $$;
 `;
 
 /**
- * SQL that does for payloads of a removed week what the trigger does for deleted ones.
+ * SQL that removes the uses of payloads of a removed week, as the trigger does for payloads that are deleted one by one.
  *
  * @param range - the rows of the payloads, as a subquery
  */
@@ -101,17 +101,17 @@ export const forgetSharedTextsSql = (range: string): string => `
       WHERE u.tenant_id = s.tenant_id AND u.hash = s.hash AND u.seq = s.seq)
   INSERT INTO shared_text_candidates (tenant_id, hash) SELECT DISTINCT s.tenant_id, s.hash FROM uses s`;
 
-/** SQL for the text of a payload, put together from the texts that it shares with others. */
+/** SQL for the text of a payload, assembled from the texts that it shares with others. */
 export const createPayloadTextSql = (alias: string): string =>
   `(CASE WHEN ${alias}.parts IS NULL THEN ${alias}.body ELSE join_payload(${alias}.tenant_id, ${alias}.body, ${alias}.parts) END)`;
 
-/** Maximum number of texts that one call examines, which may have become unused. */
+/** Maximum number of possibly unused texts that one call examines. */
 const candidatesPerStep = 500;
 
 /** Attempts to store texts that another transaction stores or deletes at the same time. */
 const maxAttempts = 5;
 
-/** A payload to store, and the texts of it that may repeat. */
+/** A payload to store, and its texts that may repeat in other payloads. */
 export interface SharingPayload {
   readonly body: Uint8Array;
   readonly texts: readonly ShareableText[];
@@ -128,8 +128,8 @@ export interface StoredPayload {
  *
  * A text must not be deleted while a transaction stores a payload that refers to it. The transaction therefore locks
  * the row of the text (`FOR KEY SHARE`, which many transactions can hold at once) before it stores the payload.
- * Whoever deletes texts locks their rows first, and then searches for uses with a new statement, which finds those of
- * all transactions that held a lock before. A transaction that waited for a text that was deleted does not get its
+ * A transaction that deletes texts locks their rows first, and then searches for uses with a new statement, which finds
+ * the uses of all transactions that held a lock before. A transaction that waited for a text that was deleted does not get its
  * row, and stores the text again.
  */
 export class PostgresSharedTexts {
@@ -139,7 +139,7 @@ export class PostgresSharedTexts {
     this.#db = db;
   }
 
-  /** Stores the shared texts of payloads. Returns for each payload what remains to be stored. */
+  /** Stores the shared texts of payloads. Returns the payloads without these texts, as they are to be stored. */
   async store(
     tenantId: string,
     payloads: readonly SharingPayload[],
@@ -149,20 +149,20 @@ export class PostgresSharedTexts {
     }
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const depths = await this.#findStored(tenantId, payloads);
-      const known = new Set(depths.keys());
+      const storedHashes = new Set(depths.keys());
       const divided = payloads.map(({ body, texts }) => dividePayload(body.length, texts, depths));
-      if (await this.#lockTexts(tenantId, listNeeded(divided, known))) {
+      if (await this.#lockTexts(tenantId, listReferredTexts(divided, storedHashes))) {
         await this.#insertTexts(tenantId, payloads, divided);
         return payloads.map(({ body }, index) => toStored(body, divided[index]));
       }
     }
-    // Other transactions delete the texts again and again: this time, the payloads are stored as a whole.
+    // Other transactions delete the texts again and again, so the payloads are stored as a whole.
     return payloads.map(({ body }) => ({ body, parts: null }));
   }
 
   /**
-   * Deletes some of the texts that are no longer used, of the tenants whose rows the transaction sees. Returns how many
-   * texts were examined that may be unused.
+   * Deletes some of the texts that are no longer used, of the tenants whose rows the transaction sees. Returns the number
+   * of candidates that were examined; 0 if there are none, or if other transactions use all of them.
    */
   async deleteUnused(): Promise<number> {
     const { rows: candidates } = await this.#db.query<TextKey>(
@@ -200,7 +200,7 @@ export class PostgresSharedTexts {
        WHERE (t.tenant_id, t.hash) IN (SELECT * FROM locked) AND (t.tenant_id, t.hash) NOT IN (SELECT * FROM kept)`,
       toLists(locked),
     );
-    // Another transaction is about to use these. They are examined again later, in case it fails.
+    // Another transaction is about to use the skipped texts. They are listed again, in case it fails.
     const lockedKeys = new Set(locked.map(toKey));
     const skipped = examined.filter((text) => !lockedKeys.has(toKey(text)));
     if (skipped.length > 0) {
@@ -209,7 +209,7 @@ export class PostgresSharedTexts {
         toLists(skipped),
       );
     }
-    // If only such texts remain, they are left for the next sweep.
+    // If all texts were skipped, the next sweep examines them.
     return skipped.length > 0 && locked.length === 0 ? 0 : candidates.length;
   }
 
@@ -244,8 +244,8 @@ export class PostgresSharedTexts {
 
   /**
    * Inserts new texts, in the order of their hashes, so that no transaction waits for another one that waits for it. A
-   * text that another transaction has inserted meanwhile is locked instead: whether that one divides the text in another
-   * way does not matter.
+   * text that another transaction has inserted meanwhile is locked instead, even if that transaction has divided the text
+   * differently.
    */
   async #insertTexts(
     tenantId: string,
@@ -323,10 +323,10 @@ const toLists = (keys: readonly TextKey[]): readonly (readonly string[])[] => [
 
 const noBytes = new Uint8Array(0);
 
-/** The stored texts to which payloads and new texts refer. */
-const listNeeded = (
+/** Lists the stored texts to which payloads and new texts refer. */
+const listReferredTexts = (
   divided: readonly (DividedPayload | undefined)[],
-  known: ReadonlySet<string>,
+  storedHashes: ReadonlySet<string>,
 ): readonly string[] => [
   ...new Set(
     divided
@@ -334,7 +334,7 @@ const listNeeded = (
         ...(one?.parts ?? []).map(({ hash }) => hash),
         ...(one?.added ?? []).map(({ base }) => base),
       ])
-      .filter((hash): hash is string => hash !== undefined && known.has(hash)),
+      .filter((hash): hash is string => hash !== undefined && storedHashes.has(hash)),
   ),
 ];
 

@@ -1,7 +1,7 @@
 /**
  * A text within a payload that may repeat in other payloads, so that the store may store it once. Only content that a
- * client sends in chunks is marked as such (`model/options/content-deduplication`): its hashes are known already, and
- * no other payload costs anything.
+ * client sends in chunks is marked as such (`model/options/content-deduplication`): the client has computed its hashes
+ * already, and other payloads need not be hashed.
  */
 export interface ShareableText {
   /** Range of the text in the payload. */
@@ -18,16 +18,16 @@ export interface ShareableText {
   readonly isRepeated: boolean;
 }
 
-/** Shorter texts are stored with their payload: a reference would save little, and costs a row. */
+/** Shorter texts remain in their payload: sharing them would save little, and needs a row. */
 export const minSharedBytes = 256;
 
 /**
  * A text of at least this length is shared when it is first received. A shorter one is only shared if it repeats, so
- * that content that never repeats stays where it is.
+ * that content that never repeats remains in its payload.
  */
 export const minSharedAtOnceBytes = 16_384;
 
-/** Maximum number of beginnings of a list that are searched; the longest ones are. */
+/** Maximum number of beginnings of a list that are searched in the store. The longest ones are chosen. */
 export const maxBeginnings = 1_024;
 
 /** Maximum number of shared texts of one payload. The longest ones are chosen. */
@@ -68,7 +68,7 @@ export function selectShareable(
   }
   const longest = new Set(
     selected
-      .toSorted((one, other) => other.end - other.start - (one.end - one.start))
+      .toSorted((left, right) => right.end - right.start - (left.end - left.start))
       .slice(0, maxSharedTexts),
   );
   return selected.filter((text) => longest.has(text));

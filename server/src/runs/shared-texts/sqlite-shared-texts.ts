@@ -5,12 +5,12 @@ import type { DividedPayload } from "./divide-payload.ts";
 import type { ShareableText } from "./shareable-text.ts";
 
 /**
- * SQL that creates the table of texts that payloads of a tenant share, and the column of `payloads` that says how a
- * payload is put together (`encodeParts`); a payload without that column's value is stored as a whole.
+ * SQL that creates the table of texts that payloads of a tenant share, and the column of `payloads` that describes how
+ * a payload is assembled (`encodeParts`); a payload without that column's value is stored as a whole.
  *
- * `uses` is the number of payloads and of texts that refer to a text. A text is deleted some time after its last use
- * was; until then a new payload may refer to it again. A trigger counts the payloads that are deleted, so that no
- * statement that deletes payloads can forget it.
+ * `uses` is the number of payloads and of texts that refer to a text. A text is deleted some time after the last of them;
+ * until then a new payload may refer to it again. A trigger subtracts deleted payloads, so that no statement that deletes
+ * payloads has to.
  */
 export const sharedTextTables = `
   CREATE TABLE shared_texts (
@@ -26,7 +26,7 @@ export const sharedTextTables = `
     END;
 `;
 
-/** SQL for the text of the payload `p`, put together from the texts that it shares with others. */
+/** SQL for the text of the payload `p`, assembled from the texts that it shares with others. */
 export const payloadTextSql = `CASE WHEN p.parts IS NULL THEN p.body ELSE (
   WITH RECURSIVE
     part (place, rest, text) AS (
@@ -41,7 +41,7 @@ export const payloadTextSql = `CASE WHEN p.parts IS NULL THEN p.body ELSE (
     UNION ALL SELECT place, 1, depth, body FROM chain
     ORDER BY 1, 2, 3 DESC) s) END`;
 
-/** Maximum number of texts that one call deletes, and of their bytes. */
+/** Maximum number of texts, and of their bytes, that one call deletes. The last text may exceed the bytes. */
 const textsPerStep = 500;
 const bytesPerStep = 8 * 1_048_576;
 
@@ -63,7 +63,7 @@ export class SqliteSharedTexts {
   }
 
   /**
-   * Inserts a payload. Texts of it that the tenant has stored already, or that repeat, are stored apart. Returns whether
+   * Inserts a payload. Its texts that are stored already, or that may repeat, are stored in a table of their own. Returns whether
    * the payload is new.
    */
   insertPayload(tenantId: string, payload: Payload, texts: readonly ShareableText[]): boolean {

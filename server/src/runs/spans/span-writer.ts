@@ -44,11 +44,11 @@ export interface SpanRows {
     placeholder: RunRow,
     times: { readonly startMicros: number; readonly endMicros: number },
   ): void;
-  /** Deletes a placeholder if it has no runs below it any more. */
+  /** Deletes a placeholder if no run is below it any more. */
   deleteIfEmpty(tenantId: string, key: string): void;
 }
 
-/** What the writer of spans needs besides their rows. */
+/** The dependencies of {@link SpanWriter}. */
 export interface SpanDependencies {
   readonly rows: SpanRows;
   readonly projects: Pick<RunProjects, "resolve" | "resolveDefault" | "belongsTo">;

@@ -28,7 +28,7 @@ const costsOf = (fixture: FilterFixture): WireObject => {
   return { total_cost, prompt_cost, completion_cost };
 };
 
-/** Of 1,000 input tokens and 100 output tokens of gpt-4o. */
+/** The cost of 1,000 input tokens and 100 output tokens of gpt-4o. */
 const costs = { total_cost: "0.0035", prompt_cost: "0.0025", completion_cost: "0.001" };
 const noCosts = { total_cost: null, prompt_cost: null, completion_cost: null };
 

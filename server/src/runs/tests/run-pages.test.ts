@@ -110,7 +110,7 @@ test("a reader thread returns a page as JSON, with the runs as they are returned
   await store.close();
 });
 
-test("JSON is encoded alike whether it is short, long, ASCII or not", () => {
+test("JSON is encoded the same whether it is short, long, ASCII or not", () => {
   for (const text of ["a", "é", "\u{1f600}", "\ud800", "日本"]) {
     for (const length of [1, 4_095, 4_096, 50_000]) {
       const builder = new JsonBuilder();

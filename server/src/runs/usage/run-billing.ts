@@ -4,7 +4,7 @@ import type { RunBilling, TokenDetails } from "./run-cost.ts";
 type ReadMembers = (json: Buffer | undefined) => ReadonlyMap<string, Buffer>;
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The parts of a run that say which model it called, and at which rates. */
+/** The members of a run that name its model and the rates of the call. */
 export interface BillingSources {
   readonly outputs: ReadonlyMap<string, Buffer>;
   readonly extra: ReadonlyMap<string, Buffer>;
@@ -15,10 +15,10 @@ export interface BillingSources {
   readonly usages: readonly JsonObject[];
 }
 
-/** Longer names are not names of models. */
+/** Longer texts are not taken for names of models. */
 const maxNameBytes = 256;
 
-/** Reads what the price of a model call depends on. */
+/** Reads the facts on which the price of a model call depends. */
 export function readBilling(sources: BillingSources, readMembers: ReadMembers): RunBilling {
   const { outputs, extra, metadata, responseMetadata, usages } = sources;
   const params = readMembers(extra.get("invocation_params"));

@@ -5,7 +5,7 @@ const modelCallTypes: readonly string[] = ["llm", "embedding"];
 
 export const isModelCall = (runType: string): boolean => modelCallTypes.includes(runType);
 
-/** Longer names of models are cut where they are shown for runs without a price. */
+/** Maximum length of the name of a model that is shown for runs without a price. Longer names are cut. */
 export const maxModelNameChars = 200;
 
 /** SQL for the condition that a run calls a model. */
@@ -28,7 +28,7 @@ export interface TokenDetails {
   readonly outputAudio: number;
 }
 
-/** What a model call reports in addition to its measures, and what its price depends on. */
+/** The facts on which the price of a model call depends, which the call reports in addition to its measures. */
 export interface RunBilling {
   /** The names under which the run reports its model, the one that the program requested first. */
   readonly models: readonly string[];
@@ -63,7 +63,7 @@ export interface ComputedCost {
 }
 
 export interface UnknownCost {
-  /** A sentence that says why the cost of the run is unknown. */
+  /** A sentence that explains why the cost of the run is unknown. */
   readonly reason: string;
   /** The model for which no price is known; absent if the run names none, and if it has a price. */
   readonly model?: string;
@@ -78,7 +78,7 @@ export interface PricedUsage {
   readonly unknownModel?: string;
 }
 
-/** The costs of a run as stored. */
+/** The stored costs of a run. */
 export interface StoredCost {
   readonly total_cost: number | null;
   readonly prompt_cost: number | null;

@@ -25,11 +25,11 @@ export function readMeasures(members: Members, findMembers?: FindMembers): RunMe
 
 interface ReadOptions {
   readonly findMembers?: FindMembers | undefined;
-  /** Whether to read also what the price of the usage depends on. */
+  /** Whether to also read the facts on which the price depends. */
   readonly withBilling: boolean;
 }
 
-/** Like {@link readMeasures}, and also reads what the price of the usage depends on. */
+/** Like {@link readMeasures}, and also reads the facts on which the price depends. */
 export function readReportedUsage(
   members: Members,
   { findMembers = () => undefined, withBilling }: ReadOptions,
@@ -130,7 +130,7 @@ function readUsage(
 /** The path from the generations to the message of a chat model in LangChain. */
 const messageSteps = [0, 0, "message", "kwargs"] as const;
 
-/** Reads what the `extra` of a run says about the price of its usage. */
+/** Reads the facts in the `extra` of a run on which its price depends. */
 export function readExtraBilling(extra: Buffer | undefined): RunBilling {
   const readMembers = (json: Buffer | undefined): Members =>
     json?.[0] === openBrace ? new JsonCursor(json).readMembers() : noMembers;

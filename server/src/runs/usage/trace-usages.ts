@@ -4,15 +4,14 @@ import { isModelCall, roundCost } from "./run-cost.ts";
 /** Maximum number of runs from which the usage of one trace is summed: a list shows the usage of many traces. */
 const maxUsageRuns = 1_000;
 /**
- * Maximum number of runs that are read for all traces of a list, and the number that is still read of each trace after
- * that.
+ * Maximum number of runs that are read for all traces of a list. Of traces beyond it, only `minUsageRuns` runs are read.
  */
 const maxUsageRunsOfList = 20_000;
 const minUsageRuns = 20;
 /** Maximum number of models that are listed for a trace. */
 const maxModels = 3;
 
-/** What a run of a trace used. */
+/** The usage of a run of a trace. */
 export interface UsageRun {
   readonly runType: string;
   readonly startMicros: number;

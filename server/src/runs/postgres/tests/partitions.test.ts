@@ -73,7 +73,7 @@ test("a partition without runs is dropped, unless it is of this week, and create
   const left = await listPartitions();
   expect(left).not.toContain(name);
   expect(left).toContain(`runs_w${toWeek(nowMicros)}`);
-  // Another server still remembers the partition: the run goes to the default one.
+  // A server that has cached the dropped partition stores the run in the default partition.
   await fixture.send({ post: [wireRun({ micros, name: "again" })] });
   expect(await fixture.query({})).toEqual(["again"]);
 });

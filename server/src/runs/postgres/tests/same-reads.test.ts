@@ -178,7 +178,7 @@ test("runs that were not counted yet, and could not be counted in time, are name
   expect(missing).toEqual([{ fromMicros: minute, toMicros: minute + 60 * second }]);
 });
 
-test("experiments are compared alike", async () => {
+test("experiments are compared by the same rules on both engines", async () => {
   const pair = await pairs.create();
   const examples = Array.from({ length: 6 }, () => randomUUID());
   const experiments = ["first", "second"];
@@ -296,7 +296,7 @@ test("expired runs are deleted with what belongs to them, and their values are n
   }
   expect(steps).toEqual([100, 20, 0]);
   while (((await pairs.postgres.transact(async () => values?.deleteSome())) ?? 0) > 0) {
-    // Until no value of deleted runs is left to examine.
+    // Repeat until no value of deleted runs is left to examine.
   }
   const { runs } = pairs.postgres.read;
   expect((await runs.readStatistics(pair.tenantId, {})).runCount).toBe(1);
@@ -317,7 +317,7 @@ test("expired runs are deleted with what belongs to them, and their values are n
   });
   expect(threads.map(({ id }) => id)).toEqual(["here"]);
   expect(await pairs.postgres.read.feedback.readStatsOfFilter(pair.tenantId, {})).toEqual({});
-  // The id is free again.
+  // After the deletion, a new run may have the same id.
   expect(await pair.sendPostgres({ post: [old[0]] })).toMatchObject({ accepted: 1 });
   const [use] = await pairs.postgres.read.storage.listProjects(pair.tenantId, {
     limit: 5,
@@ -385,7 +385,7 @@ test("costs are computed again after a change of prices", async () => {
   };
   const recompute = async (): Promise<RecomputeProgress> => {
     let progress: RecomputeProgress = start;
-    // A slice ends after a while, which is too short on a machine that has other things to do.
+    // A slice is limited in time, so a busy machine needs several.
     while (!progress.isDone) {
       const last = progress;
       progress = await transact(async () => writer.costs.recomputeSome(pair.tenantId, last));

@@ -72,7 +72,7 @@ test("batches of posts and patches in any order leave the same runs on both engi
         root,
         child,
         wireRun({ parent: child, micros: someMicros + 2 }),
-        // The first segment of its dotted order is another than that of its root.
+        // The first segment of the dotted order differs from that of the root.
         wireRun({
           parent: { ...root, dotted_order: `20251121T101112345678Z${root.id}` },
           micros: someMicros + 3,
@@ -102,7 +102,7 @@ test("batches of posts and patches in any order leave the same runs on both engi
   );
 }, 180_000);
 
-test("runs that name only their parent are placed alike", async () => {
+test("runs that name only their parent are placed the same on both engines", async () => {
   const pair = await pairs.create();
   const [root, child, orphan, missing] = Array.from({ length: 4 }, () => randomUUID());
   const start = { start_time: "2026-11-21T10:11:12.345678Z" };
@@ -280,7 +280,7 @@ test("a list is read in steps, each of which scans a limited number of runs", as
     do {
       const slice = await pairs.postgres.read.runLists.search(pair.tenantId, {
         projectId,
-        // Too short for the text index, which would find the runs in one step.
+        // The text is too short for the text index, which would find the runs in one step.
         filter: { text: "EE" },
         sort: "start",
         order,

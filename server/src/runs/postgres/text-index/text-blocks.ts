@@ -1,18 +1,20 @@
-import { sql } from "../../../filter/sql.ts";
+import { joinSql, sql } from "../../../filter/sql.ts";
 import type { Sql } from "../../../filter/sql.ts";
 import type { PostgresDatabase } from "../../../storage/postgres/postgres-database.ts";
 import type { ListPosition, RunSearch } from "../../run-list.ts";
 import { parameter, toNumbered } from "../run-conditions.ts";
 
-/** Maximum number of runs beyond the index that a search reads itself. With more of them, it does without the index. */
-const maxRunsBeyond = 20_000;
+/** Maximum number of runs outside the index that a search reads. If there are more, the search does not use the index. */
+const maxUnindexedRuns = 20_000;
 
-/** Runs of one block, and the least and largest number of blocks whose runs one step of a search reads. */
+/** Maximum number of runs of one block. */
 export const runsPerBlock = 64;
+
+/** Minimum and maximum number of blocks whose runs one step of a search reads. */
 const minBlocks = 16;
 const maxBlocks = 500;
 
-/** How far the text index is: the last run in the order of changes that it contains. */
+/** The last run, in the order of changes, that the text index contains. */
 export interface TextCursor {
   readonly changed: number;
   readonly place: number;
@@ -34,21 +36,22 @@ export class TextBlocks {
     this.#db = db;
   }
 
-  /** How far the index is; `undefined` if it lacks so many runs that it does not help. */
+  /** Reads the end of the index; `undefined` if the index lacks so many runs that it does not help. */
   async findCursor(): Promise<TextCursor | undefined> {
-    const { rows } = await this.#db.query<TextCursor & { readonly beyond: number }>(
+    const { rows } = await this.#db.query<TextCursor & { readonly unindexed: number }>(
       `SELECT c.changed, c.place, (SELECT count(*) FROM (SELECT FROM runs r WHERE (r.changed, r.place) > (c.changed, c.place)
-         LIMIT ${maxRunsBeyond + 1}) b) AS beyond FROM text_cursor c`,
+         LIMIT ${maxUnindexedRuns + 1}) b) AS unindexed FROM text_cursor c`,
     );
     const [row] = rows;
-    return row === undefined || row.beyond > maxRunsBeyond ? undefined : row;
+    return row === undefined || row.unindexed > maxUnindexedRuns ? undefined : row;
   }
 
   /**
    * Finds the runs that may contain a text, from the position of the search on.
    *
    * @param grams - see `listFilterGrams`
-   * @param cursor - must have been read before, so that runs that are indexed meanwhile are found twice and not never
+   * @param cursor - the end of the index before this call, so that runs that are indexed meanwhile are found twice rather
+   * than missed
    */
   async find(
     tenantId: string,
@@ -75,7 +78,7 @@ export class TextBlocks {
     const { text, values } = toNumbered(
       sql`WITH found AS MATERIALIZED (SELECT b.${near} AS micros, b.places FROM run_texts b
           WHERE b.owner_id = ${parameter(tenantId)} AND b.project_id = ${parameter(projectId)}
-            AND (${joinBy(gramConditions, " OR ")}) ${joinBy(bounds, " ")})
+            AND (${joinSql(gramConditions, " OR ")}) ${joinSql(bounds, " ")})
         SELECT micros, places::text[] AS places FROM found ORDER BY micros ${isAscending ? "ASC" : "DESC"} LIMIT ${parameter(limit + 1)}`,
     );
     const { rows } = await this.#db.execute<{
@@ -104,9 +107,4 @@ const highestId = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 const toArray = (list: readonly (number | string)[], type: string): Sql => ({
   sql: `(?::text)::${type}[]`,
   values: [`{${list.join(",")}}`],
-});
-
-const joinBy = (parts: readonly Sql[], separator: string): Sql => ({
-  sql: parts.map((part) => part.sql).join(separator),
-  values: parts.flatMap(({ values }) => values),
 });

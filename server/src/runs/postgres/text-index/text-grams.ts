@@ -9,10 +9,10 @@ const gramValues = 65_536;
 /** A hash is stored as a `smallint`, which is signed. */
 const gramOffset = 32_768;
 
-/** Maximum number of trigrams of a text that are looked up: further ones would hardly narrow the result. */
+/** Maximum number of trigrams of a searched text that the index is searched for: further ones would hardly narrow the result. */
 const maxSearchedGrams = 12;
 
-/** Matches characters that may be stored differently. Only the text between them is looked up. */
+/** Matches characters that may be replaced when a text is stored. Only the text between them is searched. */
 const differingCharactersPattern = /[\0\p{Surrogate}\uFFFD-\uFFFF]+/u;
 
 const hashGram = (first: number, second: number, third: number): number =>
@@ -29,20 +29,20 @@ const toGram = (text: string, start: number): number => {
 
 /** The hashes of the trigrams of several texts, without regard to the case of ASCII letters. */
 export class GramSet {
-  readonly #isIn = new Uint8Array(gramValues);
+  readonly #isPresent = new Uint8Array(gramValues);
 
   add(text: string): void {
     const lower = lowerAscii(text);
     for (let start = 0; start + 3 <= lower.length; start += 1) {
-      this.#isIn[toGram(lower, start)] = 1;
+      this.#isPresent[toGram(lower, start)] = 1;
     }
   }
 
   /** The hashes in ascending order, as they are stored. */
   list(): readonly number[] {
     const grams: number[] = [];
-    this.#isIn.forEach((isIn, gram) => {
-      if (isIn === 1) {
+    this.#isPresent.forEach((isPresent, gram) => {
+      if (isPresent === 1) {
         grams.push(gram - gramOffset);
       }
     });
@@ -51,8 +51,8 @@ export class GramSet {
 }
 
 /**
- * The hashes of some trigrams that every text has that contains this one, as they are stored. Without any, an index can't
- * help.
+ * Returns the hashes of some trigrams of a searched text, as they are stored: every text that contains it has all of them.
+ * If there are none, the index can't narrow down the search.
  */
 export function listSearchedGrams(text: string): readonly number[] {
   const grams = new Set<number>();

@@ -15,7 +15,7 @@ const bytesPerStep = 4_194_304;
 /** Characters of one block, exceeded by one run at most. With more, most blocks would have most trigrams. */
 const charsPerBlock = 131_072;
 
-/** Deleted runs, and blocks that contain them, that one step handles. */
+/** Maximum number of deleted runs that one step removes, and of the blocks that it rewrites for them. */
 const removalsPerStep = 500;
 const removedBlocksPerStep = 16;
 
@@ -23,9 +23,9 @@ const removedBlocksPerStep = 16;
 export interface IndexTimes {
   /** Milliseconds for which runs must not have changed: most are patched soon after their start. */
   readonly settleMs: number;
-  /** Runs that wait until a step begins: with few runs, blocks would be small. */
+  /** Number of waiting runs at which a step begins: with fewer runs, blocks would be small. */
   readonly minRuns: number;
-  /** The longest that a few runs wait, in milliseconds. */
+  /** Milliseconds after which a step begins even with fewer runs. */
   readonly maxWaitMs: number;
 }
 
@@ -47,10 +47,10 @@ interface IndexedRun extends TextCursor {
 export class TextIndexer {
   readonly #db: PostgresDatabase;
   readonly #times: IndexTimes;
-  /** The transactions before this one had ended at some time, so that their runs are visible. */
+  /** All transactions before this one had ended at `atMs`, so that their runs are visible. */
   #ended: { readonly transaction: number; readonly atMs: number } | undefined;
   #waitingSinceMs = performance.now();
-  /** Whether the last step has left runs that may be indexed. */
+  /** Whether more runs can be indexed at once after the last step. */
   #hasMore = false;
 
   constructor(db: PostgresDatabase, times: IndexTimes = defaultTimes) {
@@ -63,7 +63,7 @@ export class TextIndexer {
    * done.
    */
   async step(): Promise<boolean> {
-    // One server at a time, so that a block that another one is about to store is not missed when its runs are deleted.
+    // Only one server indexes at a time: otherwise a deletion could miss a block that another server is about to store.
     await this.#db.query(textLockSql);
     return (await this.#removeDeleted()) || this.#indexNew();
   }
@@ -142,7 +142,7 @@ export class TextIndexer {
     return true;
   }
 
-  /** The transaction before which all have ended since a while. */
+  /** Returns the transaction before which all transactions ended at least `settleMs` ago. */
   #findSettled(ended: number): number | undefined {
     const nowMs = performance.now();
     const earlier = this.#ended;
@@ -156,7 +156,7 @@ export class TextIndexer {
 
   #settled: number | undefined;
 
-  /** Whether enough runs wait, or some for long enough. */
+  /** Whether enough runs wait to be indexed, or any have waited for long enough. */
   async #isDue(cursor: TextCursor, before: number): Promise<boolean> {
     const { minRuns, maxWaitMs } = this.#times;
     if (this.#hasMore || performance.now() - this.#waitingSinceMs > maxWaitMs) {
@@ -258,7 +258,7 @@ interface RemovedRun {
 const toKey = (run: { readonly tenant_id: string; readonly id: string }): string =>
   `${run.tenant_id} ${run.id}`;
 
-/** The number of runs, from the first one on, whose payloads one step can read. */
+/** Returns how many of the runs, from the first one on, have payloads that one step can read; at least one. */
 function countReadable(runs: readonly IndexedRun[]): number {
   let bytes = 0;
   const end = runs.findIndex((run) => {

@@ -10,11 +10,11 @@ const tenantColumn = `tenant_id ${text} NOT NULL DEFAULT current_setting('millra
  *   named `tenant_id`, so that the table has no row-level security: PostgreSQL uses no index for operators of lists
  *   where it has to hide rows, because an operator could reveal a row by an error. A block contains no text, and its
  *   runs are read from `runs`, whose rows are hidden from other tenants.
- * - `text_cursor` is how far the index is: it contains the runs up to this change, in the order of `changed`, the
+ * - `text_cursor` is the end of the index, which contains the runs up to this position in the order of `changed`, the
  *   transaction that wrote a run last, and of `place`. A run that is written again is indexed again, in another block.
  *   Searches read the runs beyond the cursor themselves.
  * - Earlier formats gave some partitions of `runs` policies of their own, which would keep their indexes from being used.
- * - `text_removals` are the places of deleted runs. The blocks that contain them are counted again without them.
+ * - `text_removals` are the places of deleted runs. The blocks that contain them are written again without them.
  */
 export const textTables = `
   CREATE TABLE run_texts (
@@ -56,7 +56,7 @@ export const textTables = `
   END $$;
 `;
 
-/** The lock of whoever changes blocks: one transaction at a time, so that none misses a block that another one stores. */
+/** Locks the index for changes: one transaction at a time changes blocks, so that none misses a block of another one. */
 export const textLockSql = "SELECT pg_advisory_xact_lock(hashtext('millrace.texts'))";
 
 /**

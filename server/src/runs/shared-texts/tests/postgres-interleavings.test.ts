@@ -81,7 +81,7 @@ describe.skipIf(testServerUrl === undefined)("shared texts of several transactio
   const sweep = ({ store }: TestConnection) => store.writer.retention.sharedTexts.deleteUnused();
   const sweepAll = async (): Promise<void> => {
     while ((await other.store.transact(async () => sweep(other))) > 0) {
-      // A text that is deleted may be the last that continued another one.
+      // A deleted text may be the last one that continued another text.
     }
   };
   const countTexts = async (): Promise<unknown> => {

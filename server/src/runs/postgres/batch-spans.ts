@@ -11,10 +11,10 @@ export interface StoredSpan {
 }
 
 /**
- * The spans of the traces of a batch, and their runs, in memory. The rules of spans look at one row after the other, so
- * asking the database each time would take long. The caller holds the locks of the traces.
+ * The spans of the traces of a batch, and their runs, in memory. `SpanWriter` reads one row after the other, and a query
+ * for each row would take long. The caller holds the locks of the traces.
  */
-export class SpanMemory implements SpanRows {
+export class BatchSpans implements SpanRows {
   readonly #merger: BatchMerger;
   readonly #spans = new Map<string, StoredSpan>();
   readonly #children = new Map<string, Set<string>>();
