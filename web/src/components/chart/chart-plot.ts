@@ -33,7 +33,7 @@ export interface ChartPlot {
 }
 
 const axisFont = '11px "Inter Variable", system-ui, sans-serif';
-/** Width of the vertical axis with short labels, and the space beside its labels; in pixels. */
+/** Width of the vertical axis with short labels, and the space next to its labels; in pixels. */
 const minAxisWidth = 52;
 const axisGap = 12;
 /**

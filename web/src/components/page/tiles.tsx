@@ -27,7 +27,7 @@ export const Tile = ({
   readonly value: string | undefined;
   readonly change?: string | undefined;
   readonly isBad?: boolean;
-  /** A link beside the name. */
+  /** A link next to the name. */
   readonly action?: ReactNode;
 }) => (
   <div className="tile">

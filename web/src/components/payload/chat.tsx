@@ -114,7 +114,7 @@ const MessagePart = ({ part }: { readonly part: ChatPart | ShownPart }) => {
   }
 };
 
-/** Says why the `data:` URL of an image is not shown. */
+/** Explains why the `data:` URL of an image is not shown. */
 function describeHiddenImage(mimeType: string): string {
   const type = toVisibleText(mimeType.slice(0, maxTypeChars));
   return isSafeImage(mimeType)
@@ -148,7 +148,7 @@ function parseJsonTree(text: string): unknown {
 
 /**
  * Shows an image that the run contains as a `data:` URL. For any other URL it shows a link and loads nothing. If a
- * `data:` URL can't be shown, it says why.
+ * `data:` URL can't be shown, it explains why.
  */
 const Image = ({ address }: { readonly address: string }) => {
   const [isBroken, setIsBroken] = useState(false);

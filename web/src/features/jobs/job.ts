@@ -111,7 +111,7 @@ export const describeProgress = ({ done, total, failureCount, figures }: Job): s
       : `${done.toLocaleString("en")} of ${total.toLocaleString("en")}`,
     ...(failureCount === 0 ? [] : [`${failureCount.toLocaleString("en")} failed`]),
     ...figures
-      // A percentage is 0 while the job starts; any other figure of 0 says that nothing of the kind happened.
+      // A percentage is 0 while the job starts; any other figure of 0 means that nothing of the kind happened.
       .filter(([name, value]) => value !== 0 || name === percentFigure)
       .map(describeFigure),
   ].join(" · ");

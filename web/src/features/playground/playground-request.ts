@@ -67,7 +67,7 @@ function fillMessages(state: PlaygroundState): readonly RequestMessage[] {
   });
 }
 
-/** Returns an error message that says which message can't be filled in, and why; else `undefined`. */
+/** Returns an error message that names the message that can't be filled in, and the reason; else `undefined`. */
 function findMessageFault({ format, messages }: PlaygroundState): string | undefined {
   for (const [index, { role, text }] of messages.entries()) {
     const fault =
@@ -213,7 +213,7 @@ export function toCallSource(state: PlaygroundState): CallSource {
   };
 }
 
-/** Creates the request of a state, or returns a sentence that says why no request can be sent. */
+/** Creates the request of a state, or returns a sentence that explains why no request can be sent. */
 export function createRequest(state: PlaygroundState): RequestDraft | string {
   const { tools, faults: toolFaults } = parseTools(state.toolsText);
   const { schema, faults: schemaFaults } = parseSchema(state.schemaText);

@@ -69,7 +69,7 @@ export interface PlaygroundState {
   readonly settings: EnteredSettings;
   readonly targets: readonly Target[];
   readonly isRecorded: boolean;
-  /** Sentences that say which parts of the source were not loaded. */
+  /** Sentences that name the parts of the source that were not loaded. */
   readonly notes: readonly string[];
 }
 

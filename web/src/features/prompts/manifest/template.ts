@@ -129,7 +129,7 @@ export interface FilledPiece {
 }
 
 /**
- * Replaces the variables of a template with values, in pieces that say which text is the value of a variable. Returns
+ * Replaces the variables of a template with values, in pieces that show which text is the value of a variable. Returns
  * `undefined` if the template can't be filled in: because it is a Jinja2 template, or malformed, or because a variable
  * has no value.
  */

@@ -12,7 +12,7 @@ interface ActionDialogProps {
   readonly onClose: () => void;
 }
 
-/** A note that says to which runs an action applies. */
+/** A note that names the runs to which an action applies. */
 export const TargetNote = ({ target }: { readonly target: RunTarget }) => (
   <p className="quiet">
     {target.isAll
@@ -58,7 +58,7 @@ export const TagDialog = ({ target, onClose }: ActionDialogProps) => {
   );
 };
 
-/** Gives the same feedback to runs. */
+/** Adds the same feedback to runs. */
 export const FeedbackDialog = ({ target, onClose }: ActionDialogProps) => {
   const queryClient = useQueryClient();
   const [key, setKey] = useState("");
@@ -98,7 +98,7 @@ export const FeedbackDialog = ({ target, onClose }: ActionDialogProps) => {
   );
 };
 
-/** Asks before runs are deleted. */
+/** Asks for confirmation before runs are deleted. */
 export const DeleteRunsDialog = ({ target, onClose }: ActionDialogProps) => {
   const queryClient = useQueryClient();
   return (
