@@ -72,7 +72,11 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
 }
 
 async function waitForStart(worker: Worker): Promise<ListeningMessage> {
-  const firstMessage = (await waitForFirstMessage(worker, closeRequest)) as ServerThreadMessage;
+  const firstMessage = (await waitForFirstMessage(
+    worker,
+    closeRequest,
+    serverLimits.conversionMs,
+  )) as ServerThreadMessage;
   if (firstMessage.kind === "listening") {
     return firstMessage;
   }

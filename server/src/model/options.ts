@@ -244,6 +244,11 @@ export const serverLimits = {
    * terminated.
    */
   readerEndMs: 10_000,
+  /**
+   * Milliseconds within which the thread of the server and the one that writes must start: enough to convert a database of
+   * an earlier format with tens of millions of runs.
+   */
+  conversionMs: 600_000,
   /** Milliseconds within which the other threads must start, and end. */
   startMs: 20_000,
   endMs: 15_000,

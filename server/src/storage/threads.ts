@@ -50,20 +50,22 @@ export function waitForExit(worker: Worker): Promise<void> {
  *
  * @param endRequest - see {@link endThread}. It is sent to a thread that posts nothing in time, because the thread
  * may still be working.
+ * @param limitMs - how long to wait.
  *
  * @throws ServerError the thread ended, or posted nothing in time. The thread has ended when this error is thrown.
  */
-export async function waitForFirstMessage(worker: Worker, endRequest: unknown): Promise<unknown> {
+export async function waitForFirstMessage(
+  worker: Worker,
+  endRequest: unknown,
+  limitMs: number = serverLimits.startMs,
+): Promise<unknown> {
   const listeners = new Map<string, (value: unknown) => void>();
   let timer: NodeJS.Timeout | undefined;
   try {
     return await new Promise<unknown>((resolve, reject) => {
       const fail = (reason: string): void =>
         reject(new ServerError("THREAD", `a thread of the server did not start: ${reason}`));
-      timer = setTimeout(
-        () => fail(`no message within ${serverLimits.startMs} ms`),
-        serverLimits.startMs,
-      );
+      timer = setTimeout(() => fail(`no message within ${limitMs} ms`), limitMs);
       listeners.set("message", resolve);
       listeners.set("error", (cause) => fail(messageOf(cause)));
       listeners.set("exit", (code) => fail(`it ended with ${String(code)}`));

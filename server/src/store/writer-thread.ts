@@ -58,7 +58,11 @@ export class WriterThread {
       name: "millrace-writer",
       workerData: path,
     });
-    const firstMessage = (await waitForFirstMessage(worker, closeCall)) as WriterMessage;
+    const firstMessage = (await waitForFirstMessage(
+      worker,
+      closeCall,
+      serverLimits.conversionMs,
+    )) as WriterMessage;
     if (firstMessage.kind === "ready") {
       return new WriterThread(worker, firstMessage.readOnlyReason);
     }

@@ -95,6 +95,29 @@ describe.skipIf(browser === undefined)("the home page, in Chromium", () => {
     expect(faults).toEqual([]);
   }, 40_000);
 
+  test("a point of a chart leads to the traces behind it", async () => {
+    await page.goto(url);
+    await page.getByRole("radiogroup", { name: "Time range" }).getByText("24 h").click();
+    const links = page.locator(".overview-picked a");
+    const chart = page.getByRole("slider", { name: "Error rate" });
+    await chart.focus();
+    await page.keyboard.press("End");
+    await page.keyboard.press("Enter");
+    await page.locator(".overview-picked").getByText("No traces").waitFor();
+    // Two hours ago is a few points to the left, however long a point is.
+    for (let step = 0; step < 40 && (await links.count()) === 0; step += 1) {
+      await page.keyboard.press("ArrowLeft");
+      await page.keyboard.press("Enter");
+      await page.locator(".overview-picked").waitFor();
+    }
+    expect(await links.allInnerTexts()).toEqual(["Errors of quiet"]);
+    await links.click();
+    await page.getByRole("heading", { name: "quiet" }).waitFor();
+    await expect.poll(() => page.locator(".data-rows > .data-row").count()).toBe(1);
+    expect(new URL(page.url()).searchParams.get("filter")).toBe('eq(status, "error")');
+    expect(faults).toEqual([]);
+  }, 40_000);
+
   test("the navigation is at the side, with an icon for each page, and behind a button on a phone", async () => {
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });

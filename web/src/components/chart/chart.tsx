@@ -32,7 +32,7 @@ export interface ChartProps {
   readonly onSelect?: (from: number, to: number) => void;
   /**
    * Called with the index of a position and the index of a series when the user clicks on a bar or a line. With the
-   * keyboard, the arrow keys move between the positions, and Enter picks the last series.
+   * keyboard, the arrow keys, Home and End move between the positions, and Enter picks the last series.
    */
   readonly onPick?: (index: number, seriesIndex: number) => void;
 }
@@ -127,11 +127,18 @@ const toSliderProps = ({
   "aria-valuenow": index ?? 0,
   "aria-valuetext": text,
   onKeyDown: (event) => {
-    const steps: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1 };
-    const step = steps[event.key];
-    if (step !== undefined) {
+    const last = count - 1;
+    // Without a position, the first step leads to the newest one.
+    const targets: Readonly<Record<string, number>> = {
+      ArrowLeft: index === undefined ? last : index - 1,
+      ArrowRight: index === undefined ? last : index + 1,
+      Home: 0,
+      End: last,
+    };
+    const target = targets[event.key];
+    if (target !== undefined) {
       event.preventDefault();
-      onIndex(Math.max(0, Math.min(count - 1, (index ?? -1) + step)));
+      onIndex(Math.max(0, Math.min(last, target)));
     } else if (event.key === "Enter" && index !== undefined) {
       onEnter(index);
     }

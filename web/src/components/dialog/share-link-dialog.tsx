@@ -41,7 +41,7 @@ export const ShareLinkDialog = ({
             Close
           </Button>
           <Button
-            color={isShared ? "red" : "blue"}
+            {...(isShared ? { variant: "default", color: "red" } : {})}
             loading={change.isPending}
             disabled={link === undefined}
             onClick={() => change.mutate(isShared ? "unshare" : "share")}

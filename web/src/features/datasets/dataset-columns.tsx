@@ -1,6 +1,7 @@
 import type { Column } from "../../components/table/data-table.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
+import { describeDataType } from "./dataset.ts";
 import type { Dataset } from "./dataset.ts";
 
 /** The columns of the dataset list. */
@@ -24,7 +25,12 @@ export const datasetColumns: readonly Column<Dataset>[] = [
       <span className="quiet">{toVisibleText(description ?? "")}</span>
     ),
   },
-  { id: "data_type", title: "Type", width: 64, renderCell: ({ dataType }) => dataType },
+  {
+    id: "data_type",
+    title: "Type",
+    width: 96,
+    renderCell: ({ dataType }) => toVisibleText(describeDataType(dataType)),
+  },
   {
     id: "example_count",
     title: "Examples",

@@ -7,7 +7,7 @@ import type { JsonMembers } from "../../api/parse.ts";
 import { Dialog } from "../../components/dialog/dialog.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
 import { formatJson } from "../../components/text/json-text.ts";
-import { dataTypes } from "./dataset.ts";
+import { dataTypes, describeDataType } from "./dataset.ts";
 import type { Dataset } from "./dataset.ts";
 import { findFaults } from "./examples/example-faults.ts";
 import { JsonField } from "./examples/json-field.tsx";
@@ -86,8 +86,7 @@ export const DatasetForm = ({
         {dataset === undefined && (
           <NativeSelect
             label="Type"
-            description="kv: key-value; llm: text in/out; chat: messages"
-            data={[...dataTypes]}
+            data={dataTypes.map((type) => ({ value: type, label: describeDataType(type) }))}
             value={dataType}
             onChange={({ currentTarget }) => setDataType(currentTarget.value)}
           />

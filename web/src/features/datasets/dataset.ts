@@ -5,6 +5,15 @@ import { parseTimeMs } from "../../components/time/time.ts";
 /** `kv`: examples are key-value objects. `llm`: one text in, one text out. `chat`: lists of messages. */
 export const dataTypes = ["kv", "llm", "chat"] as const;
 
+const dataTypeLabels: Readonly<Record<string, string>> = {
+  kv: "Key-value",
+  llm: "Text in/out",
+  chat: "Chat",
+};
+
+/** The name of a type of examples for users. */
+export const describeDataType = (type: string): string => dataTypeLabels[type] ?? type;
+
 /** The fields of a dataset that everyone with its share link can read. */
 export interface SharedDataset {
   readonly id: string;

@@ -1,6 +1,7 @@
 import { ActionIcon } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
+import { useEscape } from "../../components/keyboard/escape.ts";
 import { Code } from "../../components/code/code.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
 import { formatJson } from "../../components/text/json-text.ts";
@@ -25,6 +26,7 @@ export const ComparePanel = ({
   readonly onClose: () => void;
 }) => {
   const { against = "baseline" } = route.useSearch();
+  useEscape(onClose);
   const navigate = route.useNavigate();
   const { experimentIds: experiments } = context;
   const { data, error, refetch } = useQuery(

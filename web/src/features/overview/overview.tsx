@@ -8,7 +8,12 @@ import { OverviewRangeControl } from "../metrics/overview-range-control.tsx";
 import { createOverviewQuery, overviewRanges } from "../metrics/overview.ts";
 import type { OverviewMetrics, OverviewRange } from "../metrics/overview.ts";
 import { useOverviewRange } from "../metrics/use-overview-range.ts";
-import { useMemo } from "react";
+import { Link } from "@tanstack/react-router";
+import { useMemo, useState } from "react";
+import { pluralize } from "../../components/text/quantity.ts";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { toRunListSearch } from "../dashboard/run-links.ts";
+import type { Project } from "../projects/project.ts";
 import { describeLiveFailure } from "../../api/failure.ts";
 import { useLiveReport } from "../../api/live-feed.ts";
 import {
@@ -23,7 +28,7 @@ import { formatCount } from "../../components/chart/chart-data.ts";
 import { Chart } from "../../components/chart/chart.tsx";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
-import { formatDuration } from "../../components/time/time.ts";
+import { formatDuration, formatTime } from "../../components/time/time.ts";
 import { ProjectTable } from "../projects/project-table.tsx";
 import { projectsQuery } from "../projects/queries.ts";
 import { FirstRun } from "./first-run.tsx";
@@ -66,7 +71,9 @@ export const Overview = () => {
           )}
           {overview.data === undefined
             ? overview.error === null && <Loading resourceName="the metrics" />
-            : overview.error === null && <RangeFigures overview={overview.data} range={range} />}
+            : overview.error === null && (
+                <RangeFigures overview={overview.data} range={range} projects={projects} />
+              )}
           <ProjectTable
             title="Projects"
             projects={projects}
@@ -87,13 +94,17 @@ export const Overview = () => {
 };
 
 /** Figures of the traces of all projects in a time range, each compared with the period before. */
-export const RangeFigures = ({
-  overview: { metrics, isPartial },
+const RangeFigures = ({
+  overview,
   range,
+  projects,
 }: {
   readonly overview: OverviewMetrics;
   readonly range: OverviewRange;
+  readonly projects: readonly Project[];
 }) => {
+  const { metrics, isPartial } = overview;
+  const [pick, setPick] = useState<ChartPick>();
   const label = `Traces, last ${overviewRanges[range]}`;
   const charts = useMemo(() => selectCharts(metrics), [metrics]);
   const missing = useMemo(() => describeMissing(metrics.missing, false), [metrics]);
@@ -115,10 +126,59 @@ export const RangeFigures = ({
             positions={metrics.starts}
             series={chart.series}
             format={chart.format}
+            onPick={(index) =>
+              setPick({ startMs: metrics.starts[index] ?? 0, isError: chart.isError })
+            }
           />
         ))}
       </div>
+      {pick !== undefined && <PickedTraces pick={pick} overview={overview} projects={projects} />}
     </>
+  );
+};
+
+/** The point of a chart that the user picked. */
+interface ChartPick {
+  readonly startMs: number;
+  /** Whether the chart counts only the traces with an error. */
+  readonly isError: boolean;
+}
+
+/** Links to the traces behind a point of a chart, which may belong to several projects. */
+const PickedTraces = ({
+  pick: { startMs, isError },
+  overview: { metrics, projects: metricsByProject },
+  projects,
+}: {
+  readonly pick: ChartPick;
+  readonly overview: OverviewMetrics;
+  readonly projects: readonly Project[];
+}) => {
+  const index = metrics.starts.indexOf(startMs);
+  const counted = projects
+    .map((project) => ({ project, count: metricsByProject.get(project.id)?.runs[index] ?? 0 }))
+    .filter(({ count }) => count > 0);
+  return (
+    <output className="overview-picked">
+      <span>{formatTime(startMs).slice(0, 16)}:</span>
+      {counted.length === 0 && "No traces"}
+      {counted.map(({ project: { id, tenantId, name }, count }) => (
+        <Link
+          key={id}
+          to="/o/$tenantId/projects/p/$projectId"
+          params={{ tenantId, projectId: id }}
+          search={toRunListSearch({
+            scope: "traces",
+            filter: undefined,
+            fromMs: startMs,
+            toMs: startMs + metrics.widthMs,
+            isError,
+          })}
+        >
+          {isError ? "Errors of" : `${pluralize(count, "trace")} of`} {toVisibleText(name)}
+        </Link>
+      ))}
+    </output>
   );
 };
 

@@ -4,6 +4,7 @@ import { lazy, Suspense, useState } from "react";
 import { ActionMenu } from "../../../components/page/action-menu.tsx";
 import { usePersonName } from "../../../components/text/person-name.ts";
 import { loadChunk } from "../../../components/page/load-chunk.ts";
+import { useEscape } from "../../../components/keyboard/escape.ts";
 import { Failure, Loading } from "../../../components/page/states.tsx";
 import { formatJson } from "../../../components/text/json-text.ts";
 import { createCommentsQuery } from "../../comments/queries.ts";
@@ -42,6 +43,7 @@ export const ExamplePanel = ({
   const queryClient = useQueryClient();
   const [mode, setMode] = useState<"read" | "edit" | "delete">("read");
   const showExample = (): void => setMode("read");
+  useEscape(mode === "read" ? onClose : showExample);
   return (
     <aside className="panel example-panel" aria-label="Example">
       <div className="example-panel-head">
