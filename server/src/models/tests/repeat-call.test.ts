@@ -59,7 +59,11 @@ test.each([
   ["a limit without a time", new RequestError(429, "too many")],
   ["an endpoint that does not exist", new RequestError(404, "none")],
 ])("a call does not wait for %s", async (_, error) => {
-  const models = { call: async (): Promise<PricedAnswer> => Promise.reject(error) };
+  const models = {
+    call: async (): Promise<PricedAnswer> => {
+      throw error;
+    },
+  };
   await expect(repeatCall(models, createCall())).rejects.toBe(error);
 });
 
@@ -71,5 +75,5 @@ test("a canceled call does not wait any longer", async () => {
       throw new RequestError(429, "too many", 50);
     },
   };
-  await expect(repeatCall(models, createCall(controller.signal))).rejects.toThrow();
+  await expect(repeatCall(models, createCall(controller.signal))).rejects.toThrow("aborted");
 });
