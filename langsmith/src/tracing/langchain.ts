@@ -19,8 +19,8 @@ export async function getLangchainCallbacks(
 ): Promise<CallbackManager | undefined> {
   const runTree = currentRunTree ?? getCurrentRunTree();
   const isEnabled = isEnvTracingEnabled(runTree.tracingEnabled);
-  const configured = CallbackManager.configure();
-  const callbacks = configured ?? (isEnabled ? new CallbackManager() : undefined);
+  const configuredManager = CallbackManager.configure();
+  const callbacks = configuredManager ?? (isEnabled ? new CallbackManager() : undefined);
   if (callbacks === undefined) {
     return undefined;
   }

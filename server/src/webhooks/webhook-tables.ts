@@ -19,8 +19,8 @@ export const webhookTables = `
 `;
 
 /**
- * SQL that adds the secret before the current one, encrypted, and until when deliveries are signed with it as well; null
- * if the secret was never changed.
+ * SQL that adds columns for the previous secret, which is encrypted, and for the time until which deliveries are signed
+ * with both secrets. Both columns are null if the secret was never changed.
  */
 export const previousSecretColumns = `
   ALTER TABLE webhooks ADD COLUMN previous_sealed TEXT;

@@ -23,7 +23,10 @@ interface Route {
   readonly format: ExchangeFormat;
 }
 
-/** The part before the path of a call of OpenAI's API: a version, or an Azure deployment. */
+/**
+ * The segments before the endpoint in a URL of OpenAI's API: a version such as `/v1` or, on Azure, `/openai` or a
+ * deployment.
+ */
 const openaiPrefix = String.raw`(?:/v\d+\w*|/openai|/deployments/[^/]+)`;
 
 const openaiRoute = (path: string, format: ExchangeFormat): Route => ({

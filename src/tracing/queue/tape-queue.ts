@@ -35,7 +35,7 @@ export class TapeQueue {
     this.#options = options;
   }
 
-  /** Bytes of the waiting tapes, each counted with its whole buffer. */
+  /** Memory of the waiting tapes, in bytes. A tape counts with the size of its buffer, even if it is only partly filled. */
   get waitingBytes(): number {
     return this.#waitingBytes;
   }

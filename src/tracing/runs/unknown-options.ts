@@ -31,7 +31,7 @@ export function warnOfUnknown<Options>(
     // A JavaScript caller may pass anything.
     for (const name in options as Readonly<Record<string, unknown>>) {
       if (!(name in knownOptions)) {
-        warn(options, Object.keys(knownOptions), runRecorder);
+        warnOncePerName(options, Object.keys(knownOptions), runRecorder);
         return;
       }
     }
@@ -40,7 +40,11 @@ export function warnOfUnknown<Options>(
   }
 }
 
-function warn(options: unknown, knownOptions: readonly string[], runRecorder: Recorder): void {
+function warnOncePerName(
+  options: unknown,
+  knownOptions: readonly string[],
+  runRecorder: Recorder,
+): void {
   const names = warnedNames.get(runRecorder) ?? new Set();
   warnedNames.set(runRecorder, names);
   for (const key of unknownKeysOf(options, knownOptions)) {

@@ -6,8 +6,8 @@ import { clock } from "../../model/clock.ts";
 import type { Recorder } from "./recorder.ts";
 
 /**
- * Nesting levels that are copied. Deeper values are kept by reference, so the copying of an object that contains itself
- * ends too.
+ * Maximum nesting depth that is copied. Deeper values are kept by reference, so that copying an object with circular
+ * references terminates.
  */
 const depthLimit = 32;
 /** Maximum number of values copied. A graph with shared objects can have exponentially many paths. */

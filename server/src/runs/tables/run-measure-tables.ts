@@ -29,7 +29,10 @@ export const createMeasureIndexes = indexedMeasures
   )
   .join("\n  ");
 
-/** SQL that creates the indexes of SQLite, with one for the runs whose measures are only in their payloads. */
+/**
+ * SQL that creates the indexes in a SQLite database. A lookup by a measure also has to read the runs whose measures are
+ * only in their payloads, which `runs_unread` finds.
+ */
 export const sqliteMeasureIndexes = `
   ${createMeasureIndexes}
   CREATE INDEX runs_unread ON runs (project_id) WHERE measured = 0;

@@ -127,7 +127,7 @@ export function toCharts(metrics: Metrics, grouping?: string): readonly MetricCh
 const hasFirstTokens = ({ total, previous }: Metrics): boolean =>
   total.firstToken.p50 !== undefined || previous.firstToken.p50 !== undefined;
 
-/** Selects a duration of points or of totals. */
+/** Selects the latency or the time to the first token, from the points of a chart or from its totals. */
 type ReadDurations = <Values extends Pick<MetricPoints | MetricValues, "latency" | "firstToken">>(
   values: Values,
 ) => Values["latency"];

@@ -214,7 +214,7 @@ const Editor = ({
         <section className="playground-answers" aria-label="Answers">
           {Object.keys(answers).length === 0 && (
             <Empty title="No answers yet">
-              <p>Run the messages to see the answers of the models side by side.</p>
+              <p>Run the prompt to compare the answers of the models side by side.</p>
             </Empty>
           )}
           {selectAnswers(state.targets, answers).map(({ target, answer }) => (

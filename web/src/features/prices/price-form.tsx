@@ -87,7 +87,7 @@ export const PriceForm = ({
     >
       <TextInput
         label="Model"
-        description="The name that runs report; * stands for any text."
+        description="The model name as runs report it. * is a wildcard."
         required
         maxLength={200}
         data-autofocus={initial.model === undefined ? true : undefined}

@@ -5,7 +5,10 @@ import { KeySequence, toStroke } from "../../../components/keyboard/shortcut.ts"
 import { reviewKeys, toReviewAction } from "./review-keys.ts";
 import type { PressedKey, ReviewAction } from "./review-keys.ts";
 
-/** Commands without a function, for the list of keyboard shortcuts. {@link useReviewKeys} handles the keys itself. */
+/**
+ * These commands have no handler: they only appear in the list of keyboard shortcuts. {@link useReviewKeys} handles the
+ * keys.
+ */
 const listedCommands: readonly Command[] = reviewKeys.map(({ keys, label }) => ({
   id: `review ${label}`,
   group: "This page",
