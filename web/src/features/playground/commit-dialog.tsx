@@ -1,5 +1,6 @@
 import { Button, Radio, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { ApiError } from "../../api/http.ts";
 import { Dialog } from "../../components/dialog/dialog.tsx";
@@ -39,7 +40,7 @@ export const CommitDialog = ({
   const [progress, setProgress] = useState<{
     readonly isBusy: boolean;
     readonly error?: string;
-    readonly savedAs?: string;
+    readonly saved?: { readonly repo: string; readonly commit: string };
   }>({ isBusy: false });
   const fault = findPromptFault(state);
   const className: ModelClass = protocol === "anthropic" ? "ChatAnthropic" : "ChatOpenAI";
@@ -63,14 +64,14 @@ export const CommitDialog = ({
       );
       await client.invalidateQueries({ queryKey: ["prompts"] });
       onCommit({ kind: "prompt", owner: "-", repo, hash, manifest });
-      setProgress({ isBusy: false, savedAs: `${repo}:${hash.slice(0, 8)}` });
+      setProgress({ isBusy: false, saved: { repo, commit: hash.slice(0, 8) } });
     } catch (cause) {
       setProgress({ isBusy: false, error: explainError(cause) });
     }
   };
   return (
     <Dialog title="Save as prompt" onClose={onClose}>
-      {progress.savedAs === undefined ? (
+      {progress.saved === undefined ? (
         <form
           className="form"
           onSubmit={(event) => {
@@ -120,7 +121,13 @@ export const CommitDialog = ({
         </form>
       ) : (
         <>
-          <output>Saved as {toVisibleText(progress.savedAs)}.</output>
+          <output>
+            Saved as{" "}
+            <Link to="/prompts/$repo/$commit" params={progress.saved}>
+              {toVisibleText(`${progress.saved.repo}:${progress.saved.commit}`)}
+            </Link>
+            .
+          </output>
           <div className="dialog-end">
             <Button onClick={onClose}>Done</Button>
           </div>

@@ -1,3 +1,4 @@
+import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState, useId } from "react";
 import { Dialog } from "../../../components/dialog/dialog.tsx";
@@ -57,6 +58,13 @@ export const ImportDialog = ({
         <div className="form">
           <FileDrop fileName={selectedFile?.file.name} onFile={(file) => void selectFile(file)} />
           <FormError error={fileError} />
+          {selectedFile === undefined && (
+            <div className="dialog-end">
+              <Button variant="default" onClick={cancelAndClose}>
+                Cancel
+              </Button>
+            </div>
+          )}
           {selectedFile !== undefined && (
             <ImportPlan
               key={`${selectedFile.file.name} ${selectedFile.file.size} ${selectedFile.file.lastModified}`}
