@@ -39,6 +39,16 @@ test("a chart without a legend of its own shows the values of the selected posit
     />,
   );
   expect(legend()).toEqual([]);
-  fireEvent.keyDown(screen.getByRole("slider", { name: "Runs" }), { key: "ArrowRight" });
+  const press = (key: string): void => {
+    fireEvent.keyDown(screen.getByRole("slider", { name: "Runs" }), { key });
+  };
+  // The first step leads to the newest position.
+  press("ArrowRight");
+  expect(legend()).toEqual(["OK 6"]);
+  press("Home");
+  expect(legend()).toEqual(["OK 600"]);
+  press("End");
+  expect(legend()).toEqual(["OK 6"]);
+  press("ArrowLeft");
   expect(legend()).toEqual(["OK 600"]);
 });
