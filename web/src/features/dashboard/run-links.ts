@@ -1,4 +1,5 @@
 import { conditionsByGrouping } from "../../components/filter/grouping-conditions.ts";
+import { toCountedTimes } from "../runs/run-list-search.ts";
 import type { RunListSearch } from "../runs/run-list-search.ts";
 import type { Grouping, Scope } from "./dashboard-search.ts";
 import type { MetricGroup } from "../metrics/metrics.ts";
@@ -32,9 +33,7 @@ export function toRunListSearch(counted: CountedRuns): RunListSearch {
   const joined = conditions.length > 1 ? `and(${conditions.join(", ")})` : conditions[0];
   return {
     ...(scope === "traces" ? {} : { all: true }),
-    from: new Date(fromMs).toISOString(),
-    // The run list includes the end of its time range, but the dashboard does not count runs that start at `toMs`.
-    to: new Date(toMs - 1).toISOString(),
+    ...toCountedTimes(fromMs, toMs),
     ...(joined === undefined ? {} : { filter: joined }),
   };
 }

@@ -12,7 +12,7 @@ import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { pluralize } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { toRunListSearch } from "../dashboard/run-links.ts";
+import { toCountedTimes } from "../runs/run-list-search.ts";
 import type { Project } from "../projects/project.ts";
 import { describeLiveFailure } from "../../api/failure.ts";
 import { useLiveReport } from "../../api/live-feed.ts";
@@ -167,13 +167,10 @@ const PickedTraces = ({
           key={id}
           to="/o/$tenantId/projects/p/$projectId"
           params={{ tenantId, projectId: id }}
-          search={toRunListSearch({
-            scope: "traces",
-            filter: undefined,
-            fromMs: startMs,
-            toMs: startMs + metrics.widthMs,
-            isError,
-          })}
+          search={{
+            ...toCountedTimes(startMs, startMs + metrics.widthMs),
+            ...(isError ? { filter: 'eq(status, "error")' } : {}),
+          }}
         >
           {isError ? "Errors of" : `${pluralize(count, "trace")} of`} {toVisibleText(name)}
         </Link>
