@@ -132,8 +132,12 @@ describe("a page of one project", () => {
   });
 
   test.each<[string, RunFilter, RegExp]>([
-    ["runs in their order", check("gt(total_tokens, 9)"), /SEARCH r USING .*INDEX runs_by_start/],
-    ["errors in theirs", check('and(eq(status, "error"), gt(total_tokens, 9))'), /errors_by_start/],
+    ["runs in their order", check("gt(prompt_tokens, 9)"), /SEARCH r USING .*INDEX runs_by_start/],
+    [
+      "errors in theirs",
+      check('and(eq(status, "error"), gt(prompt_tokens, 9))'),
+      /errors_by_start/,
+    ],
     ["open runs in theirs", check('eq(status, "pending")'), /SEARCH r USING .*INDEX open_by_start/],
     ["runs with a tag by row number", check('has(tags, "rare")'), /SEARCH r USING INTEGER PRIMARY/],
   ])("is read from the index that has %s", (_, filter, step) => {
