@@ -25,7 +25,7 @@ export class ProgressReporter {
     }
   }
 
-  /** Aborts `endSignal` and reports progress a last time. A second call has no effect. */
+  /** Aborts `endSignal` and reports progress one last time. A second call has no effect. */
   end(): void {
     if (!this.#ending.signal.aborted) {
       this.#ending.abort();

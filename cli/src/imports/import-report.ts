@@ -20,7 +20,7 @@ export function formatReport(
       ...(leftOut === 0 ? [] : [`${formatCount(leftOut)} left out`]),
     ];
     const reasons = [...tally.readReasons(kind)].map(([reason, { count, example }]) => {
-      // As JSON, texts of the source can't move the terminal's cursor.
+      // The example comes from the source server. JSON escapes its control characters, so they can't move the cursor.
       const row = example === undefined ? "" : `, such as ${JSON.stringify(example)}`;
       return `  ${formatCount(count)} left out${row}: ${toPrintable(reason, maxReasonLength)}`;
     });

@@ -65,7 +65,7 @@ const providerNames = [
 ];
 
 /** Attributes that contain the id of the conversation, the most specific first. */
-const threadNames = [
+const threadIdAttributes = [
   "gen_ai.conversation.id",
   "session.id",
   "langfuse.session.id",
@@ -140,7 +140,7 @@ function readProvider(bag: AttributeBag): Members {
 function readThreadAndUser(bag: AttributeBag, explicitMembers: Members): Members {
   const threadId =
     threadKeys.map((key) => explicitMembers[key]).find((value) => value !== undefined) ??
-    readId(bag, threadNames);
+    readId(bag, threadIdAttributes);
   const userId = readId(bag, userNames);
   return {
     ...(threadId === undefined ? {} : { session_id: threadId, thread_id: threadId }),

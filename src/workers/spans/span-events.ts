@@ -65,12 +65,12 @@ function findFirstToken(span: Span, bag: AttributeBag): bigint | undefined {
   return undefined;
 }
 
-/** Returns the time after a duration since the start of a span; `undefined` if it is not within the span. */
-function toTime({ startNanos, endNanos }: Span, durationNanos: number): bigint | undefined {
-  if (startNanos === 0n || !(durationNanos >= 0) || durationNanos > Number.MAX_SAFE_INTEGER) {
+/** Converts an offset from the start of a span to a time. Returns `undefined` if the time is not within the span. */
+function toTime({ startNanos, endNanos }: Span, offsetNanos: number): bigint | undefined {
+  if (startNanos === 0n || !(offsetNanos >= 0) || offsetNanos > Number.MAX_SAFE_INTEGER) {
     return undefined;
   }
-  const time = startNanos + BigInt(Math.round(durationNanos));
+  const time = startNanos + BigInt(Math.round(offsetNanos));
   if (endNanos === 0n || time <= endNanos) {
     return time;
   }

@@ -198,7 +198,7 @@ export class WriterDirectories {
   #addOwned(path: string): void {
     this.#ownedPaths.add(path);
     this.#heartbeat ??= setInterval(() => this.#renewHeartbeats(), heartbeatMs);
-    // The timer is unref'd, because a process that has ended needs no heartbeats.
+    // The timer is unref'd, so that it doesn't keep the process alive when nothing else is left to do.
     this.#heartbeat.unref();
   }
 

@@ -10,7 +10,7 @@ export type ActionKind = (typeof actionKinds)[number];
 /** The kinds of actions that have a target with an id: a queue, a dataset or a webhook. */
 export type TargetKind = Exclude<ActionKind, "judge">;
 
-/** What a rule does with a run: adds it to a queue, dataset or webhook, or lets a model judge it. */
+/** What a rule does with a run: adds it to a queue or a dataset, sends it to a webhook, or lets a model judge it. */
 export type RuleAction =
   | { readonly kind: TargetKind; readonly targetId: string }
   | { readonly kind: "judge"; readonly judge: JudgeDraft };

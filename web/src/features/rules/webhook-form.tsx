@@ -59,7 +59,7 @@ export const WebhookForm = ({
         />
         <TextInput
           label="URL"
-          description="Must begin with https://. http:// and private addresses are possible for hosts that the operator of the server lists."
+          description="Use an https:// URL. URLs with http:// or a private address work only for hosts that the server lists as allowed."
           required
           type="url"
           placeholder="https://example.com/millrace"

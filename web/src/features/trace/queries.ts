@@ -10,7 +10,7 @@ import type { RunDetails } from "../runs/run.ts";
 import { parseRunCost } from "./run-panel/run-cost.ts";
 import type { RunCost } from "./run-panel/run-cost.ts";
 import { parseTraceColumns } from "./trace-columns.ts";
-import { isGrowing, startGrowth } from "./trace-model.ts";
+import { isGrowing, createTraceBuilder } from "./trace-model.ts";
 import type { TraceModel } from "./trace-model.ts";
 
 const queryPath = toEndpointPath("/runs/query");
@@ -47,7 +47,7 @@ export const createTraceQuery = (traceId: string) =>
       const loadedTrace = client.getQueryData<LoadedTrace>(queryKey);
       return readTrace(traceId, loadedTrace, signal);
     },
-    // Comparing two models would read every run. Instead, `TraceGrowth` returns the same model if nothing changed.
+    // Comparing two models would read every run. Instead, `TraceBuilder` returns the same model if nothing changed.
     structuralSharing: false,
     refetchInterval: ({ state: { data } }) => {
       if (data === undefined || data.model.count === 0) {
@@ -67,7 +67,7 @@ async function readTrace(
 ): Promise<LoadedTrace> {
   const isNew = loadedTrace === undefined || loadedTrace.model.count === 0;
   const path = toEndpointPath("/ui/traces/:id", { id: traceId });
-  const growth = startGrowth(isNew ? undefined : loadedTrace.model);
+  const builder = createTraceBuilder(isNew ? undefined : loadedTrace.model);
   let mark: number | undefined;
   let isTruncated = !isNew && loadedTrace.isTruncated;
   // Each line is parsed and added while the server writes the next one.
@@ -76,15 +76,15 @@ async function readTrace(
     signal,
   )) {
     const page = parseTraceColumns(line);
-    growth.add(page);
+    builder.add(page);
     // Use the mark of the first line, so that the next request also finds runs that changed during this one.
     mark ??= page.mark;
-    if (growth.runCount >= traceRunLimit) {
+    if (builder.runCount >= traceRunLimit) {
       isTruncated ||= page.next !== undefined;
       break;
     }
   }
-  return { model: growth.build(), mark: mark ?? 0, isTruncated, readMs: Date.now() };
+  return { model: builder.build(), mark: mark ?? 0, isTruncated, readMs: Date.now() };
 }
 
 /** A run with its payloads. Large members stay in the memory of a worker thread, which parses them. */

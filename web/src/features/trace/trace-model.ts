@@ -7,7 +7,7 @@ const statusNames: readonly TraceStatus[] = ["success", "error", "pending"];
 
 /**
  * The runs of one trace as columns. A run is identified by its index, the same in every column. Times are
- * microseconds since {@link TraceModel.baseMicros}. A model is immutable: {@link startGrowth} returns a new one.
+ * microseconds since {@link TraceModel.baseMicros}. A model is immutable: {@link createTraceBuilder} returns a new one.
  */
 export interface TraceModel {
   readonly count: number;
@@ -62,11 +62,11 @@ interface TraceDraft {
   readonly indexById: Map<string, number>;
 }
 
-/** The draft from which each model was built. {@link startGrowth} extends a copy of it. */
+/** The draft from which each model was built. {@link createTraceBuilder} extends a copy of it. */
 const drafts = new WeakMap<TraceModel, TraceDraft>();
 
 /** Collects the runs of further pages of a trace, each when it arrives. */
-export interface TraceGrowth {
+export interface TraceBuilder {
   /** The number of runs in `model` plus that of the added runs. A run that was in both is counted twice. */
   readonly runCount: number;
   add(page: TraceColumns): void;
@@ -78,7 +78,7 @@ export interface TraceGrowth {
 }
 
 /** Starts to add runs to a trace. Without `model`, the trace is new. */
-export function startGrowth(model?: TraceModel): TraceGrowth {
+export function createTraceBuilder(model?: TraceModel): TraceBuilder {
   let draft: TraceDraft | undefined;
   let runCount = model?.count ?? 0;
   return {
@@ -109,9 +109,9 @@ export function growTrace(
   model: TraceModel | undefined,
   pages: readonly TraceColumns[],
 ): TraceModel {
-  const growth = startGrowth(model);
-  pages.forEach((page) => growth.add(page));
-  return growth.build();
+  const builder = createTraceBuilder(model);
+  pages.forEach((page) => builder.add(page));
+  return builder.build();
 }
 
 export const readStatus = (model: TraceModel, run: number): TraceStatus =>

@@ -43,7 +43,7 @@ export interface TargetEstimate {
   readonly rows: number;
   readonly inputTokens: Range;
   readonly outputTokens: Range;
-  /** In US dollars; a text explains why the cost is unknown. */
+  /** The estimated cost in US dollars, or a message that explains why it is unknown. */
   readonly cost: Range | string;
   /** The number of sampled examples that can't fill in the prompt. */
   readonly failing: number;
