@@ -1,5 +1,5 @@
 import { conditionsByGrouping } from "../../components/filter/grouping-conditions.ts";
-import { toCountedTimes } from "../runs/run-list-search.ts";
+import { toCountedTimes } from "../metrics/metrics.ts";
 import type { RunListSearch } from "../runs/run-list-search.ts";
 import type { Grouping, Scope } from "./dashboard-search.ts";
 import type { MetricGroup } from "../metrics/metrics.ts";

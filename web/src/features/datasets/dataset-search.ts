@@ -1,4 +1,4 @@
-import { parseSortSearch } from "../../components/table/loaded-sort.ts";
+import { parseSortSearch } from "../../components/table/sort-search.ts";
 import { isId, parseChoice, omitUndefined, toRecord, toSearchText } from "../../api/parse.ts";
 import type { JsonMembers } from "../../api/parse.ts";
 

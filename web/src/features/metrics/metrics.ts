@@ -1,3 +1,4 @@
+import type { UrlTimes } from "../../components/time/time-range.ts";
 import {
   parseChoice,
   requireItems,
@@ -205,3 +206,12 @@ export function describeMissing(
 }
 
 const formatMinute = (timeMs: number): string => formatTime(timeMs).slice(0, 16);
+
+/**
+ * The time range of a list of the runs that a figure counts. The list includes the end of its range, but no figure counts
+ * runs that start at `toMs`.
+ */
+export const toCountedTimes = (fromMs: number, toMs: number): Pick<UrlTimes, "from" | "to"> => ({
+  from: new Date(fromMs).toISOString(),
+  to: new Date(toMs - 1).toISOString(),
+});

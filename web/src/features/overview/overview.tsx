@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { describeMissing } from "../metrics/metrics.ts";
+import { describeMissing, toCountedTimes } from "../metrics/metrics.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { MetricChart } from "../metrics/metric-charts.ts";
 import { toCharts } from "../metrics/metric-charts.ts";
@@ -12,7 +12,6 @@ import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { pluralize } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { toCountedTimes } from "../runs/run-list-search.ts";
 import type { Project } from "../projects/project.ts";
 import { describeLiveFailure } from "../../api/failure.ts";
 import { useLiveReport } from "../../api/live-feed.ts";

@@ -39,15 +39,6 @@ export function parseListSearch(search: Readonly<Record<string, unknown>>): RunL
   };
 }
 
-/**
- * The time range of a list of the runs that a figure counts. The list includes the end of its range, but no figure counts
- * runs that start at `toMs`.
- */
-export const toCountedTimes = (fromMs: number, toMs: number): Pick<UrlTimes, "from" | "to"> => ({
-  from: new Date(fromMs).toISOString(),
-  to: new Date(toMs - 1).toISOString(),
-});
-
 const isSort = (value: unknown): value is ListSort => listSorts.some((sort) => sort === value);
 
 /** The parameters in the path of a project's URL. */

@@ -1,6 +1,6 @@
 import { toSearchText } from "../../api/parse.ts";
-import { parseSortSearch } from "../../components/table/loaded-sort.ts";
-import type { SortSearch } from "../../components/table/loaded-sort.ts";
+import { parseSortSearch } from "../../components/table/sort-search.ts";
+import type { SortSearch } from "../../components/table/sort-search.ts";
 
 /** Maximum number of characters of a thread's id, as on the server. */
 const maxIdChars = 4_000;
