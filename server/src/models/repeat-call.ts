@@ -13,22 +13,18 @@ const repeatLimits = {
   maxRateDelaySeconds: 60,
 } as const;
 
-type CancelableCall = TenantCall & { readonly signal: AbortSignal };
-
 /**
- * Calls a model in the background. A call waits while the tenant has made too many calls, and is repeated if the endpoint
- * had no capacity for it, after the time that it asks for.
+ * Calls a model. A call that the endpoint had no capacity for is repeated after the time that it asks for.
  *
- * @throws RequestError see `ModelCaller.call`, except for the limit of calls in a minute. If the call was canceled, throws
- * the signal's reason.
+ * @throws RequestError see `ModelCaller.call`. If the call was canceled, throws the signal's reason.
  */
 export async function repeatCall(
   models: Pick<ModelCaller, "call">,
-  call: CancelableCall,
+  call: TenantCall & { readonly signal: AbortSignal },
 ): Promise<PricedAnswer> {
   const { signal } = call;
   for (let attempt = 1; ; attempt += 1) {
-    const answer = await callWithinRate(models, call);
+    const answer = await models.call(call);
     signal.throwIfAborted();
     const { failure } = answer;
     if (failure?.kind !== "rateLimited" || attempt === repeatLimits.attempts) {
@@ -42,9 +38,15 @@ export async function repeatCall(
   }
 }
 
-async function callWithinRate(
+/**
+ * Calls a model for a job that has nothing else to do: while the tenant has made too many calls in a minute, the call
+ * waits. Work that shares its place with other tenants must not wait here, but give the place up.
+ *
+ * @throws RequestError see `ModelCaller.call`, except for the limit of calls in a minute.
+ */
+export async function callWithinRate(
   models: Pick<ModelCaller, "call">,
-  call: CancelableCall,
+  call: TenantCall,
 ): Promise<PricedAnswer> {
   for (;;) {
     try {

@@ -103,14 +103,14 @@ describe.skipIf(browser === undefined)("the home page, in Chromium", () => {
     await chart.focus();
     await page.keyboard.press("End");
     await page.keyboard.press("Enter");
-    await page.locator(".overview-picked").getByText("No traces").waitFor();
+    await page.locator(".overview-picked").getByText("No traces with an error").waitFor();
     // Two hours ago is a few points to the left, however long a point is.
     for (let step = 0; step < 40 && (await links.count()) === 0; step += 1) {
       await page.keyboard.press("ArrowLeft");
       await page.keyboard.press("Enter");
       await page.locator(".overview-picked").waitFor();
     }
-    expect(await links.allInnerTexts()).toEqual(["Errors of quiet"]);
+    expect(await links.allInnerTexts()).toEqual(["Traces with an error in quiet"]);
     await links.click();
     await page.getByRole("heading", { name: "quiet" }).waitFor();
     await expect.poll(() => page.locator(".data-rows > .data-row").count()).toBe(1);

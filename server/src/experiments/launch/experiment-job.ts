@@ -9,7 +9,9 @@ import { parseAsOf } from "../../datasets/as-of.ts";
 import type { Dataset } from "../../datasets/dataset.ts";
 import { latestTag } from "../../datasets/dataset-version.ts";
 import type { Example } from "../../datasets/examples/example.ts";
+import type { JudgeModels } from "../../judges/call-judge.ts";
 import { storeParts } from "../../judges/result-parts.ts";
+import { callWithinRate } from "../../models/repeat-call.ts";
 import { runRow } from "./experiment-row.ts";
 import type { Row, RowResult } from "./experiment-row.ts";
 import { launchLimits, launchParameters } from "./launch-schemas.ts";
@@ -170,7 +172,7 @@ async function performStep(
   );
   const stored = await findStoredRows(dependencies, rows, context);
   const results = await runRows(
-    dependencies,
+    { ...dependencies, models: waitForRate(dependencies.models) },
     rows.filter(({ runId }) => !stored.runIds.has(runId)),
     concurrency,
   );
@@ -228,6 +230,12 @@ async function findStoredRows(
   const cost = [...usage.values()].reduce((sum, one) => sum + (one.cost ?? 0), 0);
   return { runIds, cost };
 }
+
+/** The models whose calls wait while the tenant has made too many in a minute: a job has nothing else to do. */
+const waitForRate = (models: JudgeModels): JudgeModels => ({
+  findEndpoint: (name) => models.findEndpoint(name),
+  call: async (call) => callWithinRate(models, call),
+});
 
 /**
  * Runs rows, at most `concurrency` at the same time, and stores each as soon as it is done. If a row can't be run, no

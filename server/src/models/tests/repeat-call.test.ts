@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { RequestError } from "../../model/errors.ts";
 import { CallRate } from "../call-rate.ts";
 import type { PricedAnswer, TenantCall } from "../model-caller.ts";
-import { repeatCall } from "../repeat-call.ts";
+import { callWithinRate } from "../repeat-call.ts";
 
 const answer: PricedAnswer = {
   text: "yes",
@@ -29,7 +29,7 @@ test("a call waits while the tenant has made too many calls, and is then made on
       return answer;
     },
   };
-  expect(await repeatCall(models, createCall())).toBe(answer);
+  expect(await callWithinRate(models, createCall())).toBe(answer);
   expect(called).toBe(3);
 });
 
@@ -49,7 +49,7 @@ test("a job with more calls than a minute permits makes all of them", async () =
     },
   };
   const answers = await Promise.all(
-    Array.from({ length: 7 }, async () => repeatCall(models, createCall())),
+    Array.from({ length: 7 }, async () => callWithinRate(models, createCall())),
   );
   expect(answers).toHaveLength(7);
 });
@@ -64,7 +64,7 @@ test.each([
       throw error;
     },
   };
-  await expect(repeatCall(models, createCall())).rejects.toBe(error);
+  await expect(callWithinRate(models, createCall())).rejects.toBe(error);
 });
 
 test("a canceled call does not wait any longer", async () => {
@@ -75,5 +75,5 @@ test("a canceled call does not wait any longer", async () => {
       throw new RequestError(429, "too many", 50);
     },
   };
-  await expect(repeatCall(models, createCall(controller.signal))).rejects.toThrow("aborted");
+  await expect(callWithinRate(models, createCall(controller.signal))).rejects.toThrow("aborted");
 });

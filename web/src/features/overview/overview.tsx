@@ -71,7 +71,13 @@ export const Overview = () => {
           {overview.data === undefined
             ? overview.error === null && <Loading resourceName="the metrics" />
             : overview.error === null && (
-                <RangeFigures overview={overview.data} range={range} projects={projects} />
+                // A picked point belongs to its range.
+                <RangeFigures
+                  key={range}
+                  overview={overview.data}
+                  range={range}
+                  projects={projects}
+                />
               )}
           <ProjectTable
             title="Projects"
@@ -126,57 +132,76 @@ const RangeFigures = ({
             series={chart.series}
             format={chart.format}
             onPick={(index) =>
-              setPick({ startMs: metrics.starts[index] ?? 0, isError: chart.isError })
+              setPick(pickTraces({ overview, projects, index, isError: chart.isError }))
             }
           />
         ))}
       </div>
-      {pick !== undefined && <PickedTraces pick={pick} overview={overview} projects={projects} />}
+      {pick !== undefined && <PickedTraces pick={pick} />}
     </>
   );
 };
 
-/** The point of a chart that the user picked. */
+/** The traces behind a point of a chart. They stay the same when the figures are read again. */
 interface ChartPick {
   readonly startMs: number;
-  /** Whether the chart counts only the traces with an error. */
+  readonly endMs: number;
+  /** Whether only the traces with an error are counted. */
   readonly isError: boolean;
+  /** The projects with such traces. */
+  readonly projects: readonly { readonly project: Project; readonly traceCount: number }[];
+}
+
+function pickTraces({
+  overview: { metrics, projects: metricsByProject },
+  projects,
+  index,
+  isError,
+}: {
+  readonly overview: OverviewMetrics;
+  readonly projects: readonly Project[];
+  readonly index: number;
+  readonly isError: boolean;
+}): ChartPick {
+  const startMs = metrics.starts[index] ?? 0;
+  return {
+    startMs,
+    endMs: startMs + metrics.widthMs,
+    isError,
+    projects: projects.flatMap((project) => {
+      const { runs = [], total } = metricsByProject.get(project.id) ?? {};
+      const traceCount = runs[index] ?? 0;
+      // Errors are counted for the whole range only.
+      return traceCount === 0 || (isError && total?.errors === 0) ? [] : [{ project, traceCount }];
+    }),
+  };
 }
 
 /** Links to the traces behind a point of a chart, which may belong to several projects. */
 const PickedTraces = ({
-  pick: { startMs, isError },
-  overview: { metrics, projects: metricsByProject },
-  projects,
+  pick: { startMs, endMs, isError, projects },
 }: {
   readonly pick: ChartPick;
-  readonly overview: OverviewMetrics;
-  readonly projects: readonly Project[];
-}) => {
-  const index = metrics.starts.indexOf(startMs);
-  const counted = projects
-    .map((project) => ({ project, count: metricsByProject.get(project.id)?.runs[index] ?? 0 }))
-    .filter(({ count }) => count > 0);
-  return (
-    <output className="overview-picked">
-      <span>{formatTime(startMs).slice(0, 16)}:</span>
-      {counted.length === 0 && "No traces"}
-      {counted.map(({ project: { id, tenantId, name }, count }) => (
-        <Link
-          key={id}
-          to="/o/$tenantId/projects/p/$projectId"
-          params={{ tenantId, projectId: id }}
-          search={{
-            ...toCountedTimes(startMs, startMs + metrics.widthMs),
-            ...(isError ? { filter: 'eq(status, "error")' } : {}),
-          }}
-        >
-          {isError ? "Errors of" : `${pluralize(count, "trace")} of`} {toVisibleText(name)}
-        </Link>
-      ))}
-    </output>
-  );
-};
+}) => (
+  <output className="overview-picked">
+    <span>{formatTime(startMs).slice(0, 16)}:</span>
+    {projects.length === 0 && (isError ? "No traces with an error" : "No traces")}
+    {projects.map(({ project: { id, tenantId, name }, traceCount }) => (
+      <Link
+        key={id}
+        to="/o/$tenantId/projects/p/$projectId"
+        params={{ tenantId, projectId: id }}
+        search={{
+          ...toCountedTimes(startMs, endMs),
+          ...(isError ? { filter: 'eq(status, "error")' } : {}),
+        }}
+      >
+        {isError ? "Traces with an error in" : `${pluralize(traceCount, "trace")} in`}{" "}
+        {toVisibleText(name)}
+      </Link>
+    ))}
+  </output>
+);
 
 /** The charts of the metrics. Those of tokens and cost are left out if there are none. */
 const selectCharts = (metrics: Metrics): readonly MetricChart[] => {

@@ -55,10 +55,10 @@ export const Runs = ({
   const [layout, setLayout] = useColumnLayout("runs");
   const [areFacetsShown, setAreFacetsShown] = useStoredFlag("facets", false);
   const listKey = JSON.stringify([query.filter, query.isRoot, search.last, search.from, search.to]);
-  const runTarget = useRunTarget(query, listKey, selectedIds);
+  const fault = useFilterFault(query.filter, (filter) => change({ filter }));
+  const runTarget = useRunTarget(query, selectedIds, { listKey, isValid: fault === undefined });
   const { isAllSelected } = runTarget;
   const isPaused = !isAtTop || isAllSelected || selectedIds.size > 0;
-  const fault = useFilterFault(query.filter, (filter) => change({ filter }));
   const list = useRunList(query, isPaused);
   const columns = useRunColumns(list.rows, query.isRoot);
   const shownSelection = useMemo(

@@ -134,15 +134,19 @@ const describeSelection = (target: RunTarget | undefined): string => {
  * Returns the runs to which the actions apply. When the user selects all matching runs, their time range is fixed,
  * because a range such as the last hour moves on.
  *
- * @param listKey - differs for lists with another filter or another time range.
+ * @param options.listKey - differs for lists with another filter or another time range.
+ * @param options.isValid - whether the filter is valid, so that the matching runs can be counted.
  */
 export function useRunTarget(
   query: RunListQuery,
-  listKey: string,
   selectedIds: ReadonlySet<string>,
+  { listKey, isValid }: { readonly listKey: string; readonly isValid: boolean },
 ) {
   const { projectId, isRoot, filter, range } = query;
-  const { data } = useQuery(createRunCountsQuery({ projectId, isRootOnly: isRoot, filter, range }));
+  const { data } = useQuery({
+    ...createRunCountsQuery({ projectId, isRootOnly: isRoot, filter, range }),
+    enabled: isValid,
+  });
   const [all, setAll] = useState<{ readonly listKey: string; readonly target: RunTarget }>();
   const matchCount =
     data === undefined ? undefined : { count: data.total, isExact: data.countedToMs === undefined };
