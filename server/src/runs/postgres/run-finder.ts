@@ -111,13 +111,8 @@ export class RunFinder {
     search: RunSearch,
     texts: Parameters<TextBlocks["find"]>[2],
   ): Promise<SearchSlice<FoundRun>> {
-    const { places, end } = await this.#blocks.find(context.tenantId, search, texts);
-    return this.#readPage(context, {
-      search,
-      end,
-      // OFFSET 0 keeps PostgreSQL from merging the two queries, so that each run is found by its place.
-      from: sql`(${places} OFFSET 0) c CROSS JOIN LATERAL (SELECT * FROM runs r WHERE r.place = c.place OFFSET 0) r`,
-    });
+    const { runs, end } = await this.#blocks.find(context.tenantId, search, texts);
+    return this.#readPage(context, { search, end, from: sql`(${runs}) r` });
   }
 
   /**

@@ -8,6 +8,7 @@ import type { PostgresRunStore } from "../../../../tests/support/postgres-run-st
 import type { PgliteClient } from "../../../../tests/support/repository-engines.ts";
 import { patchOf, StoreFixture } from "../../../../tests/support/store-fixture.ts";
 import { someMicros, wireRun } from "../../../../tests/support/wire-runs.ts";
+import { parseBatch } from "../../ingest/parse-batch.ts";
 import type { RunSearch } from "../../run-list.ts";
 import type { RunFilter } from "../../run-query.ts";
 import { TextIndexer } from "../text-index/text-indexer.ts";
@@ -187,6 +188,47 @@ test("one step finds a rare text beyond the runs that it scans", async () => {
   expect(await count(placesSql, project.tenantId)).toBe(1_300);
   expect(await count(blocksSql, project.tenantId)).toBeLessThan(60);
 });
+
+test.each(["without an index", "with an index"])(
+  "a text is found whatever escapes its JSON has, %s",
+  async (title) => {
+    const project = new Project();
+    const json = [
+      String.raw`{"text": "a \u0052efund"}`,
+      String.raw`{"text": "a \/ refund"}`,
+      String.raw`{"text": "a \"refund\""}`,
+      String.raw`{"text": "re\tfund"}`,
+    ];
+    const post = json.map((_inputs, index) =>
+      wireRun({
+        micros: someMicros + index,
+        session_name: "p",
+        name: `n${index}`,
+        inputs: `#${index}`,
+      }),
+    );
+    const body = json.reduce(
+      (text, inputs, index) => text.replace(`"#${index}"`, inputs),
+      JSON.stringify({ post }),
+    );
+    const { batch } = parseBatch(Buffer.from(body));
+    await store.ingest(project.tenantId, batch);
+    if (title === "with an index") {
+      await indexAll();
+    }
+    const expected = {
+      'search("refund")': ["n2", "n1", "n0"],
+      'search("/ refund")': ["n1"],
+      [String.raw`search("a \"refund")`]: ["n2"],
+      [String.raw`search("re\tfund")`]: ["n3"],
+      'like(input_value, "%a Refund%")': ["n0"],
+      'not(search("refund"))': ["n3"],
+    };
+    for (const [filter, names] of Object.entries(expected)) {
+      expect(await project.list({ runFilters: [toFilter(filter)] }), filter).toEqual(names);
+    }
+  },
+);
 
 test("the index forgets deleted runs and projects, and keeps the other runs of their blocks", async () => {
   const project = new Project();

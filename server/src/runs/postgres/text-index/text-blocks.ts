@@ -22,8 +22,8 @@ export interface TextCursor {
 
 /** The runs of some blocks, in the order of a list. */
 export interface TextCandidates {
-  /** A query for their places, including those of the runs that the index does not contain. */
-  readonly places: Sql;
+  /** A query for them, and for the runs that the index does not contain. */
+  readonly runs: Sql;
   /** The list is complete up to this position; absent if no further block has the text. */
   readonly end?: ListPosition;
 }
@@ -86,11 +86,17 @@ export class TextBlocks {
       readonly places: readonly string[];
     }>(text, values);
     const next = rows[limit];
-    const places = rows.slice(0, limit).flatMap((row) => row.places);
+    const places = toArray(
+      rows.slice(0, limit).flatMap((row) => row.places),
+      "bigint",
+    );
     return {
-      places: sql`SELECT unnest(${toArray(places, "bigint")}) AS place UNION SELECT n.place FROM runs n
+      // OFFSET 0 keeps PostgreSQL from evaluating the conditions of the search before it has found the runs by their places.
+      runs: sql`SELECT * FROM (SELECT * FROM runs b WHERE b.place = ANY (${places}) OFFSET 0) b
+        UNION ALL SELECT n.* FROM runs n
         WHERE (n.changed, n.place) > (${parameter(cursor.changed)}, ${parameter(cursor.place)})
-          AND n.tenant_id = ${parameter(tenantId)} AND n.project_id = ${parameter(projectId)}`,
+          AND n.tenant_id = ${parameter(tenantId)} AND n.project_id = ${parameter(projectId)}
+          AND n.place <> ALL (${places})`,
       ...(next && { end: isAscending ? beforeAll(next.micros) : afterAll(next.micros) }),
     };
   }
