@@ -8,7 +8,7 @@ import { parseSearch, searchWithin } from "./run-search-handlers.ts";
 import type { RunSearchBody } from "./run-search-handlers.ts";
 
 /** Milliseconds after which counting ends. The response then contains the start time reached. */
-const countTimeLimitMs = 600;
+const countTimeLimitMs = 200;
 /** Maximum number of runs that one step reads. It is low, because their payloads are in memory at the same time. */
 const runsPerStep = 200;
 /** Maximum number of values of each property in the response. Those with the most runs are returned. */

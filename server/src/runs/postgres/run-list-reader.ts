@@ -22,7 +22,7 @@ import type { PostgresRunReader } from "./run-reader.ts";
 
 const traceModelsSql = createTraceModelsSql("r");
 /** Milliseconds after which one step reads the models of no further traces. */
-const traceModelsMs = 200;
+const traceModelsMs = 60;
 /** Number of traces whose models one query reads. */
 const rootsPerQuery = 20;
 

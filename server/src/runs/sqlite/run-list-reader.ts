@@ -272,7 +272,7 @@ export class RunListReader implements RunListReads {
 
 const traceModelsSql = createTraceModelsSql("r");
 /** Milliseconds after which one step reads no further models of traces. */
-const traceModelsTimeLimitMs = 200;
+const traceModelsTimeLimitMs = 60;
 
 const countedParts: ReadonlySet<RunPart> = new Set(["startMicros", "hasError"]);
 
