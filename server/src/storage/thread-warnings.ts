@@ -34,6 +34,9 @@ export function receiveWarnings(listener: (warning: ThreadWarning) => void): () 
   };
 }
 
+/** Passes a warning on from this thread; absent in a thread that does not forward its warnings. */
+let forward: ((message: string) => void) | undefined;
+
 /** Passes the warnings of this thread on to the thread that receives them, if one does. */
 export function forwardWarnings(thread: string): void {
   const name = getEnvironmentData(environmentName);
@@ -42,8 +45,25 @@ export function forwardWarnings(thread: string): void {
   }
   const channel = new BroadcastChannel(name);
   channel.unref();
+  forward = (message) => channel.postMessage({ thread, message } satisfies ThreadWarning);
   process.removeAllListeners("warning");
-  process.on("warning", ({ message }: Error) =>
-    channel.postMessage({ thread, message } satisfies ThreadWarning),
-  );
+  process.on("warning", ({ message }: Error) => forward?.(message));
 }
+
+/**
+ * Emits a warning before the thread does anything else. Node emits warnings only once the current call has returned, which
+ * may be long afterwards.
+ */
+export function warnNow(message: string): void {
+  if (forward === undefined) {
+    process.emitWarning(message);
+  } else {
+    forward(message);
+  }
+}
+
+/** Warns that a start takes longer because the database has an earlier format. */
+export const warnOfConversion = (from: number, to: number): void =>
+  warnNow(
+    `converting the database from format ${from} to format ${to}: if it is large, this takes minutes, and the server listens only afterwards`,
+  );

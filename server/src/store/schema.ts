@@ -20,6 +20,7 @@ import { textIndexTables } from "../runs/tables/text-index-tables.ts";
 import { defineTokenFunctions, TokenKeys } from "../storage/sqlite/token-keys.ts";
 import { eraseLog } from "../storage/sqlite/write-ahead-log.ts";
 import { openDatabase } from "../storage/sqlite/connection.ts";
+import { warnOfConversion } from "../storage/thread-warnings.ts";
 import { cacheKibibytes } from "../storage/sqlite/open-database.ts";
 
 /**
@@ -110,6 +111,9 @@ function migrate(db: Connection): void {
   assertKnownFormat(db);
   const format = readFormat(db);
   if (format < formatMigrations.length) {
+    if (format > 0) {
+      warnOfConversion(format, formatMigrations.length);
+    }
     const hadPlainTokens = format > 0 && format < firstEncryptedFormat && hasPlainTokens(db);
     db.exec(
       `BEGIN; ${formatMigrations.slice(format).join("")} PRAGMA user_version = ${formatMigrations.length};`,

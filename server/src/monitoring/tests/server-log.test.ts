@@ -1,4 +1,12 @@
-import { expect, test } from "vitest";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { expect, onTestFinished, test } from "vitest";
+import { temporaryFolder } from "../../../tests/support/running-server.ts";
+import { openDatabase } from "../../storage/sqlite/connection.ts";
+import { formatMigrations } from "../../store/schema.ts";
 import { BoundedWriter } from "../bounded-writer.ts";
 import type { WriteBytes } from "../bounded-writer.ts";
 import { ServerLog } from "../server-log.ts";
@@ -86,4 +94,41 @@ test.each([
   log.write({ level: "warn", message: 'a "b"\nc', thread: "writer", n: 1 });
   await log.close();
   expect(text).toMatch(expected);
+});
+
+/** Starts `millrace serve` on a folder. Resolves to its first output, and to its log when it has ended. */
+async function serveOnce(
+  dataDir: string,
+): Promise<{ readonly first: string; readonly log: string }> {
+  const args = ["serve", "--port", "0", "--data", dataDir, "--log-format", "text"];
+  const child = spawn(process.execPath, [commandPath, ...args]);
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const outputs: string[] = [];
+  let log = "";
+  child.stderr.on("data", (chunk: Buffer) => {
+    log += chunk.toString();
+    outputs.push(chunk.toString());
+  });
+  child.stdout.on("data", (chunk: Buffer) => outputs.push(chunk.toString()));
+  await once(child.stdout, "data");
+  const closed = once(child, "close");
+  child.kill("SIGTERM");
+  await closed;
+  return { first: outputs[0] ?? "", log };
+}
+
+const commandPath = fileURLToPath(new URL("../../../../cli/dist/millrace.js", import.meta.url));
+
+test("a server says that it converts a database of an earlier format, before it listens", async () => {
+  const dataDir = await temporaryFolder();
+  const db = openDatabase(join(dataDir, "millrace.db"));
+  db.exec(`${formatMigrations[0] ?? ""}; PRAGMA user_version = 1`);
+  db.close();
+  expect((await serveOnce(dataDir)).first).toContain(
+    `WARN "converting the database from format 1 to format ${formatMigrations.length}: if it is large, this takes minutes`,
+  );
+  expect(await serveOnce(dataDir)).toMatchObject({
+    first: expect.stringContaining("http://127.0.0.1:") as string,
+    log: "",
+  });
 });

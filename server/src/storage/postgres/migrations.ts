@@ -1,4 +1,5 @@
 import { ServerError } from "../../model/errors.ts";
+import { warnOfConversion } from "../thread-warnings.ts";
 import type { PostgresClient } from "./postgres-client.ts";
 import { tenantPolicies } from "./tenant-policies.ts";
 
@@ -30,6 +31,9 @@ export async function migrate(client: PostgresClient, formats: readonly string[]
         "STORE",
         `the database has format ${format}, but this server supports formats up to ${formats.length}: use a newer server`,
       );
+    }
+    if (format > 0 && format < formats.length) {
+      warnOfConversion(format, formats.length);
     }
     for (const [index, sql] of formats.entries()) {
       if (index >= format) {
