@@ -379,15 +379,18 @@ export class JobRunner {
 
 const nowMicros = (): number => Date.now() * 1_000;
 
+/** A step that may be tried again only after more than this many seconds is not: the job fails with the reason. */
+const maxRetryAfterSeconds = 60;
+
 /**
- * Whether trying again can't help, because the step's own request was wrong: it may refer to a deleted dataset, for
- * example.
+ * Whether trying again soon can't help. The step's own request may be wrong, because it refers to a deleted dataset, for
+ * example, or a limit may apply for a long time, such as the budget of the day.
  */
 const isFinal = (cause: unknown): boolean =>
   cause instanceof RequestError &&
   cause.status >= 400 &&
   cause.status < 500 &&
-  cause.status !== 429;
+  (cause.status !== 429 || (cause.retryAfterSeconds ?? 0) > maxRetryAfterSeconds);
 
 const toError = (cause: unknown): Error =>
   cause instanceof Error ? cause : new Error(String(cause));

@@ -127,6 +127,25 @@ test("a step that keeps failing fails the job with the reason, and a retry conti
   expect(cursors.slice(6)).toEqual([6, 9]);
 });
 
+test.for([
+  { retryAfterSeconds: 3_600, attempts: 1 },
+  { retryAfterSeconds: 1, attempts: 4 },
+])(
+  "a step whose limit applies for another $retryAfterSeconds s is attempted $attempts times",
+  async ({ retryAfterSeconds, attempts }) => {
+    const store = await openStore();
+    let calls = 0;
+    const runner = startRunner(store, async () => {
+      calls += 1;
+      throw new RequestError(429, "the budget is spent", retryAfterSeconds);
+    });
+    const { id } = await createJob(store);
+    runner.wake();
+    expect(await waitFor(store, id, "failed")).toMatchObject({ error: "the budget is spent" });
+    expect(calls).toBe(attempts);
+  },
+);
+
 test("a refused step fails the job at once", async () => {
   const store = await openStore();
   let calls = 0;
