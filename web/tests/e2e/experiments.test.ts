@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "millrace";
+import type { Locator } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startBrowser } from "../support/browser.ts";
 import { WatchedPage } from "../support/watched-page.ts";
@@ -207,7 +208,7 @@ describe.skipIf(browser === undefined)("the experiments, in Chromium", () => {
       break;
     }
     await client.flush();
-    for (const width of [1280, 390]) {
+    for (const width of [1280, 1024, 390]) {
       await page.setViewportSize({ width, height: 900 });
       await page.goto(`${datasetAddress}/compare?experiments=${experiments.join(",")}&order=run`);
       const row = page.locator(".compare-rows tr", { hasText: "tone of voice" });
@@ -216,15 +217,20 @@ describe.skipIf(browser === undefined)("the experiments, in Chromium", () => {
         await row.getByRole("button").click();
         await page.getByRole("complementary", { name: "Example" }).waitFor();
       }
-      const isClipped = await row.evaluate((element) => {
-        const bottom = element.getBoundingClientRect().bottom;
-        return [...element.querySelectorAll(".score, .compare-facts")].some(
-          (part) =>
-            part.getBoundingClientRect().bottom > bottom ||
-            part.parentElement!.scrollHeight > part.parentElement!.clientHeight + 1,
-        );
-      });
-      expect([width, isClipped]).toEqual([width, false]);
+      const countClipped = async (part: Locator): Promise<number> =>
+        part.evaluate((element) => {
+          const { bottom } = element.getBoundingClientRect();
+          const { right } = element.closest(".compare-list")!.getBoundingClientRect();
+          return [...element.querySelectorAll(".score, .compare-facts")].filter(
+            (fact) =>
+              fact.getBoundingClientRect().bottom > bottom ||
+              fact.getBoundingClientRect().right > right ||
+              fact.parentElement!.scrollHeight > fact.parentElement!.clientHeight + 1,
+          ).length;
+        });
+      await expect.poll(async () => [width, await countClipped(row)]).toEqual([width, 0]);
+      const totals = page.locator(".compare-totals tbody");
+      await expect.poll(async () => [width, await countClipped(totals)]).toEqual([width, 0]);
       await watched.picture("experiments-scores");
     }
     await page.setViewportSize({ width: 1280, height: 800 });

@@ -1,9 +1,14 @@
 import type { ComparedRow } from "./comparison.ts";
 
-/** Minimum width of a column, in pixels. If all columns fit, they share the remaining width. */
-export const minColumnWidth = 220;
-/** Minimum width of the first column in a narrow window. This column stays in view while the others are scrolled. */
-export const narrowFirstColumnWidth = 150;
+/** Minimum widths in pixels of the first column, which stays in view while the others are scrolled, and of the others. */
+interface ColumnWidths {
+  readonly first: number;
+  readonly others: number;
+}
+const wideColumns: ColumnWidths = { first: 220, others: 220 };
+/** The widths in a list that is narrower than `narrowListWidth`: on a phone, or next to the panel of an example. */
+const narrowColumns: ColumnWidths = { first: 150, others: 180 };
+const narrowListWidth = 640;
 /** The width of the space to the left and right of a cell's content, with the border. */
 const cellMargin = 25;
 /** The width of a score, and the gap between two scores on a line. */
@@ -14,6 +19,8 @@ const outputHeight = 76;
 const lineHeight = 18;
 /** The height of the first cell: its inputs and reference outputs have at most three lines each. */
 const minRowHeight = 132;
+/** The height of an experiment's name, which stacked cells begin with. */
+const titleHeight = 24;
 /**
  * The number of columns that are rendered on each side of the visible ones, so that the Tab key reaches the next
  * column.
@@ -28,6 +35,13 @@ export interface Viewport {
 
 /** The experiments whose columns are rendered, and how many scores fit on a line of a cell. */
 export interface VisibleColumns {
+  /**
+   * Whether the cells of a row are stacked, because the list is narrow and the columns do not fit. If a wide list has too
+   * little room, it is scrolled instead.
+   */
+  readonly isStacked: boolean;
+  /** Minimum widths of the columns. If all columns fit, they share the remaining width. */
+  readonly widths: ColumnWidths;
   /** Indexes of the first and the last experiment. */
   readonly first: number;
   readonly last: number;
@@ -35,34 +49,53 @@ export interface VisibleColumns {
 }
 
 /** Computes which columns to render. All columns of experiments have the same width. */
-export function toVisibleColumns(
-  { scrollLeft, width }: Viewport,
-  { count, firstColumnWidth }: { readonly count: number; readonly firstColumnWidth: number },
-): VisibleColumns {
-  const spareWidth = Math.max(0, width - firstColumnWidth - count * minColumnWidth);
-  const columnWidth = minColumnWidth + spareWidth / (count + 1);
+export function toVisibleColumns({ scrollLeft, width }: Viewport, count: number): VisibleColumns {
+  const isNarrow = width < narrowListWidth;
+  const widths = isNarrow ? narrowColumns : wideColumns;
+  const spareWidth = width - widths.first - count * widths.others;
+  if (isNarrow && spareWidth < 0) {
+    const scoresPerLine = countScores(width - cellMargin);
+    return { isStacked: true, widths, first: 0, last: Math.max(0, count - 1), scoresPerLine };
+  }
+  const addedWidth = Math.max(0, spareWidth) / (count + 1);
+  const columnWidth = widths.others + addedWidth;
   // The first column stays in place and covers the columns that are scrolled under it.
-  const shownWidth = Math.max(0, width - firstColumnWidth - spareWidth / (count + 1));
+  const shownWidth = Math.max(0, width - widths.first - addedWidth);
   const first = Math.floor(scrollLeft / columnWidth) - columnsAhead;
   const last = Math.ceil((scrollLeft + shownWidth) / columnWidth) - 1 + columnsAhead;
-  const contentWidth = columnWidth - cellMargin;
   return {
+    isStacked: false,
+    widths,
     first: Math.min(Math.max(0, first), Math.max(0, count - 1)),
     last: Math.max(0, Math.min(count - 1, last)),
-    scoresPerLine: Math.max(1, Math.floor((contentWidth + scoreGap) / (scoreWidth + scoreGap))),
+    scoresPerLine: countScores(columnWidth - cellMargin),
   };
 }
+
+const countScores = (contentWidth: number): number =>
+  Math.max(1, Math.floor((contentWidth + scoreGap) / (scoreWidth + scoreGap)));
 
 /**
  * Computes the height of a row, in which all scores of each experiment fit. Measuring the row would take longer than
  * rendering it, and could not include the cells that are not rendered.
  */
-export function toRowHeight({ scores, runs }: ComparedRow, scoresPerLine: number): number {
-  const scoreCount = Object.values(scores).reduce(
-    (most, experimentScores) => Math.max(most, Object.keys(experimentScores).length),
-    0,
-  );
-  const hasRepetitions = Object.values(runs).some(({ length }) => length > 1);
-  const lineCount = Math.ceil(scoreCount / scoresPerLine) + (hasRepetitions ? 2 : 1);
-  return Math.max(minRowHeight, outputHeight + lineCount * lineHeight);
+export function toRowHeight(
+  row: ComparedRow,
+  {
+    experimentIds,
+    isStacked,
+    scoresPerLine,
+  }: Pick<VisibleColumns, "isStacked" | "scoresPerLine"> & {
+    readonly experimentIds: readonly string[];
+  },
+): number {
+  const heights = experimentIds.map((id) => {
+    const scoreCount = Object.keys(row.scores[id] ?? {}).length;
+    const hasRepetitions = (row.runs[id] ?? []).length > 1;
+    const lineCount = Math.ceil(scoreCount / scoresPerLine) + (hasRepetitions ? 2 : 1);
+    return outputHeight + lineCount * lineHeight;
+  });
+  return isStacked
+    ? heights.reduce((sum, height) => sum + titleHeight + height, minRowHeight)
+    : Math.max(minRowHeight, ...heights);
 }

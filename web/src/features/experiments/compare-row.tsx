@@ -1,6 +1,7 @@
 import { memo } from "react";
 import { PayloadText } from "../datasets/examples/example-columns.tsx";
 import { ComparedOutput } from "./compared-output.tsx";
+import { getExperimentColor, getExperimentName } from "./comparison-context.ts";
 import type { ComparisonContext } from "./comparison-context.ts";
 import type { ComparedRow } from "./comparison.ts";
 
@@ -14,13 +15,26 @@ interface CompareRowProps {
   /** Indexes of the first and the last experiment whose cells are rendered. */
   readonly first: number;
   readonly last: number;
+  /** Whether the cells are below each other, each with the name of its experiment. */
+  readonly isStacked: boolean;
   readonly isOpen: boolean;
   readonly onOpen: (exampleId: string) => void;
 }
 
 /** One example: its inputs and reference outputs, then the outputs of the experiments whose columns are visible. */
 export const CompareRow = memo(
-  ({ context, row, index, offsetTop, height, first, last, isOpen, onOpen }: CompareRowProps) => (
+  ({
+    context,
+    row,
+    index,
+    offsetTop,
+    height,
+    first,
+    last,
+    isStacked,
+    isOpen,
+    onOpen,
+  }: CompareRowProps) => (
     <tr
       className="compare-row"
       aria-rowindex={index + 2}
@@ -40,10 +54,38 @@ export const CompareRow = memo(
         </div>
       </td>
       {context.experimentIds.slice(first, last + 1).map((id, offset) => (
-        <td key={id} aria-colindex={first + offset + 2} style={{ gridColumn: first + offset + 2 }}>
+        <td
+          key={id}
+          aria-colindex={first + offset + 2}
+          style={isStacked ? undefined : { gridColumn: first + offset + 2 }}
+        >
+          {isStacked && (
+            <div className="compare-title">
+              <ExperimentName context={context} experimentId={id} />
+            </div>
+          )}
           <ComparedOutput context={context} row={row} experimentId={id} />
         </td>
       ))}
     </tr>
   ),
+);
+
+/** The name of an experiment with its color, and whether it is the baseline. */
+export const ExperimentName = ({
+  context,
+  experimentId,
+}: {
+  readonly context: ComparisonContext;
+  readonly experimentId: string;
+}) => (
+  <>
+    <span
+      className="experiment-label"
+      style={{ borderColor: `var(${getExperimentColor(context, experimentId)})` }}
+    >
+      {getExperimentName(context, experimentId)}
+    </span>
+    {experimentId === context.baselineId && <span className="tag">baseline</span>}
+  </>
 );

@@ -1,19 +1,16 @@
-import { useMediaQuery } from "@mantine/hooks";
 import { useRouter } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useRef } from "react";
 import type { MouseEvent } from "react";
 import { Empty } from "../../components/page/states.tsx";
-import { minColumnWidth, narrowFirstColumnWidth, toRowHeight } from "./compare-layout.ts";
-import { CompareRow } from "./compare-row.tsx";
-import { getExperimentColor, getExperimentName } from "./comparison-context.ts";
+import { toRowHeight } from "./compare-layout.ts";
+import { CompareRow, ExperimentName } from "./compare-row.tsx";
 import type { ComparisonContext } from "./comparison-context.ts";
 import type { ComparedRow } from "./comparison.ts";
 import { useVisibleColumns } from "./use-visible-columns.ts";
 
 /** The next page is requested when this many rows remain below the visible ones. */
 const prefetchRows = 10;
-const narrowMediaQuery = "(max-width: 760px)";
 
 interface CompareRowsProps {
   readonly context: ComparisonContext;
@@ -34,14 +31,13 @@ export const CompareRows = (props: CompareRowsProps) =>
 
 const CompareTable = ({ context, rows, openId, onOpen, hasMore, onMore }: CompareRowsProps) => {
   const scroller = useRef<HTMLDivElement>(null);
-  const isNarrow = useMediaQuery(narrowMediaQuery, false, { getInitialValueInEffect: false });
-  const firstColumnWidth = isNarrow ? narrowFirstColumnWidth : minColumnWidth;
-  const count = context.experimentIds.length;
-  const { first, last, scoresPerLine } = useVisibleColumns(scroller, { count, firstColumnWidth });
+  const { experimentIds } = context;
+  const count = experimentIds.length;
+  const { isStacked, widths, first, last, scoresPerLine } = useVisibleColumns(scroller, count);
   // When this function changes, the virtualizer computes the heights of all rows again.
   const getItemKey = useCallback(
-    (index: number) => `${scoresPerLine} ${rows[index]?.exampleId}`,
-    [rows, scoresPerLine],
+    (index: number) => `${isStacked} ${scoresPerLine} ${rows[index]?.exampleId}`,
+    [rows, isStacked, scoresPerLine],
   );
   // oxlint-disable-next-line react/incompatible-library -- the functions of the virtualizer are not memoized here
   const virtualizer = useVirtualizer({
@@ -50,7 +46,7 @@ const CompareTable = ({ context, rows, openId, onOpen, hasMore, onMore }: Compar
     getScrollElement: () => scroller.current,
     estimateSize: (index) => {
       const row = rows[index];
-      return row === undefined ? 0 : toRowHeight(row, scoresPerLine);
+      return row === undefined ? 0 : toRowHeight(row, { experimentIds, isStacked, scoresPerLine });
     },
     overscan: 4,
   });
@@ -65,8 +61,9 @@ const CompareTable = ({ context, rows, openId, onOpen, hasMore, onMore }: Compar
   return (
     <div
       className="compare-rows"
+      data-stacked={isStacked || undefined}
       ref={scroller}
-      style={{ ["--first-column" as string]: `${firstColumnWidth}px` }}
+      style={{ ["--first-column" as string]: `${isStacked ? 0 : widths.first}px` }}
     >
       {/* oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-noninteractive-element-interactions -- it handles the clicks of the links in its cells, which Enter also causes */}
       <table
@@ -74,9 +71,11 @@ const CompareTable = ({ context, rows, openId, onOpen, hasMore, onMore }: Compar
         aria-rowcount={hasMore ? -1 : rows.length + 1}
         aria-colcount={count + 1}
         style={{
-          ["--tracks" as string]: `minmax(var(--first-column), 1fr) repeat(${count}, minmax(${minColumnWidth}px, 1fr))`,
+          ["--tracks" as string]: isStacked
+            ? "minmax(0, 1fr)"
+            : `minmax(var(--first-column), 1fr) repeat(${count}, minmax(${widths.others}px, 1fr))`,
           ["--scores-per-line" as string]: scoresPerLine,
-          minWidth: firstColumnWidth + minColumnWidth * count,
+          minWidth: isStacked ? undefined : widths.first + widths.others * count,
         }}
         onClick={openLink}
       >
@@ -85,20 +84,14 @@ const CompareTable = ({ context, rows, openId, onOpen, hasMore, onMore }: Compar
             <th scope="col" aria-colindex={1}>
               Inputs and reference outputs
             </th>
-            {context.experimentIds.slice(first, last + 1).map((id, offset) => (
+            {experimentIds.slice(first, last + 1).map((id, offset) => (
               <th
                 key={id}
                 scope="col"
                 aria-colindex={first + offset + 2}
                 style={{ gridColumn: first + offset + 2 }}
               >
-                <span
-                  className="experiment-label"
-                  style={{ borderColor: `var(${getExperimentColor(context, id)})` }}
-                >
-                  {getExperimentName(context, id)}
-                </span>
-                {id === context.baselineId && <span className="tag">baseline</span>}
+                <ExperimentName context={context} experimentId={id} />
               </th>
             ))}
           </tr>
@@ -116,6 +109,7 @@ const CompareTable = ({ context, rows, openId, onOpen, hasMore, onMore }: Compar
                 height={size}
                 first={first}
                 last={last}
+                isStacked={isStacked}
                 isOpen={row.exampleId === openId}
                 onOpen={onOpen}
               />

@@ -3,6 +3,7 @@ import { Chart } from "../../components/chart/chart.tsx";
 import { pluralize } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatDuration } from "../../components/time/time.ts";
+import { ExperimentName } from "./compare-row.tsx";
 import { getExperimentColor, getExperimentName } from "./comparison-context.ts";
 import type { ComparisonContext } from "./comparison-context.ts";
 import type { ComparedKey, ComparisonPage } from "./comparison.ts";
@@ -27,7 +28,7 @@ export const CompareSummary = memo(
       <div className="compare-summary">
         {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboard users must be able to scroll the table */}
         <section className="compare-totals" tabIndex={0} aria-label="Summary by experiment">
-          <table className="stacked">
+          <table>
             <thead>
               <tr>
                 <th scope="col">Experiment</th>
@@ -70,13 +71,7 @@ const TotalsRow = ({
   return (
     <tr>
       <th scope="row">
-        <span
-          className="experiment-label"
-          style={{ borderColor: `var(${getExperimentColor(context, experimentId)})` }}
-        >
-          {getExperimentName(context, experimentId)}
-        </span>
-        {isBaseline && <span className="tag">baseline</span>}
+        <ExperimentName context={context} experimentId={experimentId} />
       </th>
       {page.keys.map(({ key, experiments }) => {
         const summary = experiments[experimentId];

@@ -6,13 +6,13 @@ import type { VisibleColumns } from "./compare-layout.ts";
 /** The width for which columns are rendered before the width of the table is known. */
 const assumedWidth = 1_440;
 
-/** Returns the columns of a table that must be rendered. Updates them when the user scrolls or resizes the table. */
+/** Returns the layout of a table, and the columns that must be rendered. Updates them when the user scrolls or resizes the table. */
 export function useVisibleColumns(
   scroller: RefObject<HTMLElement | null>,
-  { count, firstColumnWidth }: { readonly count: number; readonly firstColumnWidth: number },
+  count: number,
 ): VisibleColumns {
   const [columns, setColumns] = useState(() =>
-    toVisibleColumns({ scrollLeft: 0, width: assumedWidth }, { count, firstColumnWidth }),
+    toVisibleColumns({ scrollLeft: 0, width: assumedWidth }, count),
   );
   useLayoutEffect(() => {
     const element = scroller.current;
@@ -21,7 +21,7 @@ export function useVisibleColumns(
     }
     const update = (): void => {
       const viewport = { scrollLeft: element.scrollLeft, width: element.clientWidth };
-      const next = toVisibleColumns(viewport, { count, firstColumnWidth });
+      const next = toVisibleColumns(viewport, count);
       setColumns((current) => (isEqual(current, next) ? current : next));
     };
     update();
@@ -32,9 +32,13 @@ export function useVisibleColumns(
       observer.disconnect();
       element.removeEventListener("scroll", update);
     };
-  }, [scroller, count, firstColumnWidth]);
+  }, [scroller, count]);
   return columns;
 }
 
 const isEqual = (a: VisibleColumns, b: VisibleColumns): boolean =>
-  a.first === b.first && a.last === b.last && a.scoresPerLine === b.scoresPerLine;
+  a.isStacked === b.isStacked &&
+  a.widths === b.widths &&
+  a.first === b.first &&
+  a.last === b.last &&
+  a.scoresPerLine === b.scoresPerLine;
