@@ -64,6 +64,8 @@ export interface DataTableProps<Row> {
   readonly onRetry?: () => unknown;
   /** Further lines of a row on narrow screens, which have no room for most columns. Pass the same function at each render. */
   readonly renderNarrowDetail?: (row: Row) => ReactNode;
+  /** The height of these lines in pixels. @defaultValue 36, which are two lines */
+  readonly narrowDetailHeight?: number;
   /** Shown if there are no rows. */
   readonly emptyState?: ReactNode;
   /** Shown after the last row. */
@@ -80,8 +82,8 @@ const enabledFeatures = tableFeatures({
 });
 
 const lineRowHeight = 36;
-/** The height of a row with its narrow detail, in pixels. */
-const detailRowHeight = 76;
+/** The height of a row with its narrow detail, without the detail, in pixels. */
+const detailHeadHeight = 40;
 /** More rows are loaded when this many rows or fewer remain below the view. */
 const readAheadRows = 30;
 const narrowMediaQuery = "(max-width: 760px)";
@@ -123,10 +125,12 @@ const FilledTable = <Row extends object>(
     hasMore = false,
     onLoadMore,
     error,
+    narrowDetailHeight = 36,
   } = props;
   const isNarrow = useMediaQuery(narrowMediaQuery, false);
   const renderDetail = isNarrow ? props.renderNarrowDetail : undefined;
-  const rowHeight = renderDetail === undefined ? lineRowHeight : detailRowHeight;
+  const rowHeight =
+    renderDetail === undefined ? lineRowHeight : detailHeadHeight + narrowDetailHeight;
   const selection = useRowSelection(props);
   useListKeys({ canOpen: props.renderLink !== undefined, canSelect: selection.isEnabled });
   const table = useTable({
@@ -207,7 +211,7 @@ const FilledTable = <Row extends object>(
         aria-rowcount={hasMore ? -1 : rows.length + 1}
         aria-colcount={visibleColumns.length + (selection.isEnabled ? 1 : 0)}
         className="data-table-grid"
-        style={tracks}
+        style={{ ...tracks, ["--detail-height" as string]: `${narrowDetailHeight}px` }}
       >
         <DataTableHead {...props} columns={visibleColumns} layout={layout} selection={selection} />
         <tbody className="data-rows" style={{ height: virtualizer.getTotalSize() }}>

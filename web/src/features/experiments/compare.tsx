@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useCallback, useEffect, useMemo, useRef } from "react";
+import { useCallback, useMemo } from "react";
 import { isMissing } from "../../api/failure.ts";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
@@ -19,7 +19,11 @@ import {
   createComparisonQuery,
   createExperimentNamesQuery,
 } from "./queries.ts";
+import { useRefreshAtEnd } from "./use-refresh-at-end.ts";
 import { ExperimentJobs } from "./launch/experiment-jobs.tsx";
+import { isActive } from "./launch/launch.ts";
+import type { ExperimentJob } from "./launch/launch.ts";
+import { createExperimentJobsQuery } from "./launch/queries.ts";
 import "../datasets/datasets.css";
 import "./experiments.css";
 
@@ -33,8 +37,13 @@ export const ExperimentComparison = () => {
   const experimentIds = useMemo(() => parseIds(search.experiments), [search.experiments]);
   const dataset = useQuery(createDatasetQuery(datasetId));
   const listedExperiments = useQuery(createExperimentNamesQuery(datasetId));
-  const compared = useQuery(createComparedExperimentsQuery(experimentIds));
-  const isRunning = compared.data?.isRunning === true;
+  const { data: jobs } = useQuery(createExperimentJobsQuery(experimentIds));
+  const compared = useQuery({
+    ...createComparedExperimentsQuery(experimentIds),
+    refetchInterval: ({ state: { data } }) =>
+      isAnyRunning(data?.runningIds, jobs) ? comparisonRefreshMs : false,
+  });
+  const isRunning = isAnyRunning(compared.data?.runningIds, jobs);
   const [pinnedId] = usePinnedBaseline(datasetId);
   const baselineId =
     search.baseline ?? chooseBaseline(experimentIds, pinnedId, compared.data?.starts ?? new Map());
@@ -149,13 +158,14 @@ export const ExperimentComparison = () => {
   );
 };
 
-/** Reads the rows once more when the experiments have ended: the last results may be newer than the last response. */
-function useRefreshAtEnd(isRunning: boolean, refetch: () => Promise<unknown>): void {
-  const wasRunning = useRef(isRunning);
-  useEffect(() => {
-    if (wasRunning.current && !isRunning) {
-      void refetch();
-    }
-    wasRunning.current = isRunning;
-  }, [isRunning, refetch]);
-}
+/**
+ * Whether an experiment is running. The times of an experiment can't show that its job has failed or was canceled, so
+ * the job decides if there is one.
+ */
+const isAnyRunning = (
+  runningIds: readonly string[] = [],
+  jobs: readonly ExperimentJob[] = [],
+): boolean => {
+  const jobsById = new Map(jobs.map((job) => [job.experimentId, job]));
+  return jobs.some(isActive) || runningIds.some((id) => jobsById.get(id) === undefined);
+};

@@ -1,18 +1,22 @@
+import type { ReactNode } from "react";
 import { formatDollars } from "../../components/text/cost.ts";
 import type { Column } from "../../components/table/data-table.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
 import { formatDuration } from "../../components/time/time.ts";
+import type { ExperimentStatus } from "./experiment-status.ts";
 import type { Experiment } from "./experiment.ts";
 import { ScoreMark } from "./score-mark.tsx";
 
 /** Maximum number of score columns in the table. */
 const maxScoreColumns = 12;
+const statusColumnId = "status";
 
-/** The columns of the experiment list, with one column per score, compared with the baseline. */
+/** The columns of the experiment list, with the status and one column per score, compared with the baseline. */
 export function toExperimentColumns(
   experiments: readonly Experiment[],
   baseline: Experiment | undefined,
+  readStatus: (experiment: Experiment) => ExperimentStatus,
 ): readonly Column<Experiment>[] {
   const keys = [...new Set(experiments.flatMap(({ scores }) => Object.keys(scores)))];
   return [
@@ -42,13 +46,20 @@ export function toExperimentColumns(
         </>
       ),
     },
-    ...keys.slice(0, maxScoreColumns).map((key, index): Column<Experiment> => ({
+    {
+      id: statusColumnId,
+      title: "Status",
+      sort: "asc",
+      sortValue: (experiment) => readStatus(experiment).label,
+      width: 168,
+      renderCell: (experiment) => <StatusText status={readStatus(experiment)} />,
+    },
+    ...keys.slice(0, maxScoreColumns).map((key): Column<Experiment> => ({
       id: `score ${key}`,
       title: toVisibleText(key),
       sort: "desc",
       sortValue: ({ scores }) => scores[key],
       width: 132,
-      isShownWhenNarrow: index === 0,
       renderCell: ({ id, scores }) => (
         <ScoreMark
           score={scores[key]}
@@ -60,6 +71,49 @@ export function toExperimentColumns(
     ...statisticColumns,
   ];
 }
+
+const StatusText = ({ status: { kind, label, reason } }: { readonly status: ExperimentStatus }) => {
+  const text = reason === undefined ? label : `${label}: ${reason}`;
+  return (
+    <span className="status experiment-status" data-status={statusColors[kind]} title={text}>
+      <span>{text}</span>
+    </span>
+  );
+};
+
+/** The colors of the states of runs that are used for experiments. Those that need no attention have none. */
+const statusColors: { readonly [Kind in ExperimentStatus["kind"]]?: "error" | "pending" } = {
+  failed: "error",
+  partial: "error",
+  running: "pending",
+};
+
+const factsPerLine = 2;
+/** The heights of the status, and of a line with the titles and the values of other columns, in pixels. */
+const statusHeight = 24;
+const factHeight = 40;
+
+/** The height of the lines that `renderExperimentDetail` renders, in pixels. */
+export const toDetailHeight = (columns: readonly Column<Experiment>[]): number =>
+  statusHeight + Math.ceil(columns.filter(isFact).length / factsPerLine) * factHeight;
+
+/** Renders what narrow screens have no columns for: the status, and each value below the title of its column. */
+export const renderExperimentDetail = (
+  experiment: Experiment,
+  columns: readonly Column<Experiment>[],
+): ReactNode => (
+  <div className="experiment-detail">
+    {columns.find(({ id }) => id === statusColumnId)?.renderCell(experiment)}
+    {columns.filter(isFact).map((column) => (
+      <span key={column.id} data-title={column.title}>
+        {column.renderCell(experiment)}
+      </span>
+    ))}
+  </div>
+);
+
+const isFact = ({ id, isShownWhenNarrow = false }: Column<Experiment>): boolean =>
+  !isShownWhenNarrow && id !== statusColumnId;
 
 /** Shown in place of a number that the server could not read in time. */
 const noStatistics = (
@@ -125,6 +179,7 @@ const statisticColumns: readonly Column<Experiment>[] = [
     sort: "desc",
     sortValue: ({ startMs }) => startMs,
     width: 100,
+    isShownWhenNarrow: true,
     renderCell: ({ startMs }) => <Ago timeMs={startMs} />,
   },
 ];

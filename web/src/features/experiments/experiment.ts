@@ -1,4 +1,5 @@
 import { requireItems, requireText, toItems, toNumber, toRecord, toText } from "../../api/parse.ts";
+import type { JsonMembers } from "../../api/parse.ts";
 import { parseTimeMs } from "../../components/time/time.ts";
 
 /** An experiment on a dataset, with statistics of its runs. */
@@ -6,6 +7,10 @@ export interface Experiment {
   readonly id: string;
   readonly name: string;
   readonly startMs: number;
+  /** Absent until the program that runs it reports the end. */
+  readonly endMs: number | undefined;
+  /** When its latest run started. */
+  readonly lastRunMs: number | undefined;
   /** Absent if the server could not read the statistics in time. */
   readonly runCount: number | undefined;
   readonly errorRate: number | undefined;
@@ -41,6 +46,8 @@ export const parseExperiments = (value: unknown): readonly Experiment[] =>
       id: requireText(members, "id"),
       name: requireText(members, "name"),
       startMs: parseTimeMs(members["start_time"]) ?? 0,
+      endMs: parseTimeMs(members["end_time"]),
+      lastRunMs: parseTimeMs(members["last_run_start_time"]),
       runCount: toNumber(members["run_count"]),
       errorRate: toNumber(members["error_rate"]),
       // The server sends the latency in seconds.
@@ -64,14 +71,25 @@ export interface ComparedExperiments {
   readonly names: ReadonlyMap<string, string>;
   /** Start times by experiment id, in milliseconds since the Unix epoch. */
   readonly starts: ReadonlyMap<string, number>;
-  /** Whether one of them is running, so that rows may still be added. */
-  readonly isRunning: boolean;
+  /** Those that are running as far as their times show, so that rows may still be added. */
+  readonly runningIds: readonly string[];
 }
 
 /** An experiment that has no end after this time was probably abandoned. */
 const maxExperimentMs = 86_400_000;
 /** A program that sets no end has probably finished if it started no run for this long. */
 const maxQuietMs = 600_000;
+
+/** Whether a program is probably running an experiment that has no end. */
+export const isProbablyRunning = (
+  { startMs, lastRunMs = 0 }: { readonly startMs: number; readonly lastRunMs?: number | undefined },
+  nowMs: number,
+): boolean =>
+  nowMs - startMs < maxExperimentMs && nowMs - Math.max(startMs, lastRunMs) < maxQuietMs;
+
+const isUnfinished = (members: JsonMembers, nowMs: number): boolean =>
+  toText(members["end_time"]) === undefined &&
+  nowMs - (parseTimeMs(members["start_time"]) ?? 0) < maxExperimentMs;
 
 /**
  * The ids of the experiments that have no end and began less than a day ago.
@@ -81,11 +99,7 @@ const maxQuietMs = 600_000;
 export const findUnfinishedIds = (value: unknown, nowMs: number): readonly string[] =>
   requireItems(value, "experiments")
     .map(toRecord)
-    .filter(
-      (members) =>
-        toText(members["end_time"]) === undefined &&
-        nowMs - (parseTimeMs(members["start_time"]) ?? 0) < maxExperimentMs,
-    )
+    .filter((members) => isUnfinished(members, nowMs))
     .map((members) => requireText(members, "id"));
 
 /**
@@ -95,9 +109,8 @@ export const findUnfinishedIds = (value: unknown, nowMs: number): readonly strin
  */
 export function parseComparedExperiments(
   value: unknown,
-  { nowMs, lastRunMs = 0 }: { readonly nowMs: number; readonly lastRunMs?: number | undefined },
+  { nowMs, lastRunMs }: { readonly nowMs: number; readonly lastRunMs?: number | undefined },
 ): ComparedExperiments {
-  const unfinishedIds = findUnfinishedIds(value, nowMs);
   const experiments = requireItems(value, "experiments").map(toRecord);
   return {
     names: new Map(
@@ -109,11 +122,12 @@ export function parseComparedExperiments(
         parseTimeMs(members["start_time"]) ?? 0,
       ]),
     ),
-    isRunning: experiments.some(
-      (members) =>
-        unfinishedIds.includes(requireText(members, "id")) &&
-        nowMs - Math.max(parseTimeMs(members["start_time"]) ?? 0, lastRunMs) < maxQuietMs,
-    ),
+    runningIds: experiments
+      .filter((members) => {
+        const startMs = parseTimeMs(members["start_time"]) ?? 0;
+        return isUnfinished(members, nowMs) && isProbablyRunning({ startMs, lastRunMs }, nowMs);
+      })
+      .map((members) => requireText(members, "id")),
   };
 }
 

@@ -1,7 +1,7 @@
 import { Button, NativeSelect } from "@mantine/core";
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useMemo, useState } from "react";
+import { useCallback, useMemo, useState } from "react";
 import type { ReactNode } from "react";
 import { Empty } from "../../components/page/states.tsx";
 import { DataTable } from "../../components/table/data-table.tsx";
@@ -9,10 +9,17 @@ import type { RowLinkProps } from "../../components/table/data-table.tsx";
 import { useLoadedSort } from "../../components/table/loaded-sort.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { usePinnedBaseline } from "./baseline.ts";
-import { toExperimentColumns } from "./experiment-columns.tsx";
+import {
+  renderExperimentDetail,
+  toDetailHeight,
+  toExperimentColumns,
+} from "./experiment-columns.tsx";
+import { toExperimentStatus } from "./experiment-status.ts";
 import type { Experiment } from "./experiment.ts";
+import { experimentJobsQuery } from "./launch/queries.ts";
 import { NewComparison } from "./new-comparison.tsx";
-import { createExperimentsQuery } from "./queries.ts";
+import { comparisonRefreshMs, createExperimentsQuery } from "./queries.ts";
+import { useRefreshAtEnd } from "./use-refresh-at-end.ts";
 import "./experiments.css";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId");
@@ -27,15 +34,18 @@ export const Experiments = ({
   readonly tenantId: string;
 }) => {
   const navigate = route.useNavigate();
-  const pages = useInfiniteQuery(createExperimentsQuery(datasetId));
-  const experiments = useMemo(() => pages.data?.pages.flat(), [pages.data]);
+  const { pages, experiments, readStatus } = useExperiments(datasetId);
   const [isDialogOpen, setIsDialogOpen] = useState(false);
   const [selection, setSelection] = useState(noSelection);
   const [baselineId, setBaselineId] = usePinnedBaseline(datasetId);
   const baseline = experiments?.find(({ id }) => id === baselineId);
   const columns = useMemo(
-    () => toExperimentColumns(experiments ?? [], baseline),
-    [experiments, baseline],
+    () => toExperimentColumns(experiments ?? [], baseline, readStatus),
+    [experiments, baseline, readStatus],
+  );
+  const renderDetail = useCallback(
+    (experiment: Experiment) => renderExperimentDetail(experiment, columns),
+    [columns],
   );
   const { rows, sort } = useLoadedSort(experiments, columns, route.useSearch());
   // The baseline is the first column, and the others follow in the order in which they were run.
@@ -109,6 +119,8 @@ export const Experiments = ({
         }
         getRowId={({ id }) => id}
         columns={columns}
+        renderNarrowDetail={renderDetail}
+        narrowDetailHeight={toDetailHeight(columns)}
         renderLink={toLink({ tenantId, datasetId, baseline: baseline?.id })}
         selection={selection}
         onSelection={setSelection}
@@ -145,6 +157,39 @@ export const Experiments = ({
     </div>
   );
 };
+
+/**
+ * The experiments with their statuses. While one is running, the statistics are read again from time to time, and once
+ * more at its end.
+ */
+function useExperiments(datasetId: string) {
+  const { data: jobs } = useQuery(experimentJobsQuery);
+  const jobsById = useMemo(
+    () => new Map((jobs ?? []).map((job) => [job.experimentId, job])),
+    [jobs],
+  );
+  const findRunning = (listed: readonly Experiment[] = []): Experiment | undefined =>
+    listed.find((experiment) => {
+      const { kind } = toExperimentStatus(experiment, jobsById.get(experiment.id), Date.now());
+      return kind === "queued" || kind === "running";
+    });
+  const pages = useInfiniteQuery({
+    ...createExperimentsQuery(datasetId),
+    // A refetch reads all loaded pages again, so the interval grows with their number.
+    refetchInterval: ({ state: { data } }) =>
+      findRunning(data?.pages.flat()) === undefined
+        ? false
+        : comparisonRefreshMs * (data?.pages.length ?? 1),
+  });
+  const { data, dataUpdatedAt: readMs } = pages;
+  const experiments = useMemo(() => data?.pages.flat(), [data]);
+  useRefreshAtEnd(findRunning(experiments) !== undefined, pages.refetch);
+  const readStatus = useCallback(
+    (experiment: Experiment) => toExperimentStatus(experiment, jobsById.get(experiment.id), readMs),
+    [jobsById, readMs],
+  );
+  return { pages, experiments, readStatus };
+}
 
 const toLink =
   ({

@@ -64,10 +64,10 @@ export const createExperimentNamesQuery = (datasetId: string) =>
     },
   });
 
-/** How often a comparison is read again while one of its experiments is running, in milliseconds. */
+/** How often the comparison or the list of experiments is read again while one of them is running, in milliseconds. */
 export const comparisonRefreshMs = 2_000;
 
-/** The names and starts of experiments by id, and whether one of them is running. While one is, the query polls. */
+/** The names and starts of experiments by id, and which of them are running as far as their times show. */
 export const createComparedExperimentsQuery = (ids: readonly string[]) =>
   queryOptions({
     queryKey: ["compared-experiments", ids],
@@ -82,8 +82,6 @@ export const createComparedExperimentsQuery = (ids: readonly string[]) =>
     },
     enabled: ids.length > 0,
     placeholderData: keepPreviousData,
-    refetchInterval: ({ state: { data } }) =>
-      data?.isRunning === true ? comparisonRefreshMs : false,
   });
 
 /** When the latest run of some projects started; `undefined` if they have no runs. */

@@ -97,21 +97,21 @@ describe("the compared experiments", () => {
     expect(parseComparedExperiments([running, ended], { nowMs: now, lastRunMs })).toEqual({
       names: new Map([[id, "first"]]),
       starts: new Map([[id, Date.parse("2026-01-02T11:00:00Z")]]),
-      isRunning: true,
+      runningIds: [id],
     });
-    expect(parseComparedExperiments([ended], { nowMs: now, lastRunMs }).isRunning).toBe(false);
+    expect(parseComparedExperiments([ended], { nowMs: now, lastRunMs }).runningIds).toEqual([]);
   });
 
   test("are not running if no run started for ten minutes, although they have no end", () => {
     const running = experiment({ start_time: "2026-01-02T11:00:00" });
     const isRunning = (last: number | undefined): boolean =>
-      parseComparedExperiments([running], { nowMs: now, lastRunMs: last }).isRunning;
+      parseComparedExperiments([running], { nowMs: now, lastRunMs: last }).runningIds.length > 0;
     expect([now - 599_000, now - 601_000, undefined].map(isRunning)).toEqual([true, false, false]);
     expect(findUnfinishedIds([running], now)).toEqual([id]);
   });
 
   test("are not running if they began more than a day ago", () => {
     const abandoned = experiment({ start_time: "2026-01-01T11:00:00" });
-    expect(parseComparedExperiments([abandoned], { nowMs: now, lastRunMs }).isRunning).toBe(false);
+    expect(parseComparedExperiments([abandoned], { nowMs: now, lastRunMs }).runningIds).toEqual([]);
   });
 });

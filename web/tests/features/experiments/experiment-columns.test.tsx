@@ -11,7 +11,10 @@ function renderStatistics(item: object): Readonly<Record<string, string>> {
   if (experiment === undefined) {
     throw new Error("the experiment was not parsed");
   }
-  const columns = toExperimentColumns([experiment], undefined);
+  const columns = toExperimentColumns([experiment], undefined, () => ({
+    kind: "done",
+    label: "Done",
+  }));
   return Object.fromEntries(
     columns
       .filter(({ id }) => ["errors", "latency", "tokens", "cost", "runs"].includes(id))

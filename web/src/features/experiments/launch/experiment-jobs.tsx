@@ -4,6 +4,7 @@ import { FormError } from "../../../components/dialog/form.tsx";
 import { formatDollars } from "../../../components/text/cost.ts";
 import { pluralize } from "../../../components/text/quantity.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
+import { isActive } from "./launch.ts";
 import type { ExperimentJob } from "./launch.ts";
 import { cancelJob, createExperimentJobsQuery, retryJob } from "./queries.ts";
 import "./launch.css";
@@ -76,5 +77,3 @@ const JobRow = ({ job }: { readonly job: ExperimentJob }) => {
     </div>
   );
 };
-
-const isActive = ({ state }: ExperimentJob): boolean => state === "queued" || state === "running";

@@ -168,6 +168,10 @@ export interface ExperimentJob {
   readonly error: string | undefined;
 }
 
+/** Whether a job has not ended. */
+export const isActive = ({ state }: ExperimentJob): boolean =>
+  state === "queued" || state === "running";
+
 /** @throws TypeError `value` is not a list of jobs. */
 export const parseExperimentJobs = (value: unknown): readonly ExperimentJob[] =>
   requireItems(toRecord(value)["jobs"], "jobs").map((item) => {

@@ -4,7 +4,8 @@ import { callJson, getJson, postJson } from "../../../api/http.ts";
 import { createModelHeaders } from "../../../api/model-session.ts";
 import { requireItems, requireText, toItems, toRecord, toText } from "../../../api/parse.ts";
 import type { LaunchBody } from "./launch-draft.ts";
-import { parseEstimate, parseExperimentJobs, parseScorers } from "./launch.ts";
+import { isActive, parseEstimate, parseExperimentJobs, parseScorers } from "./launch.ts";
+import type { ExperimentJob } from "./launch.ts";
 
 export const scorersQuery = queryOptions({
   queryKey: ["experiments", "scorers"],
@@ -60,20 +61,24 @@ export async function startExperiments(body: LaunchBody): Promise<readonly strin
 /** How often the progress of jobs is read, in milliseconds. */
 const progressMs = 1_000;
 
-/** The jobs that run the given experiments. The query polls while one of them is queued or running. */
-export const createExperimentJobsQuery = (experimentIds: readonly string[]) =>
-  queryOptions({
-    queryKey: ["experiments", "jobs", experimentIds],
-    queryFn: async ({ signal }) =>
-      parseExperimentJobs(await getJson(toEndpointPath("/ui/experiments/jobs"), signal)).filter(
-        ({ experimentId }) => experimentIds.includes(experimentId),
-      ),
+/** The jobs that run the experiments of all datasets. The query polls while one of them is queued or running. */
+export const experimentJobsQuery = queryOptions({
+  queryKey: ["experiments", "jobs"],
+  queryFn: async ({ signal }) =>
+    parseExperimentJobs(await getJson(toEndpointPath("/ui/experiments/jobs"), signal)),
+  refetchInterval: ({ state: { data } }) => (data?.some(isActive) === true ? progressMs : false),
+});
+
+/** The jobs that run the given experiments. */
+export const createExperimentJobsQuery = (experimentIds: readonly string[]) => {
+  const isGiven = ({ experimentId }: ExperimentJob): boolean =>
+    experimentIds.includes(experimentId);
+  return {
+    ...experimentJobsQuery,
+    select: (jobs: readonly ExperimentJob[]) => jobs.filter(isGiven),
     enabled: experimentIds.length > 0,
-    refetchInterval: ({ state: { data } }) =>
-      data?.some(({ state }) => state === "queued" || state === "running") === true
-        ? progressMs
-        : false,
-  });
+  };
+};
 
 export const cancelJob = async (id: string): Promise<unknown> =>
   postJson(toEndpointPath("/ui/jobs/:id/cancel", { id }), {});
