@@ -222,6 +222,14 @@ describe.skipIf(browser === undefined)("the prompt hub, in Chromium", () => {
     const oldest = before.at(-1)!.commitHash;
     await page.goto(`${server.url}/prompts/answer?tab=commits`);
     await page.getByRole("button", { name: `Restore ${oldest.slice(0, 8)}` }).click();
+    const dialog = page.getByRole("dialog", { name: `Restore ${oldest.slice(0, 8)}?` });
+    await dialog.getByText(`in place of ${before[0]!.commitHash.slice(0, 8)}`).waitFor();
+    expect(await watched.audit()).toEqual([]);
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await dialog.waitFor({ state: "detached" });
+    expect(await client.prompts.listCommits("answer").toArray()).toHaveLength(before.length);
+    await page.getByRole("button", { name: `Restore ${oldest.slice(0, 8)}` }).click();
+    await dialog.getByRole("button", { name: "Restore" }).click();
     await page.getByText(`Restore ${oldest.slice(0, 8)}`, { exact: true }).waitFor();
     const after = await client.prompts.listCommits("answer").toArray();
     expect(after.slice(1).map(({ commitHash }) => commitHash)).toEqual(

@@ -1,8 +1,10 @@
 import { Button, TextInput } from "@mantine/core";
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
+import { DialogForm } from "../../components/dialog/dialog-form.tsx";
 import { Dialog } from "../../components/dialog/dialog.tsx";
+import { toFieldFault } from "../../components/dialog/field-fault.ts";
 import { FormError } from "../../components/dialog/form.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
@@ -36,6 +38,7 @@ export const Commits = ({ prompt, address, commit, against, isOwner }: CommitsPr
   const pages = useInfiniteQuery(createCommitsQuery(address));
   const { data: tags = [], isPending: areTagsLoading } = useQuery(createCommitTagsQuery(address));
   const [commitToTag, setCommitToTag] = useState<Commit>();
+  const [commitToRestore, setCommitToRestore] = useState<Commit>();
   const restore = useRestore(prompt, address);
   const commits = pages.data?.pages.flatMap((page) => page.commits);
   const hashStart = tags.find(({ name }) => name === commit)?.hash ?? commit;
@@ -65,11 +68,6 @@ export const Commits = ({ prompt, address, commit, against, isOwner }: CommitsPr
   return (
     <div className="hub-history">
       <ol className="hub-commits" aria-label="Commits">
-        {restore.error !== null && (
-          <li>
-            <FormError error={restore.error.message} />
-          </li>
-        )}
         {commits.map((listedCommit) => (
           <li key={listedCommit.hash} data-open={listedCommit === shownCommit}>
             <span className="hub-commit">
@@ -115,8 +113,7 @@ export const Commits = ({ prompt, address, commit, against, isOwner }: CommitsPr
                   size="compact-xs"
                   variant="subtle"
                   aria-label={`Restore ${shortenHash(listedCommit.hash)}`}
-                  loading={restore.isPending && restore.variables === listedCommit}
-                  onClick={() => restore.mutate(listedCommit)}
+                  onClick={() => setCommitToRestore(listedCommit)}
                 >
                   Restore
                 </Button>
@@ -141,6 +138,21 @@ export const Commits = ({ prompt, address, commit, against, isOwner }: CommitsPr
           baseHash={baseHash}
         />
       )}
+      {commitToRestore !== undefined && (
+        <DialogForm
+          title={`Restore ${shortenHash(commitToRestore.hash)}?`}
+          action="Restore"
+          onClose={() => setCommitToRestore(undefined)}
+          onSubmit={async () => restore(commitToRestore)}
+        >
+          <p>
+            A new commit with the content of {shortenHash(commitToRestore.hash)} becomes the latest
+            one{prompt.lastHash !== undefined && `, in place of ${shortenHash(prompt.lastHash)}`}.
+            Programs that use the latest commit get it from then on. No commit is deleted, and tags
+            stay on their commits.
+          </p>
+        </DialogForm>
+      )}
       {commitToTag !== undefined && (
         <TagDialog
           address={address}
@@ -157,22 +169,20 @@ export const Commits = ({ prompt, address, commit, against, isOwner }: CommitsPr
 const useRestore = (prompt: Prompt, address: PromptAddress) => {
   const client = useQueryClient();
   const navigate = useNavigate();
-  return useMutation({
-    mutationFn: async ({ hash }: Commit) => {
-      const { manifest } = await client.fetchQuery(createCommitQuery(address, hash));
-      await commitManifest(address, {
-        manifest,
-        description: `Restore ${shortenHash(hash)}`,
-        ...(prompt.lastHash === undefined ? {} : { parent_commit: prompt.lastHash }),
-      });
-      await client.invalidateQueries({ queryKey: ["prompts"] });
-      await navigate({
-        to: "/prompts/$repo",
-        params: { repo: address.repo },
-        search: { tab: "commits" },
-      });
-    },
-  });
+  return async ({ hash }: Commit): Promise<void> => {
+    const { manifest } = await client.fetchQuery(createCommitQuery(address, hash));
+    await commitManifest(address, {
+      manifest,
+      description: `Restore ${shortenHash(hash)}`,
+      ...(prompt.lastHash === undefined ? {} : { parent_commit: prompt.lastHash }),
+    });
+    await client.invalidateQueries({ queryKey: ["prompts"] });
+    await navigate({
+      to: "/prompts/$repo",
+      params: { repo: address.repo },
+      search: { tab: "commits" },
+    });
+  };
 };
 
 const CommitDiff = ({
@@ -239,15 +249,21 @@ const TagDialog = ({
 }) => {
   const client = useQueryClient();
   const [name, setName] = useState("");
+  const [nameFault, setNameFault] = useState<string>();
   const [error, setError] = useState<string>();
   const commitTags = tags.filter(({ hash }) => hash === commit.hash);
-  const runAction = async (action: () => Promise<unknown>): Promise<void> => {
+  const runAction = async (
+    action: () => Promise<unknown>,
+    showFault: (text: string) => void,
+  ): Promise<void> => {
+    setNameFault(undefined);
+    setError(undefined);
     try {
       await action();
       await client.invalidateQueries({ queryKey: ["prompts"] });
       onClose();
     } catch (cause) {
-      setError(cause instanceof Error ? cause.message : String(cause));
+      showFault(toFieldFault(cause).text);
     }
   };
   return (
@@ -256,7 +272,10 @@ const TagDialog = ({
         className="form"
         onSubmit={(event) => {
           event.preventDefault();
-          void runAction(async () => tagCommit(address, { tag_name: name, commit_id: commit.id }));
+          void runAction(
+            async () => tagCommit(address, { tag_name: name, commit_id: commit.id }),
+            setNameFault,
+          );
         }}
       >
         {commitTags.map((tag) => (
@@ -266,7 +285,7 @@ const TagDialog = ({
               size="compact-xs"
               variant="subtle"
               color="red"
-              onClick={() => void runAction(async () => untagCommit(address, tag.name))}
+              onClick={() => void runAction(async () => untagCommit(address, tag.name), setError)}
             >
               Remove tag
             </Button>
@@ -276,6 +295,7 @@ const TagDialog = ({
           label="Tag"
           description="Letters, digits, . - and _. If another commit has this tag, it moves here."
           required
+          error={nameFault}
           value={name}
           onChange={({ currentTarget }) => setName(currentTarget.value)}
         />

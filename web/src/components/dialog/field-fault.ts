@@ -1,0 +1,88 @@
+import { useState } from "react";
+
+/** Why the server refused a form. */
+export interface FieldFault {
+  /** The member of the request's body that is wrong, such as `url` or `action.template`, if there is one. */
+  readonly path: string | undefined;
+  /** The reason as a sentence, without the path. */
+  readonly text: string;
+}
+
+/** The status and the path that some messages of the server begin with: `422: action.template: …`. */
+const messageStart = /^(?:4\d\d: )?(?:([a-z_]+(?:\.[a-z_]+)*): )?/;
+
+/**
+ * Converts the error of a request. The server names the wrong member of the body in front of the reason, or, if the body
+ * does not match its schema, sends a list of `{ loc, msg }`.
+ */
+export function toFieldFault(cause: unknown): FieldFault {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  const violation = readViolation(message);
+  if (violation !== undefined) {
+    return violation;
+  }
+  const [start = "", path] = messageStart.exec(message) ?? [];
+  return { path, text: toSentence(message.slice(start.length)) };
+}
+
+function readViolation(message: string): FieldFault | undefined {
+  const start = message.indexOf("[");
+  if (!/^4\d\d: \[/.test(message)) {
+    return undefined;
+  }
+  try {
+    const [violation] = JSON.parse(message.slice(start)) as readonly {
+      readonly loc: readonly string[];
+      readonly msg: string;
+    }[];
+    return (
+      violation && {
+        path: violation.loc.slice(1).join("."),
+        text: toSentence(violation.msg.replace("must NOT", "must not")),
+      }
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+const toSentence = (text: string): string =>
+  text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
+
+/** What a form shows instead of the reason if that is shown at a field. */
+export const fieldHint = "Check the marked field.";
+
+/**
+ * Shows why the server refused a form at the field that it is about.
+ *
+ * @param paths - the members of the request's body that have a field in the form
+ */
+export function useFieldFaults<Path extends string>(
+  paths: readonly Path[],
+): {
+  /** The reason to show at a field. */
+  readonly faults: { readonly [Key in Path]?: string };
+  /**
+   * Sends the form.
+   *
+   * @throws Error the form was refused. Its message is what to show next to the buttons.
+   */
+  readonly submit: (send: () => Promise<unknown>) => Promise<void>;
+} {
+  const [fault, setFault] = useState<FieldFault>();
+  const path = paths.find((known) => known === fault?.path);
+  return {
+    faults: path === undefined ? {} : ({ [path]: fault?.text } as { [Key in Path]?: string }),
+    submit: async (send) => {
+      setFault(undefined);
+      try {
+        await send();
+      } catch (cause) {
+        const refused = toFieldFault(cause);
+        setFault(refused);
+        const hasField = paths.some((known) => known === refused.path);
+        throw new Error(hasField ? fieldHint : refused.text, { cause });
+      }
+    },
+  };
+}
