@@ -6,8 +6,14 @@ import { Dialog } from "../../components/dialog/dialog.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
-import { alertStateLabels, describeAlert, figures, toAlertRuns } from "./alert.ts";
-import type { Alert, AlertState } from "./alert.ts";
+import {
+  alertStateLabels,
+  describeAlert,
+  describeFirstEvaluation,
+  figures,
+  toAlertRuns,
+} from "./alert.ts";
+import type { Alert } from "./alert.ts";
 import { AlertForm } from "./alert-form.tsx";
 import { AutomationCard } from "./automation-card.tsx";
 import {
@@ -89,13 +95,13 @@ const AlertCard = ({
 }) => {
   const change = useAlertChange();
   const { data: webhooks } = useQuery(webhooksQuery);
-  const { id, isEnabled, value, webhookId, problem, changedMs } = alert;
+  const { id, isEnabled, webhookId, problem, changedMs } = alert;
   const runs = toAlertRuns(alert);
   const webhook = webhooks?.find((candidate) => candidate.id === webhookId);
   return (
     <AutomationCard
       name={alert.name}
-      mark={<StateMark state={isEnabled ? alert.state : undefined} />}
+      mark={<StateMark state={toShownState(alert)} />}
       isEnabled={isEnabled}
       onToggle={async () => change(async () => enableAlert(id, !isEnabled))}
       actions={[
@@ -113,7 +119,7 @@ const AlertCard = ({
         {webhookId !== undefined && ` → webhook ${toVisibleText(webhook?.name ?? webhookId)}`}
       </p>
       <p className="quiet">
-        {value === undefined ? "No value" : `Now ${figures[alert.figure].format(value)}`}
+        {describeValue(alert)}
         {changedMs !== undefined && (
           <>
             {" · "}
@@ -134,9 +140,32 @@ const AlertCard = ({
   );
 };
 
-const StateMark = ({ state }: { readonly state: AlertState | undefined }) => (
-  <span className="alert-state" data-state={state ?? "disabled"}>
-    {state === undefined ? "Disabled" : alertStateLabels[state]}
+const shownStateLabels = {
+  ...alertStateLabels,
+  new: "Not evaluated yet",
+  disabled: "Disabled",
+} as const;
+
+type ShownState = keyof typeof shownStateLabels;
+
+function toShownState({ isEnabled, evaluatedMs, state }: Alert): ShownState {
+  if (!isEnabled) {
+    return "disabled";
+  }
+  return evaluatedMs === undefined ? "new" : state;
+}
+
+function describeValue(alert: Alert): string {
+  const { isEnabled, evaluatedMs, value, figure } = alert;
+  if (evaluatedMs === undefined) {
+    return isEnabled ? describeFirstEvaluation(alert, Date.now()) : "Not evaluated yet";
+  }
+  return value === undefined ? "No value" : `Now ${figures[figure].format(value)}`;
+}
+
+const StateMark = ({ state }: { readonly state: ShownState }) => (
+  <span className="alert-state" data-state={state}>
+    {shownStateLabels[state]}
   </span>
 );
 

@@ -1,7 +1,7 @@
 import { requireItems, requireText, toNumber, toRecord, toText } from "../../api/parse.ts";
 import { formatCount } from "../../components/chart/chart-data.ts";
 import { formatDollars } from "../../components/text/cost.ts";
-import { formatDuration, parseTimeMs } from "../../components/time/time.ts";
+import { formatDuration, formatTime, parseTimeMs } from "../../components/time/time.ts";
 import { toGroupingCondition } from "../../components/filter/grouping-conditions.ts";
 import type { RunListSearch } from "../runs/run-list-search.ts";
 
@@ -77,8 +77,10 @@ export interface Alert {
   readonly threshold: number;
   readonly webhookId: string | undefined;
   readonly isEnabled: boolean;
+  readonly createdMs: number;
   readonly state: AlertState;
   readonly value: number | undefined;
+  /** Absent before the first evaluation, and after a change of what the alert watches until the next one. */
   readonly evaluatedMs: number | undefined;
   readonly changedMs: number | undefined;
   readonly problem: string | undefined;
@@ -112,6 +114,7 @@ export const parseAlerts = (value: unknown): readonly Alert[] =>
       threshold: toNumber(members["threshold"]) ?? 0,
       webhookId: toText(members["webhook_id"]),
       isEnabled: members["is_enabled"] === true,
+      createdMs: parseTimeMs(members["created_at"]) ?? 0,
       state: parseName(members["state"], alertStateLabels) ?? "no_data",
       value: toNumber(members["value"]),
       evaluatedMs: parseTimeMs(members["evaluated_at"]),
@@ -149,6 +152,18 @@ export const describeAlert = ({
   return `${label} of ${alertScopes[scope].toLowerCase()}${groupText} ${direction} ${format(threshold)} over ${formatWindow(windowMinutes)}`;
 };
 
+const minuteMs = 60_000;
+/** The server evaluates the alerts once in this time. */
+const evaluationMs = minuteMs;
+
+/** Describes when an alert that has not been evaluated yet will be: `First evaluation by 10:31:20`. */
+export function describeFirstEvaluation({ createdMs }: Alert, nowMs: number): string {
+  const latestMs = createdMs + evaluationMs;
+  return latestMs > nowMs
+    ? `First evaluation by ${formatTime(latestMs).slice("2026-11-21 ".length, "2026-11-21 10:31:20".length)}`
+    : "First evaluation within a minute";
+}
+
 /**
  * Returns the search parameters of the run list that shows the runs of the last evaluation of an alert; `undefined`
  * before the first evaluation.
@@ -172,5 +187,3 @@ export function toAlertRuns(alert: Alert): RunListSearch | undefined {
     ...(joined === undefined ? {} : { filter: joined }),
   };
 }
-
-const minuteMs = 60_000;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
   describeAlert,
+  describeFirstEvaluation,
   figures,
   formatWindow,
   parseAlertHistory,
@@ -144,6 +145,14 @@ describe("alerts", () => {
     expect(runs && toAlertRuns(runs)).not.toHaveProperty("filter");
     const [never] = parseAlerts([{ ...wireAlert, evaluated_at: null }]);
     expect(never && toAlertRuns(never)).toBeUndefined();
+  });
+
+  test("a new alert names the latest time of its first evaluation", () => {
+    const [created] = parseAlerts([{ ...wireAlert, created_at: "2026-11-21T10:30:20Z" }]);
+    const createdMs = Date.parse("2026-11-21T10:30:20Z");
+    const readText = (nowMs: number) => created && describeFirstEvaluation(created, nowMs);
+    expect(readText(createdMs + 59_000)).toMatch(/^First evaluation by \d\d:31:20$/);
+    expect(readText(createdMs + 61_000)).toBe("First evaluation within a minute");
   });
 
   test("unknown states count as no data", () => {
