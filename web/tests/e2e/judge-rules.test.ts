@@ -84,7 +84,8 @@ describe.skipIf(browser === undefined)("rules with a judge, in Chromium", () => 
     await form.getByRole("textbox", { name: "Model" }).fill("m-1");
     await form.getByLabel("Temperature").fill("hot");
     await create.click();
-    await form.getByRole("alert").filter({ hasText: "Temperature must be a number" }).waitFor();
+    await form.getByText("Temperature must be a number").waitFor();
+    expect(await form.getByLabel("Temperature").getAttribute("aria-invalid")).toBe("true");
     await form.getByLabel("Temperature").fill("0");
     await showScreen(page, "rule-judge");
     expect(await findFaults(page)).toEqual([]);

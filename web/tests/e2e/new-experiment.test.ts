@@ -138,8 +138,15 @@ describe.skipIf(browser === undefined)("a new experiment, in Chromium", () => {
     await page.getByRole("button", { name: "Unlock" }).click();
     const start = page.getByRole("button", { name: "Start experiment" });
     await start.waitFor();
-    expect(await start.isDisabled()).toBe(true);
-    await page.getByText("Enter the name of each model.").waitFor();
+    await page.getByText("Enter the name of the model.").waitFor();
+    const modelField = page.getByRole("group", { name: "Model 1" }).getByLabel("Model");
+    expect(await modelField.getAttribute("aria-invalid")).not.toBe("true");
+    await start.click();
+    expect(await modelField.getAttribute("aria-invalid")).toBe("true");
+    await page
+      .getByRole("group", { name: "Model 1" })
+      .getByText("Enter the name of the model.")
+      .waitFor();
     await page.getByRole("group", { name: "Model 1" }).getByLabel("Model").fill("m-1");
 
     // The dataset has no `inputs.country`, so the prompt can't be filled in until the variable is mapped.
@@ -156,7 +163,6 @@ describe.skipIf(browser === undefined)("a new experiment, in Chromium", () => {
     const judge = page.getByRole("group", { name: "Judge 1" });
     await judge.getByLabel("Judge prompt").fill("Rate {{output.output}}");
     await judge.getByLabel("Model").fill("m-1");
-    await expect.poll(async () => start.isDisabled()).toBe(false);
     expect(await watched.audit()).toEqual([]);
     await watched.picture("new-experiment");
     await start.click();
@@ -225,8 +231,9 @@ describe.skipIf(browser === undefined)("a new experiment, in Chromium", () => {
     await page.getByLabel("country").selectOption("inputs.land");
     await expect.poll(() => estimate.textContent()).toContain("Rows2");
     const version = page.getByRole("combobox", { name: "Dataset version" });
-    await version.click();
-    await page.getByRole("option", { name: "first", exact: true }).click();
+    expect(await version.locator("option").first().textContent()).toBe("Latest version");
+    expect(await version.inputValue()).toBe("");
+    await version.selectOption("first");
     await page.getByText(/no examples in the split "hard"/).waitFor();
     // The browser logs that the server refused the estimate.
     faults.length = 0;

@@ -84,7 +84,11 @@ describe.skipIf(browser === undefined)("rules, alerts and webhooks, in Chromium"
     await form.getByLabel("Name").fill("\u202eevil <b>");
     await form.getByLabel("URL").fill("http://10.0.0.1/");
     await form.getByRole("button", { name: "Create webhook" }).click();
-    await form.getByRole("alert").filter({ hasText: "--webhook-host 10.0.0.1" }).waitFor();
+    const url = form.getByLabel("URL");
+    await expect.poll(async () => url.getAttribute("aria-invalid")).toBe("true");
+    const reason = await form.getByText("--webhook-host 10.0.0.1").innerText();
+    expect(reason).toMatch(/^[A-Z][^:]* .*\.$/);
+    await form.getByRole("alert").filter({ hasText: "Check the marked field." }).waitFor();
     await showScreen(page, "webhook-refused");
     opened.faults.length = 0;
     await form.getByLabel("URL").fill(hookUrl);
@@ -147,7 +151,7 @@ describe.skipIf(browser === undefined)("rules, alerts and webhooks, in Chromium"
     await form.getByRole("combobox", { name: "Filter" }).fill('name = "bad"');
     await form.getByLabel("Action").selectOption({ label: "Send to webhook" });
     await form.getByRole("button", { name: "Create rule" }).click();
-    await form.getByRole("alert").filter({ hasText: "not applied yet" }).waitFor();
+    await form.getByText("The text in the filter is not applied yet.").waitFor();
     await form.getByRole("combobox", { name: "Filter" }).press("Enter");
     await form.getByText("Matches 1 trace of the last 24 h").waitFor();
     await showScreen(page, "rule-form");
@@ -212,6 +216,9 @@ describe.skipIf(browser === undefined)("rules, alerts and webhooks, in Chromium"
     await form.getByRole("button", { name: "Create alert" }).click();
     const text = "p95 latency of traces with name good above 2.50 s over 15 min";
     await card("Alerts", text).waitFor();
+    expect(await card("Alerts", text).innerText()).toMatch(
+      /Not evaluated yet[\s\S]*First evaluation by \d\d:\d\d:\d\d/,
+    );
     await showScreen(page, "alerts");
     const tenant = rulesAddress.replace(/\/o\/.*/, "");
     const id = projectAddress.split("/").at(-1);

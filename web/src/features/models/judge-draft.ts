@@ -1,6 +1,6 @@
 import { toItems, toNumber, toRecord, toText } from "../../api/parse.ts";
 import { createModelDraft, findModelFaults, toModelBody } from "./model-draft.ts";
-import type { ModelDraft } from "./model-draft.ts";
+import type { ModelDraft, ModelFaults } from "./model-draft.ts";
 
 /** The kinds of results that a judge can give, with their labels. */
 export const judgeResultLabels = {
@@ -80,18 +80,20 @@ export function parseJudge(value: unknown): JudgeDraft | undefined {
   };
 }
 
-/** Returns an error message for each invalid or missing field of a judge. */
-export function findJudgeFaults(judge: JudgeDraft): readonly string[] {
-  return [
-    ...findModelFaults(judge),
-    ...(judge.key.trim() === "" ? ["Enter the feedback key of the judge."] : []),
-    ...(judge.model.trim() === "" ? ["Enter the model of the judge."] : []),
-    ...(judge.template.trim() === "" ? ["Enter the prompt of the judge."] : []),
-    ...(judge.form === "categories" && toCategories(judge).length < 2
-      ? ["Enter at least two categories of the judge, separated by commas."]
-      : []),
-  ];
-}
+/** Why the fields of a judge are not valid, for each field that is not. */
+export type JudgeFaults = ModelFaults & {
+  readonly [Field in "key" | "template" | "categories"]?: string;
+};
+
+export const findJudgeFaults = (judge: JudgeDraft): JudgeFaults => ({
+  ...(judge.key.trim() === "" && { key: "Enter the feedback key of the judge." }),
+  ...(judge.form === "categories" &&
+    toCategories(judge).length < 2 && {
+      categories: "Enter at least two categories of the judge, separated by commas.",
+    }),
+  ...(judge.template.trim() === "" && { template: "Enter the prompt of the judge." }),
+  ...findModelFaults(judge),
+});
 
 const toCategories = ({ categories }: JudgeDraft): readonly string[] => [
   ...new Set(

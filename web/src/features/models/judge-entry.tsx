@@ -1,6 +1,6 @@
 import { NativeSelect, Textarea, TextInput } from "@mantine/core";
 import { judgeResultLabels } from "./judge-draft.ts";
-import type { JudgeDraft, JudgeResultKind } from "./judge-draft.ts";
+import type { JudgeDraft, JudgeFaults, JudgeResultKind } from "./judge-draft.ts";
 import { ModelFields } from "./model-fields.tsx";
 import "./models.css";
 
@@ -9,12 +9,15 @@ export const JudgeEntry = ({
   draft,
   endpoints,
   variables,
+  faults = {},
   onChange,
 }: {
   readonly draft: JudgeDraft;
   readonly endpoints: readonly { readonly name: string; readonly host: string }[];
   /** The variables that the template can use, in words, such as `inputs and output`. */
   readonly variables: string;
+  /** The faults to show at the fields. */
+  readonly faults?: JudgeFaults;
   readonly onChange: (draft: JudgeDraft) => void;
 }) => {
   const change = (changes: Partial<JudgeDraft>): void => onChange({ ...draft, ...changes });
@@ -24,6 +27,7 @@ export const JudgeEntry = ({
         <TextInput
           label="Feedback key"
           required
+          error={faults.key}
           value={draft.key}
           onChange={({ currentTarget }) => change({ key: currentTarget.value })}
         />
@@ -38,6 +42,7 @@ export const JudgeEntry = ({
             label="Categories"
             description="Comma-separated"
             required
+            error={faults.categories}
             value={draft.categories}
             onChange={({ currentTarget }) => change({ categories: currentTarget.value })}
           />
@@ -50,10 +55,11 @@ export const JudgeEntry = ({
         autosize
         minRows={4}
         maxRows={16}
+        error={faults.template}
         value={draft.template}
         onChange={({ currentTarget }) => change({ template: currentTarget.value })}
       />
-      <ModelFields draft={draft} endpoints={endpoints} onChange={onChange} />
+      <ModelFields draft={draft} endpoints={endpoints} faults={faults} onChange={onChange} />
     </>
   );
 };

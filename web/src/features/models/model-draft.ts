@@ -24,15 +24,21 @@ export const toModelBody = ({ endpoint, model, temperature, maxTokens }: ModelDr
     max_tokens: maxTokens.trim() === "" ? undefined : Number(maxTokens),
   });
 
-/** Returns an error message for each invalid number. */
-export function findModelFaults({ temperature, maxTokens }: ModelDraft): readonly string[] {
+/** Why the fields of a model are not valid, for each field that is not. */
+export type ModelFaults = {
+  readonly [Field in "endpoint" | "model" | "temperature" | "maxTokens"]?: string;
+};
+
+export function findModelFaults({ model, temperature, maxTokens }: ModelDraft): ModelFaults {
   const [temperatureNumber, maxTokensNumber] = [Number(temperature), Number(maxTokens)];
-  return [
-    ...(temperatureNumber >= 0 && temperatureNumber <= 100
-      ? []
-      : ["Temperature must be a number from 0 to 100."]),
-    ...(maxTokens.trim() === "" || (Number.isInteger(maxTokensNumber) && maxTokensNumber > 0)
-      ? []
-      : ["Max tokens must be a whole number above 0."]),
-  ];
+  return {
+    ...(model.trim() === "" && { model: "Enter the name of the model." }),
+    ...(!(temperatureNumber >= 0 && temperatureNumber <= 100) && {
+      temperature: "Temperature must be a number from 0 to 100.",
+    }),
+    ...(maxTokens.trim() !== "" &&
+      !(Number.isInteger(maxTokensNumber) && maxTokensNumber > 0) && {
+        maxTokens: "Max tokens must be a whole number above 0.",
+      }),
+  };
 }

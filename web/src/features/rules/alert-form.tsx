@@ -2,6 +2,7 @@ import { NativeSelect, NumberInput, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { DialogForm } from "../../components/dialog/dialog-form.tsx";
+import { useFieldFaults } from "../../components/dialog/field-fault.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import {
   alertGroupings,
@@ -44,6 +45,7 @@ export const AlertForm = ({
     alert === undefined ? "" : Number((alert.threshold / factor).toPrecision(12)),
   );
   const [webhookId, setWebhookId] = useState(alert?.webhookId ?? "");
+  const { faults, submit } = useFieldFaults(["name", "group.value", "threshold", "webhook_id"]);
   const isComplete =
     name.trim() !== "" && typeof threshold === "number" && (grouping === "" || value !== "");
   return (
@@ -52,24 +54,27 @@ export const AlertForm = ({
       action={alert === undefined ? "Create alert" : "Save"}
       isDisabled={!isComplete}
       onClose={onClose}
-      onSubmit={async () => {
-        await saveAlert(projectId, alert?.id, {
-          name: name.trim(),
-          figure,
-          scope,
-          group: grouping === "" ? null : { by: grouping, value },
-          window_minutes: windowMinutes,
-          direction,
-          threshold: Number((Number(threshold) * factor).toPrecision(12)),
-          webhook_id: webhookId === "" ? null : webhookId,
-        });
-        await queryClient.invalidateQueries({ queryKey: ["alerts", projectId] });
-      }}
+      onSubmit={async () =>
+        submit(async () => {
+          await saveAlert(projectId, alert?.id, {
+            name: name.trim(),
+            figure,
+            scope,
+            group: grouping === "" ? null : { by: grouping, value },
+            window_minutes: windowMinutes,
+            direction,
+            threshold: Number((Number(threshold) * factor).toPrecision(12)),
+            webhook_id: webhookId === "" ? null : webhookId,
+          });
+          await queryClient.invalidateQueries({ queryKey: ["alerts", projectId] });
+        })
+      }
     >
       <TextInput
         label="Name"
         required
         maxLength={200}
+        error={faults.name}
         value={name}
         onChange={({ currentTarget }) => setName(currentTarget.value)}
       />
@@ -97,6 +102,7 @@ export const AlertForm = ({
           label={`Threshold (${unit})`}
           required
           min={0}
+          error={faults.threshold}
           value={threshold}
           onChange={setThreshold}
         />
@@ -135,6 +141,7 @@ export const AlertForm = ({
             label={alertGroupings[grouping]}
             required
             maxLength={300}
+            error={faults["group.value"]}
             value={value}
             onChange={({ currentTarget }) => setValue(currentTarget.value)}
           />
@@ -143,6 +150,7 @@ export const AlertForm = ({
       <NativeSelect
         label="Webhook"
         description="Notified when the alert fires, and when it has recovered."
+        error={faults.webhook_id}
         value={webhookId}
         onChange={({ currentTarget }) => setWebhookId(currentTarget.value)}
         data={[

@@ -1,5 +1,5 @@
 import { FormError } from "../../components/dialog/form.tsx";
-import type { JudgeDraft } from "../models/judge-draft.ts";
+import type { JudgeDraft, JudgeFaults } from "../models/judge-draft.ts";
 import { JudgeEntry } from "../models/judge-entry.tsx";
 import type { ModelEndpoints } from "../models/model-endpoints.ts";
 import { TokenFields } from "../models/token-form.tsx";
@@ -9,11 +9,14 @@ export const JudgeAction = ({
   models,
   error,
   judge,
+  faults,
   onChange,
 }: {
   readonly models: ModelEndpoints | undefined;
   readonly error: Error | null;
   readonly judge: JudgeDraft;
+  /** The faults to show at the fields. */
+  readonly faults: JudgeFaults;
   readonly onChange: (judge: JudgeDraft) => void;
 }) => {
   if (models === undefined) {
@@ -45,6 +48,7 @@ export const JudgeAction = ({
             : models.endpoints
         }
         variables="inputs and output, and their members, such as inputs.question"
+        faults={faults}
         onChange={onChange}
       />
       <p className="form-about">

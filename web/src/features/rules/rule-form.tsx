@@ -1,7 +1,9 @@
 import { Input, NativeSelect, NumberInput, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
+import { omitUndefined } from "../../api/parse.ts";
 import { DialogForm } from "../../components/dialog/dialog-form.tsx";
+import { fieldHint, useFieldFaults } from "../../components/dialog/field-fault.ts";
 import { FilterBar } from "../../components/filter/filter-bar.tsx";
 import { pluralize } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
@@ -49,7 +51,13 @@ export const RuleForm = ({
     samplingPercent: (rule?.samplingRate ?? 1) * 100,
   });
   const change = (changes: Partial<typeof draft>): void => setDraft({ ...draft, ...changes });
-  const { kind, action, faults, fields, changeKind } = useActionFields(rule?.action);
+  const { faults, submit } = useFieldFaults(["name", "filter", "sampling_rate", ...actionPaths]);
+  const [filterFault, setFilterFault] = useState<string>();
+  const [areFaultsShown, setAreFaultsShown] = useState(false);
+  const { kind, action, hasFaults, fields, changeKind } = useActionFields(rule?.action, {
+    faults,
+    areFaultsShown,
+  });
   return (
     <DialogForm
       title={rule === undefined ? "New rule" : "Edit rule"}
@@ -57,15 +65,17 @@ export const RuleForm = ({
       isDisabled={draft.name.trim() === "" || action === undefined}
       onClose={onClose}
       onSubmit={async () => {
-        if (hasUnappliedText(filterField.current)) {
-          throw new Error(
-            "The text in the filter is not applied yet. Press Enter in the filter first.",
-          );
+        setAreFaultsShown(true);
+        const hasUnapplied = hasUnappliedText(filterField.current);
+        setFilterFault(
+          hasUnapplied
+            ? "The text in the filter is not applied yet. Press Enter in the filter first."
+            : undefined,
+        );
+        if (action === undefined || hasUnapplied || hasFaults) {
+          throw new Error(fieldHint);
         }
-        if (action === undefined || faults.length > 0) {
-          throw new Error(faults.join(" "));
-        }
-        await saveRule(projectId, rule?.id, { ...draft, action });
+        await submit(async () => saveRule(projectId, rule?.id, { ...draft, action }));
         await queryClient.invalidateQueries({ queryKey: ["rules", projectId] });
       }}
     >
@@ -73,12 +83,14 @@ export const RuleForm = ({
         label="Name"
         required
         maxLength={200}
+        error={faults.name}
         value={draft.name}
         onChange={({ currentTarget }) => change({ name: currentTarget.value })}
       />
       <Input.Wrapper
         label="Filter"
         description="Checked against the root run of each trace once that run has ended. Leave empty to match all traces."
+        error={filterFault ?? faults.filter}
       >
         <div ref={filterField} className="rule-filter">
           <FilterBar
@@ -97,6 +109,7 @@ export const RuleForm = ({
         min={0.01}
         max={100}
         decimalScale={2}
+        error={faults.sampling_rate}
         value={draft.samplingPercent}
         onChange={(value) => change({ samplingPercent: typeof value === "number" ? value : 100 })}
       />
@@ -119,8 +132,22 @@ const hasUnappliedText = (field: HTMLElement | null): boolean => {
   return input instanceof HTMLInputElement && input.value.trim() !== "";
 };
 
+/** The members of an action that the server's reasons name. */
+const actionPaths = ["action", "action.template"] as const;
+
 /** Returns the fields of an action, and the entered action, which is `undefined` while it is not complete. */
-function useActionFields(initial: RuleAction | undefined) {
+function useActionFields(
+  initial: RuleAction | undefined,
+  {
+    faults,
+    areFaultsShown,
+  }: {
+    /** The server's reasons for refusing the action. */
+    readonly faults: { readonly [Path in (typeof actionPaths)[number]]?: string };
+    /** Whether faults of the entered values are shown: not before the user submits them. */
+    readonly areFaultsShown: boolean;
+  },
+) {
   const [kind, setKind] = useState<ActionKind>(initial?.kind ?? "queue");
   const [chosenId, setChosenId] = useState(
     initial === undefined || initial.kind === "judge" ? "" : initial.targetId,
@@ -138,17 +165,22 @@ function useActionFields(initial: RuleAction | undefined) {
   if (targetKind === undefined) {
     const [endpoint] = models.data?.endpoints ?? [];
     const entered = judge.endpoint === "" ? { ...judge, endpoint: endpoint?.name ?? "" } : judge;
+    const judgeFaults = findJudgeFaults(entered);
     const isReady = endpoint !== undefined && models.data?.needsToken === false;
     return {
       kind,
       changeKind,
       action: isReady ? ({ kind: "judge", judge: entered } as const) : undefined,
-      faults: findJudgeFaults(entered),
+      hasFaults: Object.keys(judgeFaults).length > 0,
       fields: (
         <JudgeAction
           models={models.data}
           error={models.error}
           judge={entered}
+          faults={{
+            ...omitUndefined({ endpoint: faults.action, template: faults["action.template"] }),
+            ...(areFaultsShown && judgeFaults),
+          }}
           onChange={setJudge}
         />
       ),
@@ -159,11 +191,12 @@ function useActionFields(initial: RuleAction | undefined) {
     kind,
     changeKind,
     action: targetId === "" ? undefined : ({ kind: targetKind, targetId } as const),
-    faults: [],
+    hasFaults: false,
     fields: (
       <NativeSelect
         label={targetLabels[targetKind]}
         value={targetId}
+        error={faults.action}
         disabled={targets === undefined || targets.length === 0}
         description={
           targets?.length === 0

@@ -1,6 +1,7 @@
 import { Button, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { useFieldFaults } from "../../components/dialog/field-fault.ts";
 import { Dialog } from "../../components/dialog/dialog.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
 import { createWebhook, updateWebhook, webhooksQuery } from "./queries.ts";
@@ -23,16 +24,19 @@ export const WebhookForm = ({
   const [state, setState] = useState<{ readonly isBusy: boolean; readonly error?: string }>({
     isBusy: false,
   });
+  const { faults, submit } = useFieldFaults(["name", "url"]);
   const save = async (): Promise<void> => {
     setState({ isBusy: true });
     try {
-      const body = { name: name.trim(), url: url.trim() };
-      if (webhook === undefined) {
-        setSecret(await createWebhook(body));
-      } else {
-        await updateWebhook(webhook.id, body);
-        onClose();
-      }
+      await submit(async () => {
+        const body = { name: name.trim(), url: url.trim() };
+        if (webhook === undefined) {
+          setSecret(await createWebhook(body));
+        } else {
+          await updateWebhook(webhook.id, body);
+          onClose();
+        }
+      });
       await queryClient.invalidateQueries({ queryKey: webhooksQuery.queryKey });
     } catch (cause) {
       setState({ isBusy: false, error: cause instanceof Error ? cause.message : String(cause) });
@@ -54,6 +58,7 @@ export const WebhookForm = ({
           label="Name"
           required
           maxLength={200}
+          error={faults.name}
           value={name}
           onChange={({ currentTarget }) => setName(currentTarget.value)}
         />
@@ -63,6 +68,7 @@ export const WebhookForm = ({
           required
           type="url"
           placeholder="https://example.com/millrace"
+          error={faults.url}
           value={url}
           onChange={({ currentTarget }) => setUrl(currentTarget.value)}
         />

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import {
   createDraft,
+  listFaults,
   toLaunchBody,
 } from "../../../src/features/experiments/launch/launch-draft.ts";
 import { createJudgeDraft } from "../../../src/features/models/judge-draft.ts";
@@ -111,7 +112,7 @@ const judge = { ...createJudgeDraft("openai"), model: "gpt-5" };
 
 test.each<readonly [Partial<LaunchDraft>, string]>([
   [{ prompts: [] }, "Choose a prompt."],
-  [{ models: [{ ...judge, model: " " }] }, "Enter the name of each model."],
+  [{ models: [{ ...judge, model: " " }] }, "Enter the name of the model."],
   [{ models: [{ ...judge, temperature: "hot" }] }, "Temperature must be a number from 0 to 100."],
   [{ models: [{ ...judge, maxTokens: "0.5" }] }, "Max tokens must be a whole number above 0."],
   [{ scorers: [{ scorer: "matchesRegex", options: {} }] }, "Regular expression: enter pattern."],
@@ -129,7 +130,29 @@ test.each<readonly [Partial<LaunchDraft>, string]>([
     "22 experiments are too many: choose at most 20 combinations.",
   ],
 ])("%o can't start, and the page says why", (changes, fault) => {
-  expect(toBody(changes)).toEqual({ faults: [fault] });
+  const result = toBody(changes);
+  expect("faults" in result && listFaults(result.faults)).toEqual([fault]);
+});
+
+test("each fault belongs to its field", () => {
+  const scorers = [
+    { scorer: "exactMatch", options: {} },
+    { scorer: "matchesRegex", options: {} },
+  ];
+  const models = [judge, { ...judge, model: "", temperature: "hot" }];
+  expect(toBody({ scorers, models, judges: [{ ...judge, template: " " }] })).toEqual({
+    faults: {
+      models: [
+        {},
+        {
+          model: "Enter the name of the model.",
+          temperature: "Temperature must be a number from 0 to 100.",
+        },
+      ],
+      scorers: [{}, { pattern: "Regular expression: enter pattern." }],
+      judges: [{ template: "Enter the prompt of the judge." }],
+    },
+  });
 });
 
 test("a judge has the form of its result", () => {

@@ -1,17 +1,14 @@
-import { Autocomplete, NativeSelect } from "@mantine/core";
-import { useDebouncedValue } from "@mantine/hooks";
+import { Button, NativeSelect } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { FormSection } from "../../../components/dialog/form.tsx";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { formatTime } from "../../../components/time/time.ts";
+import type { DatasetVersion } from "../../datasets/dataset.ts";
 import { createSplitsQuery, createVersionsQuery } from "../../datasets/queries.ts";
 import type { LaunchDraft } from "./launch-draft.ts";
 
-/**
- * The time between the last keystroke in the version field and the request for the splits of that version, in
- * milliseconds.
- */
-const debounceMs = 400;
+/** The tag that the server gives to the latest version. */
+const latestTag = "latest";
 
 /** Fields to choose which examples are run: the split, and the version of the dataset. */
 export const ExampleFields = ({
@@ -23,27 +20,19 @@ export const ExampleFields = ({
   readonly draft: LaunchDraft;
   readonly onChange: (changes: Partial<LaunchDraft>) => void;
 }) => {
-  const { data: pages } = useInfiniteQuery(createVersionsQuery(datasetId));
+  const {
+    data: pages,
+    hasNextPage,
+    isFetching,
+    fetchNextPage,
+  } = useInfiniteQuery(createVersionsQuery(datasetId));
   const versions = pages?.pages.flat() ?? [];
-  const [settledVersion] = useDebouncedValue(version.trim(), debounceMs);
   const { data: splits = [] } = useQuery({
-    ...createSplitsQuery(datasetId, settledVersion === "" ? undefined : settledVersion),
+    ...createSplitsQuery(datasetId, version === "" ? undefined : version),
     retry: false,
   });
-  const labels = new Map(
-    versions.map(({ asOf, atMs, tags }) => [
-      asOf,
-      [formatTime(atMs), ...tags.map(toVisibleText)].join(" · "),
-    ]),
-  );
-  const tags = [...new Set(versions.flatMap((listed) => listed.tags))].filter(
-    (tag) => tag !== "latest",
-  );
   return (
-    <FormSection
-      title="Examples"
-      description="Choose which examples to run. The version is a tag, or a time, which selects the latest version at that time."
-    >
+    <FormSection title="Examples" description="Choose which examples to run.">
       <div className="launch-fields">
         <NativeSelect
           label="Split"
@@ -57,18 +46,47 @@ export const ExampleFields = ({
           ]}
           onChange={({ currentTarget }) => onChange({ split: currentTarget.value })}
         />
-        <Autocomplete
+        <NativeSelect
           label="Dataset version"
-          placeholder="Latest version"
           value={version}
-          data={[
-            ...(tags.length === 0 ? [] : [{ group: "Tags", items: tags }]),
-            { group: "Versions", items: versions.map(({ asOf }) => asOf) },
-          ]}
-          renderOption={({ option: { value } }) => labels.get(value) ?? toVisibleText(value)}
-          onChange={(changed) => onChange({ version: changed })}
+          data={toVersionChoices(versions, version)}
+          onChange={({ currentTarget }) => onChange({ version: currentTarget.value })}
         />
       </div>
+      {hasNextPage && (
+        <Button
+          size="compact-xs"
+          variant="subtle"
+          className="launch-add"
+          loading={isFetching}
+          onClick={() => void fetchNextPage()}
+        >
+          List earlier versions
+        </Button>
+      )}
     </FormSection>
   );
 };
+
+/**
+ * The choices of a version: the latest one, the tags, and the listed versions. A chosen version that is not listed is
+ * added.
+ */
+export function toVersionChoices(versions: readonly DatasetVersion[], chosen: string) {
+  const tags = versions.flatMap(({ tags: names, atMs }) =>
+    names
+      .filter((name) => name !== latestTag)
+      .map((name) => ({ value: name, label: `${toVisibleText(name)} · ${formatTime(atMs)}` })),
+  );
+  const times = versions.map(({ asOf, atMs, tags: names }) => ({
+    value: asOf,
+    label: [formatTime(atMs), ...names.map(toVisibleText)].join(" · "),
+  }));
+  const isListed = chosen === "" || [...tags, ...times].some(({ value }) => value === chosen);
+  return [
+    { value: "", label: "Latest version" },
+    ...(isListed ? [] : [{ value: chosen, label: toVisibleText(chosen) }]),
+    ...(tags.length === 0 ? [] : [{ group: "Tags", items: tags }]),
+    ...(times.length === 0 ? [] : [{ group: "Versions", items: times }]),
+  ];
+}

@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { FormSection } from "../../../components/dialog/form.tsx";
 import { createJudgeDraft } from "../../models/judge-draft.ts";
-import type { JudgeDraft } from "../../models/judge-draft.ts";
+import type { JudgeDraft, JudgeFaults } from "../../models/judge-draft.ts";
 import { JudgeEntry } from "../../models/judge-entry.tsx";
 import { replaceAt } from "./replace-at.ts";
 
@@ -9,10 +9,13 @@ import { replaceAt } from "./replace-at.ts";
 export const JudgeFields = ({
   judges,
   endpoints,
+  faults,
   onChange,
 }: {
   readonly judges: readonly JudgeDraft[];
   readonly endpoints: readonly { readonly name: string; readonly host: string }[];
+  /** The faults to show at the fields, in the order of the judges. */
+  readonly faults: readonly JudgeFaults[];
   readonly onChange: (judges: readonly JudgeDraft[]) => void;
 }) => (
   <FormSection
@@ -26,6 +29,7 @@ export const JudgeFields = ({
           draft={judge}
           endpoints={endpoints}
           variables="inputs, output and reference, and their members, such as inputs.question"
+          faults={faults[index] ?? {}}
           onChange={(changed) => onChange(replaceAt(judges, index, changed))}
         />
         <Button

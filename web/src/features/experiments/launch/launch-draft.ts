@@ -1,7 +1,7 @@
 import { findJudgeFaults, toJudgeBody } from "../../models/judge-draft.ts";
-import type { JudgeDraft } from "../../models/judge-draft.ts";
+import type { JudgeDraft, JudgeFaults } from "../../models/judge-draft.ts";
 import { createModelDraft, findModelFaults, toModelBody } from "../../models/model-draft.ts";
-import type { ModelDraft } from "../../models/model-draft.ts";
+import type { ModelDraft, ModelFaults } from "../../models/model-draft.ts";
 import type { LaunchSearch } from "./launch-search.ts";
 
 export interface ScorerDraft {
@@ -17,7 +17,7 @@ export interface LaunchDraft {
   readonly models: readonly ModelDraft[];
   /** Empty for all examples. */
   readonly split: string;
-  /** A tag or a time; empty for the latest version. */
+  /** A tag or the time of a version; empty for the latest version. */
   readonly version: string;
   readonly repetitions: number;
   readonly concurrency: number;
@@ -61,9 +61,18 @@ export interface ScorerForm {
 /** The body of the requests that estimate and start experiments. */
 export type LaunchBody = Readonly<Record<string, unknown>>;
 
+/** Why the entered values are not valid, for each field. */
+export interface LaunchFaults {
+  readonly prompts?: string;
+  /** In the order of the models, the scorers and the judges. The faults of a scorer are those of its options. */
+  readonly models: readonly ModelFaults[];
+  readonly scorers: readonly Readonly<Record<string, string>>[];
+  readonly judges: readonly JudgeFaults[];
+}
+
 /** Why an experiment can't start yet, or the body of the request. */
 export type LaunchResult =
-  | { readonly faults: readonly string[] }
+  | { readonly faults: LaunchFaults }
   | { readonly body: LaunchBody; readonly targetCount: number };
 
 /** The maximum number of experiments that one request starts. */
@@ -78,18 +87,15 @@ export function toLaunchBody(
   const { prompts, models, judges, mapping } = draft;
   const targetCount = prompts.length * models.length;
   const scorers = draft.scorers.map((scorer) => toScorer(scorer, forms));
-  const faults = [
-    ...(prompts.length === 0 ? ["Choose a prompt."] : []),
-    ...(models.some(({ model }) => model.trim() === "") ? ["Enter the name of each model."] : []),
-    ...(targetCount > maxTargets
-      ? [`${targetCount} experiments are too many: choose at most ${maxTargets} combinations.`]
-      : []),
-    ...models.flatMap(findModelFaults),
-    ...scorers.flatMap((scorer) => ("fault" in scorer ? [scorer.fault] : [])),
-    ...judges.flatMap(findJudgeFaults),
-  ];
-  if (faults.length > 0) {
-    return { faults: [...new Set(faults)] };
+  const promptFault = findPromptFault(prompts.length, targetCount);
+  const faults: LaunchFaults = {
+    ...(promptFault !== undefined && { prompts: promptFault }),
+    models: models.map(findModelFaults),
+    scorers: scorers.map((scorer) => scorer.faults),
+    judges: judges.map(findJudgeFaults),
+  };
+  if (listFaults(faults).length > 0) {
+    return { faults };
   }
   return {
     targetCount,
@@ -100,7 +106,7 @@ export function toLaunchBody(
       repetitions: draft.repetitions,
       concurrency: draft.concurrency,
       mapping: Object.fromEntries(Object.entries(mapping).filter(([, path]) => path !== "")),
-      scorers,
+      scorers: scorers.map(({ scorer, options }) => ({ scorer, options })),
       judges: judges.map(toJudgeBody),
       targets: prompts.flatMap((prompt) =>
         models.map((model) => ({
@@ -113,31 +119,55 @@ export function toLaunchBody(
   };
 }
 
+/** Lists faults without duplicates, in the order of the fields. */
+export const listFaults = ({
+  prompts,
+  models,
+  scorers,
+  judges,
+}: LaunchFaults): readonly string[] => [
+  ...new Set([
+    ...(prompts === undefined ? [] : [prompts]),
+    ...[...models, ...scorers, ...judges].flatMap((fields) => Object.values(fields)),
+  ]),
+];
+
+function findPromptFault(promptCount: number, targetCount: number): string | undefined {
+  if (promptCount === 0) {
+    return "Choose a prompt.";
+  }
+  return targetCount > maxTargets
+    ? `${targetCount} experiments are too many: choose at most ${maxTargets} combinations.`
+    : undefined;
+}
+
 const describeSettings = ({ temperature }: ModelDraft): string =>
   temperature.trim() === "" ? "" : ` · ${temperature.trim()}`;
 
-type Scorer =
-  | { readonly scorer: string; readonly options: Readonly<Record<string, unknown>> }
-  | { readonly fault: string };
+interface Scorer {
+  readonly scorer: string;
+  readonly options: Readonly<Record<string, unknown>>;
+  /** By the name of an option. */
+  readonly faults: Readonly<Record<string, string>>;
+}
 
 function toScorer({ scorer, options }: ScorerDraft, forms: readonly ScorerForm[]): Scorer {
   const form = forms.find((candidate) => candidate.scorer === scorer);
   const values: Record<string, unknown> = {};
+  const faults: Record<string, string> = {};
   for (const { name, title, kind, isRequired } of form?.fields ?? []) {
     const text = options[name] ?? "";
-    if (text.trim() === "") {
-      if (isRequired) {
-        return { fault: `${form?.title ?? scorer}: enter ${title.toLowerCase()}.` };
-      }
-      continue;
+    const isEmpty = text.trim() === "";
+    const value = isEmpty ? undefined : toValue(text, kind);
+    if (value !== undefined) {
+      values[name] = value;
+    } else if (!isEmpty) {
+      faults[name] = `${form?.title ?? scorer}: ${title} must be a number of at least 0.`;
+    } else if (isRequired) {
+      faults[name] = `${form?.title ?? scorer}: enter ${title.toLowerCase()}.`;
     }
-    const value = toValue(text, kind);
-    if (value === undefined) {
-      return { fault: `${form?.title ?? scorer}: ${title} must be a number of at least 0.` };
-    }
-    values[name] = value;
   }
-  return { scorer, options: values };
+  return { scorer, options: values, faults };
 }
 
 /** Converts the text of a field to its value; `undefined` if the text is not valid. */

@@ -10,8 +10,8 @@ import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { createDatasetQuery } from "../../datasets/queries.ts";
 import { EstimatePanel } from "./estimate-panel.tsx";
 import { JudgeFields } from "./judge-fields.tsx";
-import { createDraft, toLaunchBody } from "./launch-draft.ts";
-import type { LaunchDraft } from "./launch-draft.ts";
+import { createDraft, listFaults, toLaunchBody } from "./launch-draft.ts";
+import type { LaunchDraft, LaunchFaults } from "./launch-draft.ts";
 import { modelEndpointsQuery } from "../../models/model-endpoints.ts";
 import type { ModelEndpoints } from "../../models/model-endpoints.ts";
 import { createModelDraft } from "../../models/model-draft.ts";
@@ -100,6 +100,8 @@ const LaunchContent = ({ models }: { readonly models: ModelEndpoints }) => {
   );
 };
 
+const noFaults: LaunchFaults = { models: [], scorers: [], judges: [] };
+
 /** The time between the last change and the next estimate, in milliseconds. */
 const debounceMs = 400;
 
@@ -139,6 +141,13 @@ const LaunchForm = ({
     ({ name, hasKey, isPrivate }) =>
       !hasKey && !isPrivate && draft.models.some((model) => model.endpoint === name),
   );
+  const faults = areFaultsShown && "faults" in launch ? launch.faults : noFaults;
+  const submit = (): void => {
+    setAreFaultsShown(true);
+    if (body !== undefined) {
+      start.mutate();
+    }
+  };
   const count = "targetCount" in launch ? launch.targetCount : 0;
   return (
     <div className="launch">
@@ -147,10 +156,7 @@ const LaunchForm = ({
         aria-label="New experiment"
         onSubmit={(event) => {
           event.preventDefault();
-          setAreFaultsShown(true);
-          if (body !== undefined) {
-            start.mutate();
-          }
+          submit();
         }}
       >
         <FormSection title="Prompts and models" description="Each prompt is run with each model.">
@@ -160,6 +166,7 @@ const LaunchForm = ({
             required
             placeholder={draft.prompts.length === 0 ? "support" : ""}
             data={[...promptNames]}
+            error={faults.prompts}
             value={[...draft.prompts]}
             onChange={(prompts) => change({ prompts })}
           />
@@ -169,6 +176,7 @@ const LaunchForm = ({
               <ModelFields
                 draft={model}
                 endpoints={models.endpoints}
+                faults={faults.models[index] ?? {}}
                 onChange={(changed) => change({ models: replaceAt(draft.models, index, changed) })}
               />
               {draft.models.length > 1 && (
@@ -223,11 +231,13 @@ const LaunchForm = ({
         <ScorerFields
           scorers={draft.scorers}
           forms={forms}
+          faults={faults.scorers}
           onChange={(scorers) => change({ scorers })}
         />
         <JudgeFields
           judges={draft.judges}
           endpoints={models.endpoints}
+          faults={faults.judges}
           onChange={(judges) => change({ judges })}
         />
       </form>
@@ -235,7 +245,7 @@ const LaunchForm = ({
         <h2>Cost and preview</h2>
         {"faults" in launch ? (
           <ul className="launch-faults" data-shown={areFaultsShown || undefined}>
-            {launch.faults.map((fault) => (
+            {listFaults(launch.faults).map((fault) => (
               <li key={fault}>{fault}</li>
             ))}
           </ul>
@@ -257,12 +267,7 @@ const LaunchForm = ({
           </p>
         ))}
         <FormError error={start.error?.message} />
-        <Button
-          fullWidth
-          loading={start.isPending}
-          disabled={body === undefined}
-          onClick={() => start.mutate()}
-        >
+        <Button fullWidth loading={start.isPending} onClick={submit}>
           {count > 1 ? `Start ${count} experiments` : "Start experiment"}
         </Button>
       </aside>

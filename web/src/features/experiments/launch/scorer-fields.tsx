@@ -1,16 +1,19 @@
 import { Button, Checkbox, NativeSelect, TextInput } from "@mantine/core";
 import { FormSection } from "../../../components/dialog/form.tsx";
-import type { ScorerDraft, ScorerField, ScorerForm } from "./launch-draft.ts";
+import type { LaunchFaults, ScorerDraft, ScorerField, ScorerForm } from "./launch-draft.ts";
 import { replaceAt } from "./replace-at.ts";
 
 /** The scorers of an experiment. The fields of each scorer follow from its description by the server. */
 export const ScorerFields = ({
   scorers,
   forms,
+  faults,
   onChange,
 }: {
   readonly scorers: readonly ScorerDraft[];
   readonly forms: readonly ScorerForm[];
+  /** The faults to show at the fields, in the order of the scorers. */
+  readonly faults: LaunchFaults["scorers"];
   readonly onChange: (scorers: readonly ScorerDraft[]) => void;
 }) => (
   <FormSection
@@ -22,6 +25,7 @@ export const ScorerFields = ({
         key={index}
         draft={draft}
         form={forms.find(({ scorer }) => scorer === draft.scorer)}
+        faults={faults[index] ?? {}}
         onChange={(changed) => onChange(replaceAt(scorers, index, changed))}
         onRemove={() => onChange(scorers.toSpliced(index, 1))}
       />
@@ -44,11 +48,13 @@ export const ScorerFields = ({
 const ScorerItem = ({
   draft,
   form,
+  faults,
   onChange,
   onRemove,
 }: {
   readonly draft: ScorerDraft;
   readonly form: ScorerForm | undefined;
+  readonly faults: LaunchFaults["scorers"][number];
   readonly onChange: (draft: ScorerDraft) => void;
   readonly onRemove: () => void;
 }) => (
@@ -61,6 +67,7 @@ const ScorerItem = ({
           key={field.name}
           field={field}
           value={draft.options[field.name] ?? ""}
+          fault={faults[field.name]}
           onChange={(value) =>
             onChange({ ...draft, options: { ...draft.options, [field.name]: value } })
           }
@@ -76,10 +83,12 @@ const ScorerItem = ({
 const OptionField = ({
   field: { title, hint, kind, isRequired },
   value,
+  fault,
   onChange,
 }: {
   readonly field: ScorerField;
   readonly value: string;
+  readonly fault: string | undefined;
   readonly onChange: (value: string) => void;
 }) =>
   kind === "flag" ? (
@@ -94,6 +103,7 @@ const OptionField = ({
       label={title}
       description={kind === "list" ? `${hint}. Comma-separated` : hint}
       required={isRequired}
+      error={fault}
       value={value}
       onChange={({ currentTarget }) => onChange(currentTarget.value)}
     />
