@@ -4,7 +4,7 @@ import { openReader } from "./storage/sqlite/open-database.ts";
 
 // The program of a child process that checks the whole database after a server ended without closing it.
 
-/** Describes the first inconsistency; `undefined` if there is none. */
+/** Returns a description of the first inconsistency in the database; `undefined` if there is none. */
 function findInconsistency(path: string): string | undefined {
   try {
     const db = openReader(path);

@@ -24,7 +24,8 @@ interface TelemetryModule {
 // States of the server thread: starting -> listening -> closing -> ended. A failed start ends the thread at once.
 
 if (parentPort !== null) {
-  // Do not await this: a chunk that is loaded meanwhile imports this module, and would wait for it forever.
+  // Do not await this: a chunk of the bundle that is loaded meanwhile imports this module, and would wait for it
+  // forever.
   void serve(parentPort, workerData as ServerThreadData);
 }
 

@@ -18,6 +18,7 @@ import { RetentionSweeper } from "./runs/retention/retention-sweeper.ts";
 import { openPostgresStore } from "./store/postgres/postgres-store.ts";
 import type { Store } from "./store/store.ts";
 
+/** Options of a writer: a process that stores what the ingest log contains in the database. */
 export interface WriterOptions {
   /** URL of the PostgreSQL database in which runs are stored, as for a server. */
   readonly store: string;

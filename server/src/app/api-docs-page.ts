@@ -56,7 +56,8 @@ const createStartScript = (basePath: string): string => `SwaggerUIBundle({
 const loadedFiles = new Map<string, DocsFile>();
 
 /**
- * Reads a file of the page by its path below `/docs`; each file is loaded once. `undefined` if it does not exist.
+ * Reads a file of the page by its path below `/docs`; each file is loaded once. Returns `undefined` if it does not
+ * exist.
  *
  * @param basePath - the path below which the server is published
  */

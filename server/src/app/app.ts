@@ -97,6 +97,7 @@ import { addSafeHeaders, addProtocolErrorHandlers, sendParserError } from "../ht
 import { SourceGuard } from "../http/source-guard.ts";
 import { addSerializers } from "../http/serializer-compiler.ts";
 
+/** The HTTP application that {@link createApp} creates. */
 export type App = ReturnType<typeof createApp>;
 
 /** Parts of the application that not every server has. */

@@ -6,6 +6,7 @@ import { hasZstd } from "../bodies/read-body.ts";
 import type { Store } from "../store/store.ts";
 import { apiVersion, serverLimits } from "../model/options.ts";
 
+/** The response body of `GET /info`. */
 export const infoSchema = Type.Object(
   {
     version: Text,

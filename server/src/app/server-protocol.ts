@@ -2,6 +2,7 @@ import type { OpenedLog } from "../ingest-log/log-report.ts";
 import type { ServerErrorCode } from "../model/errors.ts";
 import type { ServerSettings } from "../model/options.ts";
 
+/** The settings of the HTTP application. */
 export interface AppSettings extends ServerSettings {
   /** The token without which nobody can call models while the server requires no key. */
   readonly modelToken: string;

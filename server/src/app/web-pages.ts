@@ -21,7 +21,7 @@ const contentTypes: Readonly<Record<string, string>> = {
 
 /** Types whose files are compressed already. */
 const compressedTypes: ReadonlySet<string> = new Set(["font/woff2"]);
-/** Files with fewer bytes are sent as they are: compressing them saves no packet. */
+/** Files with fewer bytes are sent as they are: they fit in one network packet even if they are not compressed. */
 const minCompressedBytes = 1_000;
 
 const fileHeaders = {
@@ -87,6 +87,7 @@ export type SendPageNotFound = (
   reply: FastifyReply,
 ) => FastifyReply | false;
 
+/** Options of {@link addWebPages}. */
 export interface WebPageOptions {
   /** The folder of the built UI. */
   readonly folder?: string;
@@ -165,7 +166,7 @@ const setHeaders = (reply: FastifyReply, { cacheControl }: WebFile, etag: string
     vary: "accept, accept-encoding",
   });
 
-/** The best encoding that the client accepts; `undefined` to send the file as it is. */
+/** Returns the best encoding that the client accepts; `undefined` if the file must be sent as it is. */
 function chooseEncoding(
   { body, type }: WebFile,
   accepted: string | string[] = "",

@@ -20,7 +20,7 @@ export class JsonBoundsCheck {
   readonly #bounds: JsonBounds;
   #values = 1;
   #depth = 0;
-  #isInText = false;
+  #isInString = false;
   /** Whether the previous byte is a backslash that escapes the next one. */
   #isEscaped = false;
 
@@ -36,7 +36,7 @@ export class JsonBoundsCheck {
   push(bytes: Buffer): void {
     let position = 0;
     while (position < bytes.length) {
-      position = this.#isInText
+      position = this.#isInString
         ? this.#skipText(bytes, position)
         : this.#countValues(bytes, position);
     }
@@ -50,11 +50,11 @@ export class JsonBoundsCheck {
   }
 
   /** Counts values up to the next quote: every comma and every opening bracket counts as one more value. */
-  #countValues(bytes: Buffer, from: number): number {
-    for (let position = from; position < bytes.length; position += 1) {
+  #countValues(bytes: Buffer, start: number): number {
+    for (let position = start; position < bytes.length; position += 1) {
       switch (bytes[position]) {
         case quote:
-          this.#isInText = true;
+          this.#isInString = true;
           return position + 1;
         case comma:
           this.#values += 1;
@@ -83,15 +83,15 @@ export class JsonBoundsCheck {
   }
 
   /** Returns the position after the closing quote, or the end of the bytes that have arrived. */
-  #skipText(bytes: Buffer, from: number): number {
-    for (let position = from; position < bytes.length; position += 1) {
+  #skipText(bytes: Buffer, start: number): number {
+    for (let position = start; position < bytes.length; position += 1) {
       const byte = bytes[position];
       if (this.#isEscaped) {
         this.#isEscaped = false;
       } else if (byte === backslash) {
         this.#isEscaped = true;
       } else if (byte === quote) {
-        this.#isInText = false;
+        this.#isInString = false;
         return position + 1;
       }
     }

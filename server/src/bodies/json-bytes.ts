@@ -8,6 +8,7 @@ const createByteTable = (characters: string): Uint8Array => {
 };
 /** Characters that may follow a backslash, except `u`. */
 export const escapableBytes = createByteTable('"\\/bfnrt');
+/** A lookup table of the hexadecimal digits. */
 export const hexDigitBytes = createByteTable("0123456789abcdefABCDEF");
 /** Bytes that may occur in a string without an escape. */
 export const unescapedBytes = new Uint8Array(256).fill(1, 0x20);

@@ -21,16 +21,16 @@ const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
 /**
- * Receives the name of a member, the position of its value (`from`) and the position of its name. Must return the
- * position after the value, which {@link JsonCursor.skip} finds.
+ * Receives the name of a member, the position of its value and the position of its name. Must return the position after
+ * the value, which {@link JsonCursor.skip} finds.
  */
-type OnMember = (name: string, from: number, nameStart: number) => number;
-type OnItem = (from: number) => number;
+type OnMember = (name: string, valueStart: number, nameStart: number) => number;
+type OnItem = (itemStart: number) => number;
 
 /** A decoded name of a member, and where its JSON text is in `bytes`, including the quotes. */
 interface CachedName {
   readonly bytes: Buffer;
-  readonly from: number;
+  readonly start: number;
   readonly length: number;
   readonly name: string;
 }
@@ -78,12 +78,12 @@ export class JsonCursor {
     const { bytes } = this.#text;
     const members = new Map<string, Buffer>();
     this.walk((start) =>
-      this.walkObject(start, (name, from) => {
-        const to = this.skip(from);
+      this.walkObject(start, (name, valueStart) => {
+        const valueEnd = this.skip(valueStart);
         if (wanted === undefined || wanted.has(name)) {
-          members.set(name, bytes.subarray(from, to));
+          members.set(name, bytes.subarray(valueStart, valueEnd));
         }
-        return to;
+        return valueEnd;
       }),
     );
     return members;
@@ -98,14 +98,14 @@ export class JsonCursor {
     const { bytes } = this.#text;
     const items: Buffer[] = [];
     this.walk((start) =>
-      this.walkArray(start, (from) => {
+      this.walkArray(start, (itemStart) => {
         // Check before adding the item: a small body may contain millions of items.
         if (items.length === itemsMax) {
           throw createTooManyItemsError(itemsMax);
         }
-        const to = this.skip(from);
-        items.push(bytes.subarray(from, to));
-        return to;
+        const itemEnd = this.skip(itemStart);
+        items.push(bytes.subarray(itemStart, itemEnd));
+        return itemEnd;
       }),
     );
     return items;
@@ -125,18 +125,18 @@ export class JsonCursor {
   }
 
   /**
-   * Returns the position after the value that begins at `from`. `outerDepth` is the number of arrays and objects that
+   * Returns the position after the value that begins at `start`. `outerDepth` is the number of arrays and objects that
    * the value is nested in.
    */
-  skip(from: number, outerDepth = 0): number {
-    return skipValue(this.#text, from, outerDepth);
+  skip(start: number, outerDepth = 0): number {
+    return skipValue(this.#text, start, outerDepth);
   }
 
   /** Walks through an object, calls `onMember` for each member, and returns the position after the object. */
-  walkObject(from: number, onMember: OnMember): number {
+  walkObject(start: number, onMember: OnMember): number {
     const text = this.#text;
     const { bytes } = text;
-    let position = skipSpace(bytes, this.#expectByte(from, openBrace, "an object"));
+    let position = skipSpace(bytes, this.#expectByte(start, openBrace, "an object"));
     if (bytes[position] === closeBrace) {
       return position + 1;
     }
@@ -151,10 +151,10 @@ export class JsonCursor {
   }
 
   /** Like {@link JsonCursor.walkObject}, for an array and its items. */
-  walkArray(from: number, onItem: OnItem): number {
+  walkArray(start: number, onItem: OnItem): number {
     const text = this.#text;
     const { bytes } = text;
-    let position = skipSpace(bytes, this.#expectByte(from, openBracket, "an array"));
+    let position = skipSpace(bytes, this.#expectByte(start, openBracket, "an array"));
     if (bytes[position] === closeBracket) {
       return position + 1;
     }
@@ -185,7 +185,7 @@ export class JsonCursor {
     }
     const end = skipString(this.#text, position);
     const name = decodeText(bytes.subarray(position, end));
-    const decodedName = { bytes, from: position, length: end - position, name };
+    const decodedName = { bytes, start: position, length: end - position, name };
     if (index < maxCachedNames) {
       this.#names[index] = decodedName;
     }
@@ -198,13 +198,14 @@ export class JsonCursor {
  * does not match.
  */
 function matchesName(bytes: Buffer, cached: CachedName, position: number): boolean {
-  const { bytes: cachedBytes, from, length } = cached;
+  const { bytes: cachedBytes, start, length } = cached;
   let index = 0;
-  while (index < length && cachedBytes[from + index] === bytes[position + index]) {
+  while (index < length && cachedBytes[start + index] === bytes[position + index]) {
     index += 1;
   }
   return index === length;
 }
 
+/** Creates the error (413) for a list with more than `itemsMax` items. */
 export const createTooManyItemsError = (itemsMax: number): RequestError =>
   new RequestError(413, `more than ${itemsMax} items in one list; send less in one request`);

@@ -29,10 +29,10 @@ const openBracket = 0x5b;
  *
  * @throws JsonError if the text breaks the grammar (RFC 8259), or is nested too deeply.
  */
-export function skipValue(text: JsonText, from: number, outerDepth = 0): number {
+export function skipValue(text: JsonText, start: number, outerDepth = 0): number {
   const { bytes } = text;
   const closingBrackets: number[] = [];
-  let position = from;
+  let position = start;
   for (;;) {
     const byte = bytes[position];
     if (byte === openBrace || byte === openBracket) {
@@ -85,24 +85,25 @@ export function hasComma(text: JsonText, position: number, closingBracket: numbe
 }
 
 /** Skips a member's name, the colon, and the whitespace around the colon. */
-function skipName(text: JsonText, from: number): number {
-  if (text.bytes[from] !== quote) {
-    throwJsonError(text, from, "a name in quotes");
+function skipName(text: JsonText, start: number): number {
+  if (text.bytes[start] !== quote) {
+    throwJsonError(text, start, "a name in quotes");
   }
-  return skipColon(text, skipString(text, from));
+  return skipColon(text, skipString(text, start));
 }
 
 /** Skips the colon and whitespace between a member's name and its value. */
-export function skipColon(text: JsonText, from: number): number {
-  const position = skipSpace(text.bytes, from);
+export function skipColon(text: JsonText, start: number): number {
+  const position = skipSpace(text.bytes, start);
   if (text.bytes[position] !== colon) {
     throwJsonError(text, position, "a colon");
   }
   return skipSpace(text.bytes, position + 1);
 }
 
-export function skipSpace(bytes: Buffer, from: number): number {
-  let position = from;
+/** Skips whitespace. Returns the position of the first byte that is not whitespace. */
+export function skipSpace(bytes: Buffer, start: number): number {
+  let position = start;
   let byte = bytes[position] ?? 0;
   while (byte <= space && (byte === space || byte === 0x0a || byte === 0x0d || byte === 0x09)) {
     position += 1;
@@ -126,12 +127,12 @@ function skipScalar(text: JsonText, position: number): number {
   }
 }
 
-/** Skips a string that begins with the quote at `from`. */
-export function skipString(text: JsonText, from: number): number {
+/** Skips a string that begins with the quote at `start`. */
+export function skipString(text: JsonText, start: number): number {
   const { bytes, view } = text;
   const end = bytes.length;
   const lastWordStart = end - 4;
-  let position = from + 1;
+  let position = start + 1;
   for (;;) {
     // Skip four bytes at a time while none of them is special, then single bytes up to the special byte.
     while (position <= lastWordStart && !hasSpecialByte(view.getInt32(position))) {
@@ -181,9 +182,9 @@ function skipKeyword(text: JsonText, position: number, word: string): number {
   return position + word.length;
 }
 
-function skipNumber(text: JsonText, from: number): number {
+function skipNumber(text: JsonText, start: number): number {
   const { bytes } = text;
-  let position = bytes[from] === 0x2d ? from + 1 : from;
+  let position = bytes[start] === 0x2d ? start + 1 : start;
   position = bytes[position] === 0x30 ? position + 1 : skipDigits(text, position, "a value");
   if (bytes[position] === 0x2e) {
     position = skipDigits(text, position + 1, "a digit");
@@ -195,14 +196,14 @@ function skipNumber(text: JsonText, from: number): number {
   return position;
 }
 
-function skipDigits(text: JsonText, from: number, expected: string): number {
+function skipDigits(text: JsonText, start: number, expected: string): number {
   const { bytes } = text;
-  let position = from;
+  let position = start;
   for (let byte = bytes[position] ?? 0; byte >= 0x30 && byte <= 0x39;) {
     position += 1;
     byte = bytes[position] ?? 0;
   }
-  if (position === from) {
+  if (position === start) {
     throwJsonError(text, position, expected);
   }
   return position;

@@ -17,12 +17,17 @@ type State =
   /** Before the first part. The bytes there are ignored. */
   | { readonly kind: "preamble" }
   /** After a boundary: a line end follows, or two dashes at the end of the body. */
+  /** After a boundary: either a line end follows, or `--` after the last part. */
   | { readonly kind: "boundaryEnd" }
+  /** At the headers of a part. */
   | { readonly kind: "head" }
   /** In a part whose announced end has not yet been reached. */
+  /** At the content of a part that announced its length. */
   | { readonly kind: "body"; readonly head: PartHead; readonly length: number }
   /** In a part whose length is missing or wrong: the parser searches for the next boundary. */
+  /** At the content of a part of unknown length: searches for the next boundary. */
   | { readonly kind: "search"; readonly head: PartHead; readonly searchedBytes: number }
+  /** After the last boundary. The bytes there are ignored. */
   | { readonly kind: "end" };
 
 const headEndBytes = Buffer.from("\r\n\r\n");

@@ -29,8 +29,8 @@ export class JsonBuilder {
 
   /** Returns the JSON that was added, in UTF-8. */
   toBuffer(): Buffer {
-    const last = encode(this.#text);
-    return this.#buffers.length === 0 ? last : Buffer.concat([...this.#buffers, last]);
+    const lastBytes = encode(this.#text);
+    return this.#buffers.length === 0 ? lastBytes : Buffer.concat([...this.#buffers, lastBytes]);
   }
 }
 

@@ -4,10 +4,12 @@ export const pagingParameters = {
   offset: "Number of items to skip.",
 };
 
+/** The description of the query parameter that selects a version of a dataset. */
 export const versionParameter = {
   as_of: "Version of the dataset: a tag or a time. Default: the latest version.",
 };
 
+/** The descriptions of the query parameters that select examples. */
 export const exampleParameters = {
   ...versionParameter,
   id: "Ids of the examples; may be repeated.",

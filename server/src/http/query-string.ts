@@ -113,6 +113,7 @@ function parseJson(text: string): unknown {
   }
 }
 
+/** The range of a number in a query string, and the number to use if the parameter is absent. */
 export interface CountRange {
   readonly fallback: number;
   /** @defaultValue 0 */

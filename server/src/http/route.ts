@@ -153,6 +153,7 @@ const selectJsonSchemas = (
     ),
   );
 
+/** Whether a response is described by a schema for each of its content types. */
 export const isContents = (response: ResponseSchema): response is Contents =>
   response !== null && "contents" in response;
 

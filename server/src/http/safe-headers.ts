@@ -17,6 +17,7 @@ export const safeHeaders = {
 
 const safeHeaderEntries = Object.entries(safeHeaders);
 
+/** Adds the security headers to a response, except those that it has already. */
 export function addSafeHeaders(reply: FastifyReply): FastifyReply {
   for (const [name, value] of safeHeaderEntries) {
     if (!reply.hasHeader(name)) {

@@ -20,10 +20,15 @@ export const IsoTime = Type.String({ format: "date-time" });
 // The schemas of all responses share these parts, because creating them again for each response would delay the start
 // of the server.
 export const Text = Type.String();
+/** A whole number. */
 export const Count = Type.Integer();
+/** A number that need not be whole, such as a cost. */
 export const Amount = Type.Number();
+/** True or false. */
 export const Flag = Type.Boolean();
+/** Always null. */
 export const Nothing = Type.Null();
+/** Any JSON value. */
 export const Anything = Type.Unknown();
 
 /** A value that may be null, and is never absent. */

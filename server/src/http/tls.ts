@@ -35,6 +35,7 @@ export function readTlsContext({ certPath, keyPath }: TlsFiles): TlsContext {
   }
 }
 
+/** Options of the reloader, which reads the certificate again when its files change. */
 export interface ReloaderOptions {
   readonly files: TlsFiles;
   /** The certificate and key that the server uses now. */

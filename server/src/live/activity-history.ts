@@ -76,17 +76,21 @@ export class ActivityHistory {
   }
 
   #deleteBefore(seconds: Map<number, SecondCounts>, oldest: number): void {
-    for (const at of seconds.keys()) {
-      if (at >= oldest) {
+    for (const second of seconds.keys()) {
+      if (second >= oldest) {
         return;
       }
-      seconds.delete(at);
+      seconds.delete(second);
     }
   }
 }
 
-function addCounts(seconds: Map<number, SecondCounts>, at: number, counts: ActivityCounts): void {
-  const second = seconds.get(at) ?? {
+function addCounts(
+  seconds: Map<number, SecondCounts>,
+  second: number,
+  counts: ActivityCounts,
+): void {
+  const counted = seconds.get(second) ?? {
     runs: 0,
     traces: 0,
     errors: 0,
@@ -94,13 +98,13 @@ function addCounts(seconds: Map<number, SecondCounts>, at: number, counts: Activ
     cost: 0,
     latencies: new Map<number, number>(),
   };
-  seconds.set(at, second);
-  second.runs += counts.runs;
-  second.traces += counts.traces;
-  second.errors += counts.errors;
-  second.tokens += counts.tokens;
-  second.cost += counts.cost;
+  seconds.set(second, counted);
+  counted.runs += counts.runs;
+  counted.traces += counts.traces;
+  counted.errors += counts.errors;
+  counted.tokens += counts.tokens;
+  counted.cost += counts.cost;
   for (const [bucket, count] of counts.latencies) {
-    second.latencies.set(bucket, (second.latencies.get(bucket) ?? 0) + count);
+    counted.latencies.set(bucket, (counted.latencies.get(bucket) ?? 0) + count);
   }
 }

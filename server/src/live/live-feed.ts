@@ -10,7 +10,9 @@ import type { SdkClient, SdkClients } from "./sdk-clients.ts";
 export interface LiveEvent {
   /** Seconds since the epoch. The counts of all earlier seconds are complete. */
   readonly now: number;
+  /** The counts of each second with activity since the event before. */
   readonly seconds: readonly LiveSecond[];
+  /** The last reports of the tenant's SDK clients. */
   readonly senders: readonly SdkClient[];
 }
 

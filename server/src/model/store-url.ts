@@ -6,6 +6,7 @@ import { OptionError } from "millrace/model";
  */
 export type SslMode = "disable" | "require" | "verify-full";
 
+/** The address of a PostgreSQL server. */
 export interface PostgresHost {
   readonly host: string;
   readonly port: number;
@@ -66,9 +67,11 @@ export function parseStoreUrl(url: string): PostgresTarget {
  */
 export const describeStoreUrl = (url: string): string => describeTarget(parseStoreUrl(url));
 
+/** Describes a database by its hosts and its name, without user or password, for messages. */
 export const describeTarget = ({ hosts, database }: PostgresTarget): string =>
   `${hosts.map(describeHost).join(",")}/${database}`;
 
+/** Formats a host and its port; an IPv6 address is put in brackets. */
 export const describeHost = ({ host, port }: PostgresHost): string =>
   `${host.includes(":") ? `[${host}]` : host}:${port}`;
 

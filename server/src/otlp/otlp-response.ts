@@ -38,6 +38,7 @@ export function encodeFailure(encoding: Encoding, status: number, message: strin
 /** Maximum number of reasons in a message, so that it is readable in a client's log. */
 const reasonLimit = 5;
 
+/** Describes why spans were rejected: each different reason once, up to a limit. */
 export const describeRejections = (reasons: readonly string[]): string => {
   const shownReasons = [...new Set(reasons)].slice(0, reasonLimit).join("; ");
   const rejectedSpansText = reasons.length === 1 ? "1 span was" : `${reasons.length} spans were`;

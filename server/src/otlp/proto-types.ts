@@ -112,7 +112,9 @@ export type MessageType = protobuf.Type;
 
 /** The value of an attribute, and the two kinds of values that contain others. */
 export const anyValueType = root.lookupType("AnyValue");
+/** The protobuf message type of a list of attribute values. */
 export const arrayValueType = root.lookupType("ArrayValue");
+/** The protobuf message type of a map of attribute values. */
 export const keyValueListType = root.lookupType("KeyValueList");
 
 /** The body of a response with status 200. */

@@ -39,6 +39,7 @@ export function readItems(message: unknown, name: string): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
+/** Returns a string member of a decoded message; an empty string if it has no such member. */
 export function readText(message: unknown, name: string): string {
   const value = readMember(message, name);
   return typeof value === "string" ? value : "";

@@ -17,7 +17,7 @@ export type AddressKind =
  */
 const ipv4Ranges: readonly (readonly [range: string, kind: AddressKind])[] = [
   ["169.254.169.254/32", "metadata"],
-  // Of Alibaba Cloud, Azure and Oracle Cloud.
+  // The addresses of the metadata services of Alibaba Cloud, Azure and Oracle Cloud.
   ["100.100.100.200/32", "metadata"],
   ["168.63.129.16/32", "metadata"],
   ["192.0.0.192/32", "metadata"],
@@ -57,7 +57,7 @@ const ipv6Ranges: readonly (readonly [range: string, kind: AddressKind])[] = [
   ["::/0", "reserved"],
 ];
 
-/** The prefixes after which the last 32 bits of an IPv6 address are the IPv4 address that is reached. */
+/** Prefixes of IPv6 addresses that contain an IPv4 address: packets reach the IPv4 address in their last 32 bits. */
 const embeddingPrefixes = ["::ffff:0:0/96", "64:ff9b::/96"];
 
 /**
@@ -74,7 +74,7 @@ export function classifyAddress(address: string): AddressKind {
   if (family === 4) {
     return findKind(ipv4, bits, "public");
   }
-  return embedding.some((range) => isIn(range, bits))
+  return embeddingRanges.some((range) => isIn(range, bits))
     ? findKind(ipv4, bits & 0xffff_ffffn, "public")
     : findKind(ipv6, bits, "reserved");
 }
@@ -104,12 +104,12 @@ function ipv4Bits(address: string): bigint {
 
 function ipv6Bits(address: string): bigint {
   // A link-local address may name the interface, as in `fe80::1%eth0`.
-  const [plain = ""] = address.split("%");
-  const [head = "", tail] = replaceDottedEnd(plain).split("::");
-  const first = groupsOf(head);
-  const last = groupsOf(tail ?? "");
-  const zeros = Array.from({ length: 8 - first.length - last.length }, () => "0");
-  return [...first, ...zeros, ...last].reduce(
+  const [addressWithoutZone = ""] = address.split("%");
+  const [head = "", tail] = replaceDottedEnd(addressWithoutZone).split("::");
+  const headGroups = groupsOf(head);
+  const tailGroups = groupsOf(tail ?? "");
+  const zeros = Array.from({ length: 8 - headGroups.length - tailGroups.length }, () => "0");
+  return [...headGroups, ...zeros, ...tailGroups].reduce(
     (bits, group) => (bits << 16n) | BigInt(`0x${group}`),
     0n,
   );
@@ -138,4 +138,4 @@ const findKind = (
 
 const ipv4 = parseRanges(ipv4Ranges);
 const ipv6 = parseRanges(ipv6Ranges);
-const embedding = embeddingPrefixes.map(parseRange);
+const embeddingRanges = embeddingPrefixes.map(parseRange);

@@ -10,7 +10,7 @@ export function createNameLookup(): NameLookup {
   const limit = new TaskLimit(outboundLookups);
   return (hostname) =>
     limit.run(async () => {
-      const found = await lookup(hostname, { all: true });
-      return found.map(({ address }) => address);
+      const addresses = await lookup(hostname, { all: true });
+      return addresses.map(({ address }) => address);
     });
 }

@@ -12,6 +12,7 @@ import { OutboundResponse } from "./outbound-response.ts";
 import { literalOf, TargetRules } from "./target-rules.ts";
 import type { AllowedHost } from "./target-rules.ts";
 
+/** Options of {@link OutboundClient}. */
 export interface OutboundClientOptions {
   /** The hosts that the operator lists: these may be private and may use http. */
   readonly allowedHosts: readonly AllowedHost[];
@@ -264,11 +265,11 @@ const assertNoRedirect = (
 const createFixedLookup =
   (addresses: readonly string[]): LookupFunction =>
   (_hostname, options, callback) => {
-    const found = addresses.map((address) => ({ address, family: isIP(address) }));
+    const checkedAddresses = addresses.map((address) => ({ address, family: isIP(address) }));
     if (options.all === true) {
-      callback(null, found);
+      callback(null, checkedAddresses);
     } else {
-      callback(null, found[0]?.address ?? "", found[0]?.family);
+      callback(null, checkedAddresses[0]?.address ?? "", checkedAddresses[0]?.family);
     }
   };
 

@@ -87,22 +87,22 @@ export class OpenTelemetry implements Telemetry {
     { name, attributes }: TracedCall,
     makeCall: () => Promise<Result>,
   ): Promise<Result> {
-    const current = this.#current.getStore();
-    if (current === undefined) {
+    const currentSpan = this.#current.getStore();
+    if (currentSpan === undefined) {
       return makeCall();
     }
-    current.calls += 1;
-    if (current.calls > telemetryLimits.callsOfSpan) {
-      current.span.setAttribute(
+    currentSpan.calls += 1;
+    if (currentSpan.calls > telemetryLimits.callsOfSpan) {
+      currentSpan.span.setAttribute(
         "millrace.calls_without_span",
-        current.calls - telemetryLimits.callsOfSpan,
+        currentSpan.calls - telemetryLimits.callsOfSpan,
       );
       return makeCall();
     }
     const span = this.#tracer.startSpan(
       name,
       { kind: SpanKind.CLIENT, attributes },
-      current.context,
+      currentSpan.context,
     );
     return endAfter(span, makeCall);
   }
