@@ -50,6 +50,7 @@ const createTargetQueries = (column: "run_id" | "example_id") => ({
 const runQueries = createTargetQueries("run_id");
 const exampleCommentQueries = createTargetQueries("example_id");
 
+/** The queries of comments, and of the runs and examples that they are about. */
 export const commentQueries = {
   listOfRun: runQueries.list,
   countOfRun: runQueries.count,

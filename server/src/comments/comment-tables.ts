@@ -27,6 +27,10 @@ export const commentTables = `
   END;
 `;
 
+/**
+ * A row of the table `comments`. The columns that end in `_us` are microseconds since the Unix epoch, those that end in
+ * `_json` are JSON texts.
+ */
 export interface CommentRow {
   readonly tenant_id: string;
   readonly id: string;

@@ -26,6 +26,7 @@ export interface Comment {
   readonly editedMicros: number | null;
 }
 
+/** A comment that is to be created. */
 export interface CommentDraft {
   /** Creating the same comment with the same id again changes nothing. */
   readonly id: string;
@@ -40,11 +41,13 @@ export interface OwnComment {
   readonly author: Author;
 }
 
+/** Which part of a list to return: at most `limit` comments, after the first `offset` ones. */
 export interface CommentPageRange {
   readonly limit: number;
   readonly offset: number;
 }
 
+/** One page of the comments on a run or an example. */
 export interface CommentPage {
   readonly comments: readonly Comment[];
   /** Number of comments on the target, including those of other pages. */
@@ -63,6 +66,7 @@ export interface ExampleCommentCount {
   readonly count: number;
 }
 
+/** The reads of comments. */
 export interface CommentReads {
   /**
    * Lists the comments on a run or an example, the oldest first.
@@ -76,6 +80,7 @@ export interface CommentReads {
   countInDataset(tenantId: string, datasetId: string): Promise<readonly ExampleCommentCount[]>;
 }
 
+/** The writes of comments. */
 export interface CommentWrites {
   /**
    * Creates a comment.

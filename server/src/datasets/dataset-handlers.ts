@@ -157,6 +157,7 @@ export async function findDataset(
   return dataset;
 }
 
+/** Returns the dataset id in the path of a request. */
 export const readDatasetId = (request: FastifyRequest): string =>
   parseId((request.params as { readonly id: string }).id, "dataset id");
 

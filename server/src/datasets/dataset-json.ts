@@ -17,6 +17,7 @@ export const toSharedDatasetJson = (dataset: Dataset): SharedDatasetJson => ({
   example_count: dataset.exampleCount,
 });
 
+/** Serializes a dataset for a request of its own tenant. */
 export const toDatasetJson = (dataset: Dataset): DatasetJson => ({
   ...toSharedDatasetJson(dataset),
   tenant_id: dataset.tenantId,
@@ -29,6 +30,7 @@ export const toDatasetJson = (dataset: Dataset): DatasetJson => ({
   baseline_experiment_id: dataset.baselineExperimentId,
 });
 
+/** Serializes a version of a dataset. */
 export const toVersionJson = ({ micros, tags }: DatasetVersion): DatasetVersionJson => ({
   as_of: toIso(micros),
   tags,

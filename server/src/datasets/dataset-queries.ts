@@ -109,6 +109,7 @@ const isValidAt = (micros: Expression<number>) =>
 
 type DatasetKey = { readonly tenantId: string; readonly id: string };
 
+/** The queries of datasets, their versions and their tags. */
 export const datasetQueries = {
   find: new Query(({ tenantId, id }: Parameters<DatasetKey>) =>
     selectDatasets().where("d.id", "=", id).where("d.tenant_id", "=", tenantId),
@@ -458,4 +459,5 @@ export const datasetVersionListQueries = new QueryForms(
   },
 );
 
+/** A row of a query that selects datasets. */
 export type DatasetRow = RowOf<typeof datasetQueries.find>;

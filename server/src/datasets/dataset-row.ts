@@ -32,6 +32,7 @@ export const toDatasetColumns = ({
 export const parseBodyColumn = (body: string): Omit<DatasetFields, "name"> =>
   JSON.parse(body) as Omit<DatasetFields, "name">;
 
+/** Converts a row to a dataset, and decrypts the share token of a dataset that is shared. */
 export const parseDatasetRow = (row: DatasetRow, tokenCipher: TokenCipher): Dataset => ({
   ...parseBodyColumn(row.body),
   id: row.id,

@@ -48,8 +48,10 @@ const datasetMembers = {
   baseline_experiment_id: IdOrNull,
 };
 
+/** A dataset as its own tenant sees it. */
 export const datasetSchema = Type.Object(datasetMembers, { title: "Dataset" });
 export type DatasetJson = Static<typeof datasetSchema>;
+/** The response body of requests that list datasets. */
 export const datasetListSchema = List(datasetSchema);
 
 /** A dataset in version 2 of the API. The number of examples is null if the request excludes it. */
@@ -58,29 +60,39 @@ export const v2DatasetSchema = Type.Object(
   { title: "V2Dataset" },
 );
 
+/** The response body of `DELETE /datasets`: the ids of the deleted datasets. */
 export const deletedDatasetsSchema = Type.Object({ dataset_ids: List(Id) });
 
+/** The token under which anyone can read a dataset. */
 export const datasetShareSchema = Type.Object(
   { dataset_id: Id, share_token: Text },
   { title: "DatasetShare" },
 );
+/** The share of a dataset, or null if the dataset is not shared. */
 export const maybeDatasetShareSchema = Nullable(datasetShareSchema);
+/** The response body after the share of a dataset was revoked. */
 export const unsharedDatasetSchema = Type.Object({ dataset_id: Id });
 
+/** A version of a dataset: its time and its tags. */
 export const datasetVersionSchema = Type.Object(
   { as_of: IsoTime, tags: List(Text) },
   { title: "DatasetVersion" },
 );
 export type DatasetVersionJson = Static<typeof datasetVersionSchema>;
+/** The response body of requests that list versions. */
 export const datasetVersionsSchema = List(datasetVersionSchema);
 
+/** The differences between two versions, as ids of examples. */
 export const datasetDiffSchema = Type.Object(
   { examples_modified: List(Id), examples_added: List(Id), examples_removed: List(Id) },
   { title: "DatasetDiff" },
 );
 
+/** The names of the splits of a dataset. */
 export const splitNamesSchema = List(Text);
+/** The ids of the examples that a request has changed. */
 export const changedExamplesSchema = List(Id);
+/** The response body after a dataset was indexed for search: the tag names the indexed version. */
 export const datasetIndexSchema = Type.Object({ dataset_id: Id, tag: Text });
 
 const fieldValue = Type.Union([Text, Type.Array(Text), Bytes]);

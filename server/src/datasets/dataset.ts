@@ -6,6 +6,7 @@ import type { ShareToken } from "../storage/share-token.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
+/** The values of {@link DataType}. */
 export const dataTypes = ["kv", "llm", "chat"] as const;
 
 /**
@@ -32,6 +33,7 @@ export interface DatasetFields {
   readonly baselineExperimentId: string | null;
 }
 
+/** A stored dataset. */
 export interface Dataset extends DatasetFields {
   readonly id: string;
   readonly tenantId: string;
@@ -93,12 +95,14 @@ export interface DiffPageQuery {
   readonly offset: number;
 }
 
+/** A page of the differences between two versions, with the number of all differences of each kind. */
 export interface DatasetDiffPage {
   readonly countByKind: Readonly<Record<DifferenceKind, number>>;
   /** The ids of the examples on this page, each with the kind of its difference. */
   readonly changes: readonly { readonly id: string; readonly kind: DifferenceKind }[];
 }
 
+/** The properties by which a list of datasets can be sorted. */
 export type DatasetOrder =
   | "name"
   | "created_at"
@@ -131,6 +135,7 @@ export interface VersionQuery {
   readonly offset: number;
 }
 
+/** The reads of datasets and their versions. Except for `findShared`, a method reads only datasets of the tenant. */
 export interface DatasetReads {
   find(tenantId: string, id: string): Promise<Dataset | undefined>;
   list(tenantId: string, query: DatasetQuery): Promise<readonly Dataset[]>;
@@ -155,7 +160,7 @@ export interface DatasetReads {
     id: string,
     versionTimes: { from: VersionTime; to: VersionTime },
   ): Promise<DatasetDiff>;
-  /** Reads who wrote the newest version at or before a time; `null` if that is not known. */
+  /** Reads who wrote the newest version at or before a time. Returns `null` if that is not known. */
   readVersionAuthor(tenantId: string, id: string, time: VersionTime): Promise<VersionAuthor | null>;
   /** Returns the number of differences of each kind, and one page of them. */
   diffPage(tenantId: string, id: string, query: DiffPageQuery): Promise<DatasetDiffPage>;
@@ -169,6 +174,7 @@ export interface IndexPosition {
   readonly lastKey: number;
 }
 
+/** The writes of datasets, their versions, shares and search indexes. */
 export interface DatasetWrites {
   /** @throws RequestError 409: another dataset of the tenant has the name or the id. 422: a schema is malformed. */
   create(tenantId: string, draft: DatasetDraft): Promise<Dataset>;

@@ -33,12 +33,12 @@ export async function previewExamples(
     datasetId: dataset.id,
     versionTime: await findVersionTime(store, dataset, readAsOf(query)),
   };
-  const found = await store.read.examples.preview(
+  const previews = await store.read.examples.preview(
     request.tenantId,
     parseExampleQuery(query, scope),
     serverLimits.previewChars,
   );
-  return found.map(toPreviewJson);
+  return previews.map(toPreviewJson);
 }
 
 /**
@@ -52,35 +52,35 @@ export async function previewDatasetDiff(
 ): Promise<unknown> {
   const query = request.query as QueryString;
   const dataset = await findDataset(store, request);
-  const from =
+  const fromTime =
     parseBoolean(query, "from_empty") === true
       ? 0
       : await findVersionTime(store, dataset, readAsOf(query, "from"));
-  const to = await findVersionTime(store, dataset, readAsOf(query, "to"));
+  const toTime = await findVersionTime(store, dataset, readAsOf(query, "to"));
   const kind = firstValue(query, "kind") ?? "";
   const { countByKind, changes } = await store.read.datasets.diffPage(
     request.tenantId,
     dataset.id,
     {
-      from,
-      to,
+      from: fromTime,
+      to: toTime,
       ...(kind !== "" && { kind: parseOneOf(kind, differenceKinds, "kind") }),
       ...parsePage(query),
     },
   );
   const ids = changes.map(({ id }) => id);
-  const before = await readPreviews(store, request, { ids, versionTime: from });
-  const after = await readPreviews(store, request, { ids, versionTime: to });
+  const previewsBefore = await readPreviews(store, request, { ids, versionTime: fromTime });
+  const previewsAfter = await readPreviews(store, request, { ids, versionTime: toTime });
   return {
-    number: await store.read.datasets.countVersions(request.tenantId, dataset.id, to),
-    author: await readAuthorJson(store, dataset, to),
-    from_author: from === 0 ? null : await readAuthorJson(store, dataset, from),
+    number: await store.read.datasets.countVersions(request.tenantId, dataset.id, toTime),
+    author: await readAuthorJson(store, dataset, toTime),
+    from_author: fromTime === 0 ? null : await readAuthorJson(store, dataset, fromTime),
     counts: countByKind,
     changes: changes.map((change) => ({
       id: change.id,
       kind: change.kind,
-      before: before.get(change.id) ?? null,
-      after: after.get(change.id) ?? null,
+      before: previewsBefore.get(change.id) ?? null,
+      after: previewsAfter.get(change.id) ?? null,
     })),
   };
 }
@@ -99,7 +99,7 @@ async function readPreviews(
   request: FastifyRequest,
   { ids, versionTime }: { readonly ids: readonly string[]; readonly versionTime: VersionTime },
 ): Promise<ReadonlyMap<string, ReturnType<typeof toPreviewJson>>> {
-  const found: readonly ExamplePreview[] = await store.read.examples.preview(
+  const previews: readonly ExamplePreview[] = await store.read.examples.preview(
     request.tenantId,
     {
       filter: { datasetId: readDatasetId(request), versionTime, ids },
@@ -111,7 +111,7 @@ async function readPreviews(
     },
     serverLimits.previewChars,
   );
-  return new Map(found.map((preview) => [preview.id, toPreviewJson(preview)]));
+  return new Map(previews.map((preview) => [preview.id, toPreviewJson(preview)]));
 }
 
 /**

@@ -70,6 +70,7 @@ export const selectComparatives = (tenantId: Expression<string> | string) =>
 
 type ComparativeExperimentKey = Parameters<{ tenantId: string; id: string }>;
 
+/** The queries of stored comparisons between experiments. */
 export const comparativeQueries = {
   find: new Query(({ tenantId, id }: ComparativeExperimentKey) =>
     selectComparatives(tenantId).where("c.id", "=", id),
@@ -111,6 +112,7 @@ export const comparativeQueries = {
   ),
 };
 
+/** Converts a row to a stored comparison. */
 export const parseComparativeRow = (row: RowOf<typeof comparativeQueries.find>): Comparative => ({
   id: row.id,
   tenantId: row.tenant_id,

@@ -5,7 +5,7 @@ import type { Database } from "../storage/query.ts";
 
 const sortColumns = { name: "c.name_json", created_at: "c.created_us" } as const;
 
-/** Queries comparative experiments. */
+/** Queries stored comparisons between experiments. */
 export class ComparativeReader implements ComparativeReads {
   readonly #db: Database;
 

@@ -22,6 +22,7 @@ export const comparativeSchema = Type.Object(
 );
 
 export type ComparativeJson = Static<typeof comparativeSchema>;
+/** The response body of requests that list stored comparisons. */
 export const comparativeListSchema = List(comparativeSchema);
 
 /** A list of examples, each with the runs of experiments on it. */

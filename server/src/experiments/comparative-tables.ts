@@ -1,6 +1,6 @@
 /**
- * SQL that creates the tables of comparative experiments: which experiments on a dataset are compared, and in which
- * order they are shown.
+ * SQL that creates the tables of stored comparisons, which the API calls comparative experiments: which experiments on
+ * a dataset are compared, and in which order they are shown.
  */
 export const comparativeTables = `
   CREATE TABLE comparatives (

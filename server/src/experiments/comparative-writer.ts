@@ -5,7 +5,7 @@ import { comparativeQueries, parseComparativeRow } from "./comparative-queries.t
 import type { Database } from "../storage/query.ts";
 import { toIds } from "../storage/row-keys.ts";
 
-/** Writes comparative experiments. */
+/** Writes stored comparisons between experiments. */
 export class ComparativeWriter implements ComparativeWrites {
   readonly #db: Database;
 

@@ -42,10 +42,12 @@ export interface ComparativeQuery extends PageRange {
   readonly isDescending: boolean;
 }
 
+/** The reads of stored comparisons between experiments. */
 export interface ComparativeReads {
   list(tenantId: string, query: ComparativeQuery): Promise<readonly Comparative[]>;
 }
 
+/** The writes of stored comparisons between experiments. */
 export interface ComparativeWrites {
   /**
    * Creates a comparison. Repeating the call with the same content changes nothing.

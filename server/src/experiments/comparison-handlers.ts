@@ -108,13 +108,13 @@ async function assertExperiments(
   tenantId: string,
   { ids, datasetId }: { readonly ids: readonly string[]; readonly datasetId: string },
 ): Promise<void> {
-  const found = await store.read.projects.list(tenantId, {
+  const projects = await store.read.projects.list(tenantId, {
     ids,
     referenceDatasetIds: [datasetId],
     limit: ids.length,
     offset: 0,
   });
-  const existingIds = new Set(found.map(({ id }) => id));
+  const existingIds = new Set(projects.map(({ id }) => id));
   const missing = ids.filter((id) => !existingIds.has(id));
   if (missing.length > 0) {
     throw new RequestError(
@@ -134,7 +134,7 @@ async function readPreviews(
   { tenantId }: FastifyRequest,
   { datasetId, examples }: ExamplePage & { readonly datasetId: string },
 ): Promise<ReadonlyMap<string, unknown>> {
-  const found: readonly ExamplePreview[] = await store.read.examples.preview(
+  const previews: readonly ExamplePreview[] = await store.read.examples.preview(
     tenantId,
     {
       filter: { datasetId, versionTime: null, ids: examples.map(({ exampleId }) => exampleId) },
@@ -146,7 +146,7 @@ async function readPreviews(
     },
     serverLimits.previewChars,
   );
-  return new Map(found.map((example) => [example.id, toPreviewJson(example)]));
+  return new Map(previews.map((example) => [example.id, toPreviewJson(example)]));
 }
 
 /**
@@ -208,6 +208,6 @@ const toKeyJson = ({ key, min, max, byExperiment }: ComparedKey) => ({
   experiments: Object.fromEntries(byExperiment),
 });
 
-/** The UI calls the size `chars`. */
+/** Serializes a preview. The UI expects the size of the whole payload as the member `chars`. */
 const toPayloadPreviewJson = (preview: PayloadPreview | null) =>
   preview && { text: preview.text, chars: preview.sizeBytes };

@@ -109,7 +109,7 @@ function findScoreRanges(
   );
 }
 
-/** How the examples have changed compared with the baseline, by their position. */
+/** How each example has changed compared with the baseline. The index in each list is the position of the example. */
 interface RatedExamples {
   readonly worst: Float64Array;
   readonly best: Float64Array;
@@ -207,10 +207,10 @@ function forEachChange(
   const sign = query.lowerIsBetter.has(key) ? -1 : 1;
   for (let index = 0; index < exampleCount; index += 1) {
     // The position -1 of an absent result selects no score.
-    const before = baselineScores[baseline.rows[index] ?? noRow] ?? Number.NaN;
-    const after = scores[other.rows[index] ?? noRow] ?? Number.NaN;
-    if (!Number.isNaN(before) && !Number.isNaN(after)) {
-      const difference = after - before;
+    const baselineScore = baselineScores[baseline.rows[index] ?? noRow] ?? Number.NaN;
+    const otherScore = scores[other.rows[index] ?? noRow] ?? Number.NaN;
+    if (!Number.isNaN(baselineScore) && !Number.isNaN(otherScore)) {
+      const difference = otherScore - baselineScore;
       onChange(index, Math.abs(difference) < scoreTolerance ? 0 : difference * sign);
     }
   }

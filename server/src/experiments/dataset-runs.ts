@@ -95,7 +95,7 @@ async function readAllRuns(
   tenantId: string,
   filter: RunFilter,
 ): Promise<readonly StoredRun[]> {
-  const found: StoredRun[] = [];
+  const runs: StoredRun[] = [];
   let after: RunPosition | undefined;
   do {
     const page = await store.read.runs.query(tenantId, {
@@ -105,10 +105,10 @@ async function readAllRuns(
       withChildren: false,
       ...(after === undefined ? {} : { after }),
     });
-    found.push(...page.runs);
+    runs.push(...page.runs);
     after = page.nextPosition;
   } while (after !== undefined);
-  return found;
+  return runs;
 }
 
 /** Serializes runs, and groups them by the id of the example on which each run was executed. */

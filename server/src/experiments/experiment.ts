@@ -159,6 +159,7 @@ export interface PayloadPreview {
   readonly sizeBytes: number;
 }
 
+/** The reads of the runs and the feedback of experiments. */
 export interface ExperimentReads {
   /** Compares experiments example by example, over their root runs. */
   compare(tenantId: string, request: ComparisonRequest): ComparisonPage;

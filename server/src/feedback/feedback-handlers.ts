@@ -42,9 +42,9 @@ export async function listFeedback(
   request: FastifyRequest,
 ): Promise<unknown> {
   const query = request.query as QueryString;
-  const found = await store.read.feedback.list(request.tenantId, parseQuery(query));
+  const items = await store.read.feedback.list(request.tenantId, parseQuery(query));
   // Feedback on this server has no user, so no feedback matches a filter by user.
-  return parseIds(query, "user") === undefined ? found.map(toFeedbackJson) : [];
+  return parseIds(query, "user") === undefined ? items.map(toFeedbackJson) : [];
 }
 
 /** Handles `PATCH /feedback/{id}`. */

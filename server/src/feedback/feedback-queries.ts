@@ -15,6 +15,7 @@ export interface JudgementColumns {
   readonly config_json: string | null;
 }
 
+/** The columns of the table `feedback`. */
 export interface FeedbackTable extends JudgementColumns {
   readonly tenant_id: string;
   readonly id: string;
@@ -134,6 +135,7 @@ interface TrendValues {
   readonly limit: number;
 }
 
+/** The queries of feedback and of the tokens with which feedback can be given. */
 export const feedbackQueries = {
   find: new Query(({ tenantId, id }: Parameters<{ tenantId: string; id: string }>) =>
     feedbackSelection.where("f.tenant_id", "=", tenantId).where("f.id", "=", id),
@@ -354,6 +356,9 @@ const listJudgementColumns = (row: Parameters<JudgementColumns>) => ({
   config_json: row.config_json,
 });
 
+/** A row of a query that selects feedback. */
 export type FeedbackRow = RowOf<typeof feedbackQueries.find>;
+/** A row with the sums for one combination of group, key and category. */
 export type SumRow = RowOf<typeof feedbackQueries.sumByRun>;
+/** A row of a query that selects a token for giving feedback. */
 export type TokenRow = RowOf<typeof feedbackQueries.findToken>;

@@ -4,6 +4,7 @@ import type { FeedbackDraft, Judgement } from "../runs/run-feedback.ts";
 import type { Feedback, FeedbackToken } from "./feedback.ts";
 import type { FeedbackRow, FeedbackTable, JudgementColumns, TokenRow } from "./feedback-queries.ts";
 
+/** Converts a row to feedback. */
 export function parseFeedbackRow(row: FeedbackRow): Feedback {
   const run =
     row.run_project_id !== null && row.trace_id !== null && row.start_us !== null
@@ -107,6 +108,7 @@ export function toFeedbackRow(
   };
 }
 
+/** Converts the score, the value and the comment of feedback to columns. */
 export const toJudgementColumns = (judgement: Judgement): JudgementColumns => ({
   score: judgement.score === null ? null : Number(judgement.score),
   score_json: toJson(judgement.score),
@@ -116,6 +118,7 @@ export const toJudgementColumns = (judgement: Judgement): JudgementColumns => ({
   config_json: toJson(judgement.config),
 });
 
+/** Converts a row to a token for giving feedback. */
 export const parseTokenRow = (token: string, row: TokenRow): FeedbackToken => ({
   token,
   tenantId: row.tenant_id,

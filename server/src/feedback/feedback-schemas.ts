@@ -17,6 +17,7 @@ import {
   TimeOrNull,
 } from "../http/schema-parts.ts";
 
+/** Feedback in a response. */
 export const feedbackSchema = Type.Object(
   {
     id: Id,
@@ -48,14 +49,17 @@ export const feedbackSchema = Type.Object(
 );
 
 export type FeedbackJson = Static<typeof feedbackSchema>;
+/** The response body of requests that list feedback. */
 export const feedbackListSchema = List(feedbackSchema);
 
+/** A link with which feedback on one run can be given without an API key. */
 export const feedbackTokenSchema = Type.Object(
   { id: Id, url: Text, expires_at: IsoTime, feedback_key: Text },
   { title: "FeedbackToken" },
 );
 
 export type FeedbackTokenJson = Static<typeof feedbackTokenSchema>;
+/** The response body of requests that create or list several of these links. */
 export const feedbackTokensSchema = List(feedbackTokenSchema);
 
 /** One token, or a list of tokens if the request contained a list. */

@@ -130,17 +130,17 @@ async function storeSubmittedFeedback(
 
 async function findToken(store: FeedbackStore, request: FastifyRequest): Promise<FeedbackToken> {
   const { token } = request.params as { readonly token: string };
-  const found = await store.read.feedback.findToken(token);
-  if (found === undefined) {
+  const feedbackToken = await store.read.feedback.findToken(token);
+  if (feedbackToken === undefined) {
     throw new RequestError(404, "Feedback token not found");
   }
-  if (found.expiresMicros <= Date.now() * 1_000) {
+  if (feedbackToken.expiresMicros <= Date.now() * 1_000) {
     throw new RequestError(
       410,
       "The feedback token has expired: ask the sender of the link for a new one",
     );
   }
-  return found;
+  return feedbackToken;
 }
 
 function toDraft(request: TokenRequest, now: number): FeedbackTokenDraft {

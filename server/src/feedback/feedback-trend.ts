@@ -11,6 +11,7 @@ export interface FeedbackPoint {
   readonly value: string | null;
 }
 
+/** Selects the feedback of a project in a time range. */
 export interface TrendQuery {
   readonly projectId: string;
   /** Start of the time range, included. */
@@ -21,6 +22,7 @@ export interface TrendQuery {
   readonly limit: number;
 }
 
+/** The part of the store that reads feedback for trends. */
 export interface FeedbackTrendReads {
   /**
    * Reads feedback on a project and on its runs, the newest first. `isComplete` is false if the limit was reached.
@@ -55,6 +57,7 @@ export class FeedbackTrendReader implements FeedbackTrendReads {
 
 /** Statistics of one key's feedback within one time interval. */
 export interface FeedbackBucket {
+  /** Number of feedback items. */
   readonly n: number;
   /** Mean of the scores; `null` if there are no scores. */
   readonly mean: number | null;
@@ -64,6 +67,7 @@ export interface FeedbackBucket {
   readonly values: Readonly<Record<string, number>>;
 }
 
+/** How the feedback of a project developed over time. */
 export interface FeedbackTrend {
   /** How often each key occurs, the most frequent first. */
   readonly keys: readonly {
@@ -73,7 +77,10 @@ export interface FeedbackTrend {
   }[];
   /** Statistics of the requested key, one item per time interval, in order of time. */
   readonly buckets: readonly FeedbackBucket[];
-  /** Histogram of the key's scores, in equal steps from the lowest to the highest. */
+  /**
+   * Histogram of the key's scores, in equal steps from the lowest to the highest. A step has `n` scores from `from` up
+   * to `to`.
+   */
   readonly histogram: readonly { readonly from: number; readonly to: number; readonly n: number }[];
   /** The most frequent values of the key. */
   readonly values: readonly string[];
@@ -118,7 +125,7 @@ const sortScores = (points: readonly FeedbackPoint[]): readonly number[] =>
 const computeMean = (scores: readonly number[]): number | null =>
   scores.length === 0 ? null : scores.reduce((sum, score) => sum + score, 0) / scores.length;
 
-/** The key that occurs most often; `undefined` if there is no feedback. */
+/** Returns the key that occurs most often; `undefined` if there is no feedback. */
 export const findMostFrequentKey = (points: readonly FeedbackPoint[]): string | undefined =>
   countKeys(points)[0]?.key;
 
@@ -174,8 +181,8 @@ function toBucket(points: readonly FeedbackPoint[], values: readonly string[]): 
 }
 
 function toHistogram(scores: readonly number[]): FeedbackTrend["histogram"] {
-  const [low = 0] = scores;
-  const high = scores.at(-1) ?? 0;
+  const [lowest = 0] = scores;
+  const highest = scores.at(-1) ?? 0;
   if (scores.length === 0) {
     return [];
   }
@@ -187,12 +194,12 @@ function toHistogram(scores: readonly number[]): FeedbackTrend["histogram"] {
       n: scores.filter((other) => other === score).length,
     }));
   }
-  const step = (high - low) / maxHistogramSteps;
+  const step = (highest - lowest) / maxHistogramSteps;
   return Array.from({ length: maxHistogramSteps }, (_, index) => {
-    const from = low + step * index;
-    const to = index === maxHistogramSteps - 1 ? high : low + step * (index + 1);
+    const stepStart = lowest + step * index;
+    const stepEnd = index === maxHistogramSteps - 1 ? highest : lowest + step * (index + 1);
     const isWithin = (score: number): boolean =>
-      score >= from && (index === maxHistogramSteps - 1 ? score <= to : score < to);
-    return { from, to, n: scores.filter(isWithin).length };
+      score >= stepStart && (index === maxHistogramSteps - 1 ? score <= stepEnd : score < stepEnd);
+    return { from: stepStart, to: stepEnd, n: scores.filter(isWithin).length };
   });
 }

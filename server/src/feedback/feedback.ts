@@ -10,6 +10,7 @@ import type { RunFilter } from "../runs/run-query.ts";
 /** The fields of a judgement to change; `undefined` leaves a field unchanged. */
 export type JudgementChanges = { readonly [Name in keyof Judgement]: Judgement[Name] | undefined };
 
+/** Stored feedback. */
 export interface Feedback extends Omit<FeedbackDraft, "createdMicros"> {
   readonly createdMicros: number;
   readonly modifiedMicros: number;
@@ -53,13 +54,16 @@ export interface FeedbackToken {
   readonly expiresMicros: number;
 }
 
+/** A token for giving feedback that is to be created. */
 export type FeedbackTokenDraft = Pick<FeedbackToken, "runId" | "key" | "config" | "expiresMicros">;
 
+/** Which part of a list to return: at most `limit` items, after the first `offset` ones. */
 export interface PageRange {
   readonly limit: number;
   readonly offset: number;
 }
 
+/** The reads of feedback. */
 export interface FeedbackReads extends RunFeedbackReads {
   find(tenantId: string, id: string): Promise<Feedback | undefined>;
   /** Lists feedback, the latest first. */
@@ -93,6 +97,7 @@ export interface FilteredFeedback {
   readStats(tenantId: string, filter: RunFilter): FeedbackStats | Promise<FeedbackStats>;
 }
 
+/** The writes of feedback and of tokens for giving feedback. */
 export interface FeedbackWrites {
   /**
    * Creates feedback. Repeating the call with the same content changes nothing.

@@ -22,6 +22,7 @@ export const judgeMetadataKey = "judge_key";
 /** The part of a `ModelCaller` that judges use. */
 export type JudgeModels = Pick<ModelCaller, "call" | "findEndpoint">;
 
+/** A call of an LLM judge. */
 export interface JudgeCall {
   readonly tenantId: string;
   readonly judge: Judge;
@@ -36,6 +37,7 @@ export interface JudgeCall {
   readonly signal: AbortSignal;
 }
 
+/** The feedback that a judge has given, its answer, and the run that records the call. */
 export interface JudgeResult {
   readonly outcome: FeedbackOutcome;
   readonly answer: PricedAnswer;

@@ -27,6 +27,7 @@ export interface JudgePromptTask extends WorkTask<JudgePrompt> {
 /** The variables of the template of a judge of runs. */
 const runVariables = ["inputs", "output"] as const;
 
+/** Fills the inputs and outputs of a run in the prompt of a judge. */
 export function fillJudgePrompt({ template, inputs, outputs }: JudgePromptTask): JudgePrompt {
   const values = {
     inputs: JSON.parse(inputs) as unknown,

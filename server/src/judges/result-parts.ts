@@ -15,6 +15,7 @@ export type FeedbackOutcome =
   | { readonly key: string; readonly value: string; readonly comment?: string }
   | { readonly key: string; readonly error: string };
 
+/** Feedback that the server itself creates, on a run. */
 export interface CreatedFeedback {
   readonly id: string;
   readonly runId: string;
@@ -73,6 +74,7 @@ export async function storeParts(
   }
 }
 
+/** Converts milliseconds since the Unix epoch to a time in the form of the API (ISO 8601). */
 export const toWireTime = (ms: number): string => toIso(ms * 1_000);
 
 /** Creates a segment of a dotted order. */

@@ -187,6 +187,7 @@ export async function findQueue(
   return queue;
 }
 
+/** Returns the queue id in the path of a request. */
 export const readQueueId = (request: FastifyRequest): string =>
   parseId((request.params as { readonly id: string }).id, "annotation queue id");
 

@@ -49,8 +49,8 @@ export function toQueuedRunJson(entry: QueueEntry, run: StoredRun, view: RunView
     completed_by: listReviewerIds(entry, ({ doneMicros }) => doneMicros !== null),
   };
   // Append these members to those of the run: if two members have the same name, JSON parsers use the last one.
-  const head = toRunJson(run, view).subarray(0, -1);
-  return Buffer.concat([head, Buffer.from(`,${JSON.stringify(entryMembers).slice(1)}`)]);
+  const runJson = toRunJson(run, view).subarray(0, -1);
+  return Buffer.concat([runJson, Buffer.from(`,${JSON.stringify(entryMembers).slice(1)}`)]);
 }
 
 const toReviewTimes = ({ addedMicros, reviewedMicros }: QueueEntry) => ({

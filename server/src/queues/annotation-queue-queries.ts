@@ -59,6 +59,7 @@ interface QueueTables {
   };
 }
 
+/** Builds queries of annotation queues and of their entries. */
 export const queueBuilder = createQueryBuilder<QueueTables>();
 
 type Id = Expression<string> | string;
@@ -178,6 +179,7 @@ const updateCompletion = ({
     .where("tenant_id", "=", tenantId)
     .where("queue_id", "=", queueId);
 
+/** The queries of annotation queues and of their entries. */
 export const annotationQueueQueries = {
   find: new Query(({ tenantId, id }: Parameters<{ tenantId: string; id: string }>) =>
     selectQueues(tenantId).where("q.id", "=", id),
@@ -324,7 +326,9 @@ export const annotationQueueQueries = {
   ),
 };
 
+/** A row of a query that selects annotation queues. */
 export type QueueRow = RowOf<typeof annotationQueueQueries.find>;
+/** A row of a query that selects entries of annotation queues. An entry is a run in a queue. */
 export type EntryRow = RowOf<typeof annotationQueueQueries.findEntry>;
 
 const sortColumns = {

@@ -1,6 +1,7 @@
 import type { AnnotationQueue, QueueEntry, QueueFields } from "./annotation-queue.ts";
 import type { EntryRow, QueueRow } from "./annotation-queue-queries.ts";
 
+/** Converts a row to an annotation queue. */
 export const parseQueueRow = (row: QueueRow): AnnotationQueue => ({
   ...(JSON.parse(row.body) as Body),
   id: row.id,

@@ -19,6 +19,7 @@ import {
 } from "../http/schema-parts.ts";
 import { createRunSchema } from "../runs/run-schemas.ts";
 
+/** An annotation queue in a response. */
 export const queueSchema = Type.Object(
   {
     num_reviewers_per_item: CountOrNull,
@@ -45,6 +46,7 @@ export const queueSchema = Type.Object(
 );
 
 export type QueueJson = Static<typeof queueSchema>;
+/** The response body of requests that list annotation queues. */
 export const queueListSchema = List(queueSchema);
 
 /** The queues that were deleted, and those that do not exist. */
@@ -67,6 +69,7 @@ export const queueEntrySchema = Type.Object(
 );
 
 export type QueueEntryJson = Static<typeof queueEntrySchema>;
+/** The response body after runs were added to a queue. */
 export const queueEntryListSchema = List(queueEntrySchema);
 
 /** A run with the members of its entry in a queue. */
@@ -81,6 +84,8 @@ export const queuedRunSchema = createRunSchema(
   },
   "QueuedRun",
 );
+/** The response body of requests that list the runs in a queue. */
 export const queuedRunListSchema = List(queuedRunSchema);
 
+/** The response body of requests that count the runs in a queue. */
 export const queueSizeSchema = Type.Object({ size: Count });

@@ -1,5 +1,5 @@
 /**
- * SQL that creates the tables of annotation queues. A queue is ordered by `added_us`, then by `place`, the row
+ * SQL that creates the tables of annotation queues. A queue is ordered by `added_us`, then by `place`, which is the row
  * number. A run is in a queue at most once. The column `id` of `annotation_queue_runs` identifies the entry, not the
  * run.
  */

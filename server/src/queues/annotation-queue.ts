@@ -27,6 +27,7 @@ export interface QueueDraft extends QueueFields {
   readonly createdMicros: number | null;
 }
 
+/** A stored annotation queue, in which people review runs. */
 export interface AnnotationQueue extends QueueFields {
   readonly id: string;
   readonly tenantId: string;
@@ -104,6 +105,7 @@ export interface EntryQuery extends PageRange {
   readonly status: ReviewStatus | undefined;
 }
 
+/** The reads of annotation queues. */
 export interface AnnotationQueueReads {
   find(tenantId: string, id: string): Promise<AnnotationQueue | undefined>;
   list(tenantId: string, query: QueueQuery): Promise<readonly AnnotationQueue[]>;
@@ -114,6 +116,7 @@ export interface AnnotationQueueReads {
   readLastAdded(tenantId: string, runIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
 }
 
+/** The writes of annotation queues and of their entries. */
 export interface AnnotationQueueWrites {
   /**
    * Creates a queue. Repeating the call with the same content changes nothing.

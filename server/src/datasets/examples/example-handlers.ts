@@ -120,6 +120,7 @@ export async function removeExamples(
 
 const toDeletionJson = (ids: readonly string[]) => ({ count: ids.length, example_ids: ids });
 
+/** Returns the example id in the path of a request. */
 export const readExampleId = (request: FastifyRequest): string =>
   parseId((request.params as { readonly id: string }).id, "example id");
 

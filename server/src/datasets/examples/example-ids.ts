@@ -6,7 +6,7 @@ import { selectKeysOfId, selectKeysOfIds } from "./sqlite/example-places.ts";
 
 /**
  * The columns of the table `examples`. A row holds the content that an example has in one or more consecutive versions
- * of its dataset.
+ * of its dataset: those from the time `from_us` up to, but not including, `to_us`.
  */
 export interface ExampleTable {
   readonly key: number;
@@ -35,6 +35,7 @@ export interface ExampleFileTable {
   readonly checksum: number | null;
 }
 
+/** The tables of examples and of their attachments. */
 export interface ExampleTables {
   readonly examples: ExampleTable;
   readonly example_blobs: ExampleFileTable;

@@ -73,6 +73,7 @@ const exampleTableColumns = [
   "attachments",
 ] as const;
 
+/** The queries of examples whose conditions are fixed. */
 export const exampleQueries = {
   findFile: new Query(({ key }: Parameters<{ key: number }>) =>
     builder
@@ -198,6 +199,7 @@ export const exampleQueries = {
   ),
 };
 
+/** The values in a query that lists examples. */
 export interface ExampleListValues extends ScopeValues {
   /** The list contains only examples after this position. */
   readonly after?: number | undefined;
@@ -207,11 +209,13 @@ export interface ExampleListValues extends ScopeValues {
   readonly offset: number;
 }
 
+/** The values in a query that lists examples with the beginnings of their payloads. */
 export interface ExamplePreviewValues extends ExampleListValues {
   /** Maximum number of characters of each payload. */
   readonly previewChars: number;
 }
 
+/** The order of a list of examples. */
 export interface ExampleListOptions {
   readonly order: ExampleOrder;
   readonly isDescending: boolean;
@@ -251,6 +255,7 @@ function selectPage(
   }
 }
 
+/** Builds a query that lists examples with whole payloads, for `parseExampleRow`. */
 export const buildExampleList = (
   values: Parameters<ExampleListValues>,
   options: ExampleListOptions,
@@ -283,6 +288,7 @@ const attachmentCount = perEngine<number>({
   postgres: sql`coalesce(json_array_length(e.attachments::json), 0)`,
 });
 
+/** Builds a query that counts the examples that a list would contain. */
 export const buildExampleCount = (
   values: Parameters<ScopeValues>,
   conditions: readonly Expression<boolean>[] = [],
@@ -303,11 +309,14 @@ export const buildSearch = (
 // These queries depend only on which values are set, so each is built once and reused. A query with a condition on
 // texts, metadata or a filter expression is built anew for each call, because it seldom occurs twice.
 export const exampleListQueries = new QueryForms(buildExampleList);
+/** The queries that {@link buildPreviewList} builds. */
 export const previewListQueries = new QueryForms(buildPreviewList);
+/** The queries that {@link buildExampleCount} builds without further conditions. */
 export const exampleCountQueries = new QueryForms((values: Parameters<ScopeValues>) =>
   buildExampleCount(values),
 );
 
+/** Selects examples in any order, such as those with certain ids. */
 export const exampleLookupQueries = new QueryForms((values: Parameters<ScopeValues>) =>
   readyExamples.select(exampleColumns).where((eb) => eb.and(createScopeConditions(values))),
 );
@@ -361,6 +370,9 @@ export const examplePageQueries = new QueryForms((values: Parameters<ExamplePage
   return readyExamples.select(exampleColumns).where("e.key", "in", keys).orderBy("e.position");
 });
 
+/** A row of a query that selects examples with whole payloads. */
 export type ExampleRow = RowOfBuilt<typeof buildExampleList>;
+/** A row of a query that selects examples with the beginnings of their payloads. */
 export type PreviewRow = RowOfBuilt<typeof buildPreviewList>;
+/** A row of an example in the newest version, with the key of the row. */
 export type CurrentRow = RowOf<typeof exampleQueries.findCurrent>;

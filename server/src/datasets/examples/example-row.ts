@@ -2,6 +2,7 @@ import type { Attachment, Example, ExamplePreview } from "./example.ts";
 import type { ExampleRow, PreviewRow } from "./example-queries.ts";
 import { readSplits } from "./splits.ts";
 
+/** Converts a row to an example. */
 export const parseExampleRow = (row: ExampleRow): Example => ({
   id: row.id,
   datasetId: row.dataset_id,
@@ -16,6 +17,7 @@ export const parseExampleRow = (row: ExampleRow): Example => ({
   position: row.position,
 });
 
+/** Converts a row to an example with the beginnings of its payloads. */
 export const parsePreviewRow = (row: PreviewRow): ExamplePreview => ({
   id: row.id,
   createdMicros: row.created_us,

@@ -66,7 +66,7 @@ export class ExampleRows {
     return firstKey;
   }
 
-  /** Ends a row: it is not valid any more in the version with the time `micros` and in later versions. */
+  /** Ends the validity of a row: the version with the time `micros` and later versions do not contain it. */
   async end(key: number, micros: number): Promise<void> {
     await this.#db.run(exampleQueries.end, { key, micros });
   }
@@ -126,6 +126,7 @@ export function toAttachment(
   return { name, mimeType, blob: insertedRow.key };
 }
 
+/** Converts a row to an example in the newest version of its dataset. */
 export const parseCurrentRow = (row: CurrentRow): CurrentExample => ({
   ...parseExampleRow(row),
   key: row.key,

@@ -33,22 +33,31 @@ const exampleMembers = {
 
 /** An example in a response. Handlers serialize it themselves, because payloads are copied as they were received. */
 export const exampleSchema = Type.Object(exampleMembers, { title: "Example" });
+/** The response body of requests that list examples. */
 export const exampleListSchema = List(exampleSchema);
 
 /** Creates the schema of an example with the runs of experiments on it. */
 export const createExampleWithRunsSchema = (runSchema: TSchema, title: string) =>
   Type.Object({ ...exampleMembers, runs: List(runSchema) }, { title });
 
+/** The response body of the example search. */
 export const foundExamplesSchema = Type.Object({ examples: exampleListSchema });
+/** The response body of requests that count examples. */
 export const exampleCountSchema = Count;
 
+/** The response body after several examples were deleted. */
 export const deletedExamplesSchema = Type.Object(
   { count: Count, example_ids: List(Id) },
   { title: "DeletedExamples" },
 );
 
 const writtenMembers = { count: Count, example_ids: List(Id), as_of: IsoTime };
+/** The response body after several examples were updated: their ids, and the time of the version that contains them. */
 export const writtenExamplesSchema = Type.Object(writtenMembers, { title: "WrittenExamples" });
+/**
+ * The response body after several examples were created. `existing_count` of them existed already, with the same
+ * content.
+ */
 export const createdExamplesSchema = Type.Object(
   { ...writtenMembers, existing_count: Count },
   { title: "CreatedExamples" },
@@ -77,6 +86,7 @@ export const sentExampleSchema = Type.Object(
   { dataset_id: Id, ...sentMembers },
   { title: "SentExample" },
 );
+/** Body of `POST /examples/bulk`. */
 export const sentExamplesSchema = List(sentExampleSchema);
 
 /** Body of `POST /datasets/{id}/examples/check`. */

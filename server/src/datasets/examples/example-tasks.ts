@@ -9,6 +9,7 @@ export type ExamplesFormat =
   | { readonly kind: "list" }
   | { readonly kind: "form"; readonly contentType: string | undefined };
 
+/** A request body that contains examples, before it is parsed. */
 export interface ExamplesBody {
   readonly body: Buffer;
   readonly format: ExamplesFormat;

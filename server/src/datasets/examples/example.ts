@@ -177,6 +177,7 @@ export interface ExampleSearch {
   readonly limit: number;
 }
 
+/** The reads of examples. Except for `findBlob`, a method reads only examples of the tenant. */
 export interface ExampleReads {
   find(tenantId: string, id: string, versionTime: VersionTime): Promise<Example | undefined>;
   /** @throws RequestError 404: there is no example with the id `after`. */
@@ -209,6 +210,7 @@ export interface ExampleReads {
   findBlob(blob: number): Promise<Uint8Array | undefined>;
 }
 
+/** The writes of examples. */
 export interface ExampleWrites {
   /**
    * Creates examples, and with them one new version of each dataset. Identical examples that already exist stay

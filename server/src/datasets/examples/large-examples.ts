@@ -19,6 +19,7 @@ export type Packed<Value> = Uint8Array<ArrayBuffer> & { readonly unpackedType?: 
  */
 export const pack = <Value>(value: Value): Packed<Value> => new Uint8Array(serialize(value));
 
+/** Deserializes a value that {@link pack} has serialized. */
 export const unpack = <Value>(packed: Packed<Value>): Value => deserialize(packed) as Value;
 
 /** An example as a client has sent it. */

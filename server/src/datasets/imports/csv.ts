@@ -70,7 +70,7 @@ function decodeChunk(decoder: InstanceType<typeof TextDecoder>, chunk?: Buffer):
   }
 }
 
-/** Finds out which line break the file uses, from the first one outside quotes. */
+/** Returns the line break that the file uses: the first one outside quotes. */
 function detectLineBreak(text: string): "\n" | "\r\n" | "\r" {
   const [firstLineBreak = "\n"] = /\r\n|\n|\r/.exec(text.replaceAll(/"[^"]*"/g, "")) ?? [];
   return firstLineBreak === "\r\n" || firstLineBreak === "\r" ? firstLineBreak : "\n";

@@ -16,7 +16,7 @@ interface Range {
   readonly high: number;
 }
 
-/** What an experiment is expected to cost. */
+/** What the experiment of one target is expected to cost. A target is a prompt with a model. */
 export interface TargetEstimate {
   readonly name: string;
   /** The prompt with its commit. */
@@ -35,6 +35,7 @@ export interface TargetEstimate {
   readonly sampled: number;
 }
 
+/** The estimates for all targets of a request. */
 export interface LaunchEstimate {
   readonly targets: readonly TargetEstimate[];
   /** Whether the output tokens are those of earlier experiments on the dataset; otherwise they are assumed. */
@@ -136,8 +137,8 @@ async function estimateTarget(
       }),
     );
   }
-  const sizes = rendered.flatMap((one) => ("error" in one ? [] : [countChars(one)]));
-  const inputTokens = toTokens(mean(sizes));
+  const charCounts = rendered.flatMap((one) => ("error" in one ? [] : [countChars(one)]));
+  const inputTokens = toTokens(mean(charCounts));
   const outputTokens = limitOutput(measured ?? assumedAnswer, target);
   const calls: readonly EstimatedCall[] = [
     { choice: target, inputTokens, outputTokens },
@@ -164,7 +165,7 @@ async function estimateTarget(
     outputTokens: multiply(outputTokens, rows),
     cost: await priceCalls(dependencies, tenantId, { calls, rows }),
     preview: rendered[0] ?? { error: "the dataset has no examples", variables: [], paths: [] },
-    failing: rendered.length - sizes.length,
+    failing: rendered.length - charCounts.length,
     sampled: rendered.length,
   };
 }
@@ -216,8 +217,8 @@ const toTokens = (chars: number): Range => ({
   high: estimateTextTokens(chars) + 16,
 });
 
-const limitOutput = ({ low, high }: Range, { max_tokens: most }: ModelChoice): Range => {
-  const limit = most ?? assumedOutputTokens;
+const limitOutput = ({ low, high }: Range, { max_tokens: maxTokens }: ModelChoice): Range => {
+  const limit = maxTokens ?? assumedOutputTokens;
   return { low: Math.min(low, limit), high: Math.min(high, limit) };
 };
 

@@ -19,6 +19,7 @@ import type { LaunchBody, LaunchParameters, Target } from "./launch-schemas.ts";
 import type { LaunchDependencies } from "./launch-store.ts";
 import { readPromptCommit } from "./prompt-source.ts";
 
+/** The kind of the jobs that run experiments on the server. */
 export const experimentJobKind = "experiments.run";
 
 type Context = JobContext<LaunchParameters>;
@@ -227,7 +228,7 @@ async function findStoredRows(
     runIds.size === 0
       ? new Map<string, never>()
       : await store.read.experiments.readUsageOfTraces(tenantId, [...runIds]);
-  const cost = [...usage.values()].reduce((sum, one) => sum + (one.cost ?? 0), 0);
+  const cost = [...usage.values()].reduce((sum, traceUsage) => sum + (traceUsage.cost ?? 0), 0);
   return { runIds, cost };
 }
 
@@ -249,7 +250,7 @@ async function runRows(
   const waiting = [...rows];
   const results: RowResult[] = [];
   const failures: unknown[] = [];
-  const work = async (): Promise<void> => {
+  const runNextRows = async (): Promise<void> => {
     for (let row = waiting.shift(); row !== undefined; row = waiting.shift()) {
       try {
         row.signal.throwIfAborted();
@@ -262,7 +263,7 @@ async function runRows(
       }
     }
   };
-  await Promise.all(Array.from({ length: concurrency }, work));
+  await Promise.all(Array.from({ length: concurrency }, runNextRows));
   if (failures.length > 0) {
     throw failures[0];
   }
@@ -279,12 +280,12 @@ interface Figures {
 }
 
 function addFigures(
-  before: Readonly<Record<string, number>>,
+  figuresBefore: Readonly<Record<string, number>>,
   results: readonly RowResult[],
 ): Figures {
   const calls = results.flatMap((result) => result.calls);
   const sum = (name: string, read: (call: (typeof calls)[number]) => number): number =>
-    calls.reduce((total, call) => total + read(call), before[name] ?? 0);
+    calls.reduce((total, call) => total + read(call), figuresBefore[name] ?? 0);
   return {
     cost_usd: sum("cost_usd", ({ cost }) => ("reason" in cost ? 0 : cost.total)),
     input_tokens: sum("input_tokens", ({ usage }) => usage?.inputTokens ?? 0),

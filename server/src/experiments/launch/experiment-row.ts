@@ -31,6 +31,7 @@ export interface Row {
   readonly signal: AbortSignal;
 }
 
+/** What running one row of an experiment has produced. */
 export interface RowResult {
   /** The runs and the feedback of the row, which are stored together: a row is done if its run is stored. */
   readonly parts: readonly ResultPart[];
@@ -126,6 +127,7 @@ function describeTaskFailure(cause: unknown): { readonly error: string } {
   throw cause;
 }
 
+/** The start and the result of a row, which its root run records. */
 interface Root {
   readonly startMs: number;
   readonly outputs?: object;
@@ -289,7 +291,7 @@ async function judgeAnswer(
 }
 
 /** Creates the feedback for one score, or for the error instead of it. */
-// oxlint-disable-next-line max-params -- the source is an exception
+// oxlint-disable-next-line max-params -- only judges have a source run
 const createFeedback = (
   { runId }: Row,
   index: number,

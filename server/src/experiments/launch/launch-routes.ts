@@ -14,6 +14,7 @@ import { launchBody } from "./launch-schemas.ts";
 import type { LaunchBody, LaunchParameters } from "./launch-schemas.ts";
 import type { LaunchDependencies, LaunchStore } from "./launch-store.ts";
 
+/** What the routes that start experiments depend on. */
 export interface LaunchRouteDependencies extends LaunchDependencies {
   readonly store: LaunchStore;
   readonly access: ModelAccess;

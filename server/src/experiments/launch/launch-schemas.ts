@@ -83,4 +83,5 @@ export const launchParameters = Type.Object({
 });
 export type LaunchParameters = Static<typeof launchParameters>;
 
+/** A prompt and a model with its settings. One experiment runs one target. */
 export type Target = Static<typeof targetSchema>;

@@ -25,6 +25,7 @@ export interface LaunchStore extends RequestScoped<LaunchStore>, Pick<RunStore, 
   readonly write: { readonly jobs: JobWrites; readonly projects: ProjectWrites };
 }
 
+/** What running experiments on the server depends on. */
 export interface LaunchDependencies {
   readonly store: Pick<LaunchStore, "read" | "write" | "ingest">;
   readonly models: JudgeModels;

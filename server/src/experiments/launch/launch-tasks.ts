@@ -65,6 +65,7 @@ export type ScoreOutcome =
   | { readonly key: string; readonly score: number | boolean; readonly comment?: string }
   | { readonly key: string; readonly error: string };
 
+/** The scores of an output, and the prompts for the LLM judges that are still to score it. */
 export interface Scored {
   readonly scores: readonly ScoreOutcome[];
   readonly prompts: readonly JudgePrompt[];
@@ -73,6 +74,7 @@ export interface Scored {
 /** Maximum number of variables, and of members of an example, that are listed. */
 const maxNames = 100;
 
+/** Fills an example in the prompt of a target. */
 export function renderPrompt({ manifest, example, mapping }: RenderTask): Rendered {
   const values = toValues(example);
   const paths = Object.entries(values)
@@ -135,6 +137,7 @@ function fillIn(
   };
 }
 
+/** Scores the output of a target with the scorers that need no model, and fills in the prompts of LLM judges. */
 export function scoreOutput({ example, output, scorers, templates }: ScoreTask): Scored {
   const outputs: unknown = JSON.parse(output);
   const { inputs, outputs: referenceOutputs } = toValues(example);

@@ -31,10 +31,10 @@ export function readSavedModel(parameters: Parameters | undefined): SavedModel {
     return { settings: {} };
   }
   const tools = readTools(parameters["tools"]);
-  const stop = readStop(find(parameters, stopNames));
-  const effort = find(parameters, effortNames);
+  const stop = readStop(findParameter(parameters, stopNames));
+  const effort = findParameter(parameters, effortNames);
   const numbers = Object.entries(settingNames).flatMap(([name, names]) => {
-    const value = find(parameters, names);
+    const value = findParameter(parameters, names);
     if (value === undefined) {
       return [];
     }
@@ -54,7 +54,7 @@ export function readSavedModel(parameters: Parameters | undefined): SavedModel {
 }
 
 /** Returns the first value that is set under one of these names. LangChain saves unset parameters as `null`. */
-const find = (parameters: Parameters, names: readonly string[]): unknown =>
+const findParameter = (parameters: Parameters, names: readonly string[]): unknown =>
   names.map((name) => parameters[name]).find((value) => value !== undefined && value !== null);
 
 function readStop(value: unknown): readonly string[] {

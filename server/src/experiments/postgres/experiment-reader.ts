@@ -98,14 +98,14 @@ export class PostgresExperimentReader implements PromisedExperimentReads {
     const compared: ComparedRun[] = [];
     for (const experimentId of experimentIds) {
       // One experiment after the other, so that the payloads of one can be freed before those of the next are read.
-      const found = await this.#runs.readFound(
+      const foundRuns = await this.#runs.readFound(
         sql`SELECT ${runColumnsSql} FROM runs r
           WHERE r.tenant_id = ${parameter(tenantId)} AND r.project_id = ${parameter(experimentId)}
             AND r.parent_run_id IS NULL AND r.reference_example_id IN ${listParameter(exampleIds)}
           ORDER BY r.start_us, r.id LIMIT ${String(maxRunsPerExperiment)}`,
         "f.start_us, f.id",
       );
-      const runs = await this.#runs.readDetails(found, undefined);
+      const runs = await this.#runs.readDetails(foundRuns, undefined);
       const scores = await this.#readRunScores(
         tenantId,
         runs.map(({ row }) => row.id),

@@ -28,6 +28,7 @@ const measuredCalls = 100;
 /** Maximum number of runs that one page contains of each experiment. */
 const maxRunsPerExperiment = 1_000;
 
+/** The part of the repository of runs that the reader uses. */
 export interface ExperimentReaderDependencies {
   readonly runs: { readRows(rows: readonly number[]): readonly StoredRun[] };
 }

@@ -9,6 +9,7 @@ import type { Dataset } from "../../dataset.ts";
 import { runWithin, TimeLimitError } from "./time-limit.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
+/** The JSON schemas that the examples of a dataset must match. */
 export type Schemas = Pick<Dataset, "inputsSchema" | "outputsSchema">;
 
 /** The members of an example that schemas describe, as JSON texts, and its id. */

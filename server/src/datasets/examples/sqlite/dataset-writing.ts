@@ -20,6 +20,7 @@ export interface DatasetWriteDependencies {
   readonly author: CurrentAuthor;
 }
 
+/** Creates the dependencies for a connection. */
 export const createDatasetWriteDependencies = (
   db: Connection,
   keys: TenantKeyWriter,

@@ -102,7 +102,7 @@ export class SqliteExampleRows {
     }
   }
 
-  /** Ends rows: they are not valid any more in the version with the time `micros` and in later versions. */
+  /** Ends the validity of rows: the version with the time `micros` and later versions do not contain them. */
   endAll(keys: readonly number[], micros: number): void {
     this.#queries.endAll.run({ keys: JSON.stringify(keys), micros });
   }

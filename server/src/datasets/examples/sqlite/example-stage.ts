@@ -42,11 +42,11 @@ export class ExampleStages {
 
   begin(): ExampleStage {
     const { lastBlob, begin } = this.#statements;
-    const blob = Number(parseRows(lastBlob.all())[0]?.[0]);
-    const start = { key: this.#dependencies.exampleRows.lastKey + 1, blob };
+    const lastBlobKey = Number(parseRows(lastBlob.all())[0]?.[0]);
+    const start = { key: this.#dependencies.exampleRows.lastKey + 1, blob: lastBlobKey };
     begin.run([JSON.stringify(start)]);
     const stage = new ExampleStage(this.#dependencies, this.#statements, {
-      blob,
+      blob: lastBlobKey,
       onEnd: () => {
         this.#openStages.delete(stage);
         if (this.#openStages.size === 0) {
@@ -125,8 +125,8 @@ export class ExampleStage {
   /** Erases the staged rows in slices, after the write has failed. */
   *erase(): Generator<void, void> {
     for (const { first, last } of this.#pausedRanges) {
-      for (let from = first; from <= last; from += maxRowsPerEraseSlice) {
-        const range = [from, Math.min(last, from + maxRowsPerEraseSlice - 1)];
+      for (let rangeStart = first; rangeStart <= last; rangeStart += maxRowsPerEraseSlice) {
+        const range = [rangeStart, Math.min(last, rangeStart + maxRowsPerEraseSlice - 1)];
         this.#statements.eraseTexts.run(range);
         this.#statements.eraseBlobs.run([...range, this.#lastBlobKey]);
         this.#statements.eraseRows.run(range);
