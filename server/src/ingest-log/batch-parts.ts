@@ -87,12 +87,15 @@ export const joinParts = (
  * given batches stay as they are.
  */
 export function joinBatches(batches: readonly RunBatch[]): RunBatch {
-  const size = batches.reduce((sum, batch) => sum + sumBytes(batch), 0);
-  const bodies = batchMemory.acquire(size).subarray(0, size);
+  const totalBytes = batches.reduce((sum, batch) => sum + sumBytes(batch), 0);
+  const bodies = batchMemory.acquire(totalBytes).subarray(0, totalBytes);
   let position = 0;
-  const move = <Item extends RunRecord | AttachmentRecord>(item: Item, from: Uint8Array): Item => {
+  const move = <Item extends RunRecord | AttachmentRecord>(
+    item: Item,
+    sourceBytes: Uint8Array,
+  ): Item => {
     const bodyStart = position;
-    bodies.set(from.subarray(item.bodyStart, item.bodyEnd), bodyStart);
+    bodies.set(sourceBytes.subarray(item.bodyStart, item.bodyEnd), bodyStart);
     position += item.bodyEnd - item.bodyStart;
     return { ...item, bodyStart, bodyEnd: position };
   };
@@ -110,16 +113,19 @@ export function joinBatches(batches: readonly RunBatch[]): RunBatch {
 export const sumBytes = ({ records, attachments }: RunBatch): number =>
   [...records, ...attachments].reduce((sum, item) => sum + item.bodyEnd - item.bodyStart, 0);
 
-/** Bytes that the columns and facets of a run take in a message, roughly. */
+/** Estimated bytes that the columns and facets of a run take in a message. */
 const columnBytes = 1_024;
 
-/** Bytes of a hash of a shareable text, with the position that belongs to it. */
+/** Bytes that a hash takes in a message, with its position. Each long text that payloads may share has a hash. */
 const hashBytes = 40;
 
 const countHashes = (texts: RunRecord["shareable"] = []): number =>
   texts.reduce((sum, { hashes }) => sum + hashes.length, 0);
 
-/** The size of a part as a message, roughly: a part that turns out to be too large for a message becomes an object. */
+/**
+ * Estimates the size of a part as a message. A part that turns out to be too large for a message is stored as an
+ * object.
+ */
 const estimateBytes = (part: RunBatch): number =>
   sumBytes(part) +
   (part.records.length + part.attachments.length) * columnBytes +

@@ -4,17 +4,22 @@ import { logLimits, logNames } from "./log-limits.ts";
 import type { DeadLetter } from "./log-report.ts";
 import { decodeMessage, encodeReference, MessageError } from "./message-format.ts";
 
-/** Why a message became a dead letter, and whose message it was. */
+/**
+ * Why a message became a dead letter, and whose message it was. A dead letter is a message whose runs can't be stored.
+ */
 export interface DeadLetterReason {
   readonly tenantId: string | null;
   readonly reason: string;
 }
 
-/** Prefix of the names of dead letters' objects. Without it, they would be deleted as objects without a message. */
+/**
+ * Prefix of the names of the objects that contain large dead letters. `deleteOrphans` keeps objects with this prefix:
+ * no message in the log refers to them, so it would otherwise delete them.
+ */
 export const deadObjectPrefix = "dead-";
 
 /**
- * Keeps a message that can't be applied, until somebody replays it.
+ * Keeps a message whose runs can't be stored in the database, until somebody replays it.
  *
  * @throws RequestError the message can't be kept, so it must stay in the log.
  */
@@ -47,8 +52,8 @@ export async function listDeadLetters(
 }
 
 /**
- * Puts dead letters back into the log, where they are applied again: those with the given numbers, or all. Returns how
- * many were replayed. An interrupted replay can be repeated, because a run is stored only once.
+ * Puts dead letters back into the log, so that a writer tries again to store their runs: those with the given numbers,
+ * or all. Returns how many were replayed. An interrupted replay can be repeated, because a run is stored only once.
  *
  * @throws RequestError 404: there is no dead letter with one of the numbers; the others were replayed. 429 or 503: the
  * log is full or can't be reached.

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isLogFull } from "./jetstream-errors.ts";
 import { logLimits } from "./log-limits.ts";
 
+/** When a call is made a second time, and how many calls may be in progress. */
 export interface HedgeLimits {
   /** Milliseconds after which a call that has not ended is also made with the other link. */
   readonly lateMs: number;
@@ -18,8 +19,9 @@ const hedgeLimits: HedgeLimits = {
 };
 
 /**
- * Makes calls with one of two links, and with the other one as well if the first takes too long or fails. The link that
- * answered last is used first, so only the first calls wait for a link that is cut off.
+ * Makes calls with one of two links, which are connections to servers, and with the other one as well if the first
+ * takes too long or fails. The link that answered last is used first, so only the first calls wait for a link that is
+ * cut off.
  */
 export class HedgedCalls<Link extends { readonly isConnected: boolean }> {
   readonly #limits: HedgeLimits;
@@ -43,18 +45,18 @@ export class HedgedCalls<Link extends { readonly isConnected: boolean }> {
     const connected = links.filter((link) => link.isConnected);
     const link =
       connected.find((candidate) => candidate === this.#preferred) ?? connected[0] ?? links[0];
-    const other = connected.find((candidate) => candidate !== link);
-    const first = call(link);
-    if (other === undefined || !(await this.#isLate(first))) {
-      return first;
+    const otherLink = connected.find((candidate) => candidate !== link);
+    const firstCall = call(link);
+    if (otherLink === undefined || !(await this.#isLate(firstCall))) {
+      return firstCall;
     }
     this.#hedged += 1;
     try {
-      const second = call(other).then((result) => {
-        this.#preferred = other;
+      const second = call(otherLink).then((result) => {
+        this.#preferred = otherLink;
         return result;
       });
-      return await Promise.any([first, second]);
+      return await Promise.any([firstCall, second]);
     } catch (cause) {
       throw cause instanceof AggregateError ? (cause.errors as unknown[]).at(-1) : cause;
     } finally {

@@ -10,16 +10,19 @@ import { LoggedIngest } from "./logged-ingest.ts";
 
 /** The stores of a server with a log. */
 export interface LogStores {
-  /** The store to which this process applies the log. Without it, other processes must do so. */
+  /** The store in which this process stores the runs of the log. Without it, other processes must do so. */
   readonly applied?: AppliedStore;
   /**
-   * A database that outlives the machine, as the log does: it takes what the log does not acknowledge in time. Without it,
-   * requests wait for the log, and fail if that takes too long.
+   * A database that survives the loss of this machine, as the log does. It stores what the log does not acknowledge in
+   * time. Without it, requests wait for the log, and fail if that takes too long.
    */
   readonly shared?: AppliedStore;
 }
 
-/** The ingest log as one server uses it: it receives runs, applies what the log holds, and observes the log. */
+/**
+ * The ingest log as one server uses it: it appends received runs to the log, stores the runs of the log in the
+ * database, and observes the state of the log.
+ */
 export class IngestLog {
   readonly #connection: LogConnection;
   readonly #ingest: LoggedIngest;
@@ -46,7 +49,7 @@ export class IngestLog {
   }
 
   /**
-   * Connects to a log that a server has created, and applies it.
+   * Connects to a log that a server has created, and stores its runs.
    *
    * @throws ServerError the log can't be reached, or there is none.
    */

@@ -10,7 +10,7 @@ import { ObjectCleaner } from "./object-cleaner.ts";
 import { MessagePuller } from "./pulled-messages.ts";
 import type { PulledMessage } from "./pulled-messages.ts";
 
-/** The part of the store to which the log is applied. */
+/** The part of the store in which a writer stores the runs of the log. */
 export interface AppliedStore {
   readonly readOnlyReason: string | undefined;
   ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult>;
@@ -41,17 +41,17 @@ interface FailedPart {
   readonly reason: string;
 }
 
-/** The store accepts no writes at all. */
+/** Thrown while the store accepts no writes at all. */
 class StoreAwayError extends Error {}
 
 /**
- * Applies the messages of the log to the store. Any number of writers may do this at the same time, in one process or
- * many: the log gives each message to one of them. A message is acknowledged after its commit, so it is applied at least
- * once; the store recognizes runs that it has.
+ * Applies the messages of the log, that is, stores their runs in the database. Any number of writers may do this at the
+ * same time, in one process or many: the log gives each message to one of them. A message is acknowledged after its
+ * commit, so it is applied at least once; the store recognizes runs that it already has.
  *
  * A message whose runs the store refuses is delivered again a few times, because it may depend on another one that is
- * applied later. Then the refused runs become dead letters. While the store is away, a writer keeps its messages and
- * waits.
+ * applied later. Then the refused runs become dead letters. While the store accepts no writes, a writer keeps its
+ * messages and waits.
  *
  * States: running -> closing -> closed.
  */
@@ -130,14 +130,14 @@ export class IngestWriter {
     }
     messages.forEach((message) => this.#inWork.add(message));
     try {
-      const read: ReadMessage[] = [];
+      const readMessages: ReadMessage[] = [];
       for (const message of messages) {
         const content = await this.#read(message);
         if (content !== undefined) {
-          read.push(content);
+          readMessages.push(content);
         }
       }
-      await Promise.all(toGroups(read).map((group) => this.#applyGroup(group)));
+      await Promise.all(toGroups(readMessages).map((group) => this.#applyGroup(group)));
     } finally {
       messages.forEach((message) => this.#inWork.delete(message));
     }
@@ -218,15 +218,15 @@ export class IngestWriter {
     return true;
   }
 
-  async #applyAlone(read: ReadMessage): Promise<void> {
-    const { message, tenantId, batch } = read;
+  async #applyAlone(readMessage: ReadMessage): Promise<void> {
+    const { message, tenantId, batch } = readMessage;
     const failed = await this.#applyWhenStoreIsThere(tenantId, batch);
     if (failed === undefined) {
       message.giveBack(0);
       return;
     }
     if (failed.length === 0) {
-      await this.#acknowledge(read);
+      await this.#acknowledge(readMessage);
       return;
     }
     const isGivenUp = await this.#giveUpOrBack(
@@ -234,13 +234,13 @@ export class IngestWriter {
       message.deliveries >= logLimits.attempts && (() => this.#giveUp(tenantId, failed)),
     );
     if (isGivenUp) {
-      await this.#acknowledge(read);
+      await this.#acknowledge(readMessage);
     }
   }
 
   /**
-   * Makes dead letters of parts that still fail after a pause. The deliveries before may have ended for other reasons, such
-   * as a restart of the writer.
+   * Waits, tries to store the failed parts once more, and makes dead letters of those that fail again. Earlier
+   * deliveries may have failed for other reasons, such as a restart of the writer.
    */
   async #giveUp(tenantId: string, failed: readonly FailedPart[]): Promise<void> {
     await this.#pause(lastPauseFailures);
@@ -398,22 +398,22 @@ export class IngestWriter {
     await sleep(ms, undefined, { signal: this.#closing.signal }).catch(() => undefined);
   }
 
-  #reportAway(what: "store" | "log", reason: string): void {
-    if (this.#away !== what && !this.#isClosing) {
-      this.#away = what;
+  #reportAway(service: "store" | "log", reason: string): void {
+    if (this.#away !== service && !this.#isClosing) {
+      this.#away = service;
       this.#warn(
-        what === "store"
+        service === "store"
           ? `the store takes no runs of the ingest log, which wait until it does: ${reason}`
           : `the ingest log can't be read, which is tried again: ${reason}`,
       );
     }
   }
 
-  #reportBack(what: "store" | "log"): void {
-    if (this.#away === what) {
+  #reportBack(service: "store" | "log"): void {
+    if (this.#away === service) {
       this.#away = undefined;
       this.#warn(
-        `the ${what === "store" ? "store takes the runs of" : "writer reads"} the ingest log again`,
+        `the ${service === "store" ? "store takes the runs of" : "writer reads"} the ingest log again`,
       );
     }
   }
@@ -434,34 +434,37 @@ function assertCompletable({ deliveries }: PulledMessage): void {
 /** Divides messages into groups. The messages of a group belong to one tenant, and are applied in one transaction. */
 function toGroups(messages: readonly ReadMessage[]): readonly (readonly ReadMessage[])[] {
   const groups: ReadMessage[][] = [];
-  const open = new Map<string, { readonly group: ReadMessage[]; records: number; bytes: number }>();
+  const openGroups = new Map<
+    string,
+    { readonly group: ReadMessage[]; records: number; bytes: number }
+  >();
   for (const message of messages) {
     const [records, bytes] = [countOperations(message.batch), sumBytes(message.batch)];
-    const last = open.get(message.tenantId);
-    const fits =
-      last !== undefined &&
-      last.records + records <= logLimits.groupRecords &&
-      last.bytes + bytes <= logLimits.groupBytes;
-    if (fits) {
-      last.group.push(message);
-      last.records += records;
-      last.bytes += bytes;
+    const openGroup = openGroups.get(message.tenantId);
+    const isWithinLimits =
+      openGroup !== undefined &&
+      openGroup.records + records <= logLimits.groupRecords &&
+      openGroup.bytes + bytes <= logLimits.groupBytes;
+    if (isWithinLimits) {
+      openGroup.group.push(message);
+      openGroup.records += records;
+      openGroup.bytes += bytes;
     } else {
       const group = [message];
       groups.push(group);
-      open.set(message.tenantId, { group, records, bytes });
+      openGroups.set(message.tenantId, { group, records, bytes });
     }
   }
   return groups;
 }
 
-/** The parts of a batch that a store has rejected. */
+/** Returns the parts of a batch that the store has rejected. */
 function findRejected(batch: RunBatch, { rejected }: IngestResult): readonly FailedPart[] {
   if (rejected.length === 0) {
     return [];
   }
   // A rejection with an operation is about a run, one without about a file or feedback of the run.
-  const [ofRuns, ofRest] = [true, false].map(
+  const [runRejections, otherRejections] = [true, false].map(
     (isRun) =>
       new Map(
         rejected
@@ -471,8 +474,10 @@ function findRejected(batch: RunBatch, { rejected }: IngestResult): readonly Fai
   );
   const failed = divideBatch(batch).flatMap((unit): FailedPart[] => {
     const reason =
-      unit.records.map(({ id }) => ofRuns?.get(id)).find(isText) ??
-      [...unit.attachments, ...unit.feedback].map(({ runId }) => ofRest?.get(runId)).find(isText);
+      unit.records.map(({ id }) => runRejections?.get(id)).find(isText) ??
+      [...unit.attachments, ...unit.feedback]
+        .map(({ runId }) => otherRejections?.get(runId))
+        .find(isText);
     return reason === undefined ? [] : [{ batch: unit, reason }];
   });
   // A rejection that names no part of the batch is about all of it.

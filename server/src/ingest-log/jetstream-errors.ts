@@ -10,6 +10,7 @@ export const errorCodes = {
   notStored: 10_077,
 } as const;
 
+/** Returns the error code that JetStream has sent; `undefined` if the cause is not an error of JetStream. */
 export function errorCodeOf(cause: unknown): number | undefined {
   const error: unknown = cause instanceof Error ? Reflect.get(cause, "api_error") : undefined;
   const code: unknown =

@@ -29,12 +29,12 @@ export class IngestLog {
     return this.#log.address;
   }
 
-  /** What waits in the log, and what it holds. */
+  /** Reads how much waits in the log, and how much it may contain. */
   readState(): Promise<LogState> {
     return readLogState(this.#log);
   }
 
-  /** Messages that could not be stored, from the oldest on. */
+  /** Lists messages whose runs could not be stored, the oldest first. */
   listDeadLetters(limit: number = logLimits.listedLetters): Promise<readonly DeadLetter[]> {
     return listDeadLetters(this.#log, limit);
   }

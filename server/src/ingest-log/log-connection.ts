@@ -13,8 +13,8 @@ import { describeTarget } from "../model/log-target.ts";
 import type { LogTarget } from "../model/log-target.ts";
 
 /**
- * The access of one process to the ingest log. Appending uses up to two connections; everything else uses the first
- * one.
+ * The access of one process to the ingest log. Appending uses up to two connections to different NATS servers;
+ * everything else uses the first one.
  */
 export class LogConnection {
   /** The address without credentials. */
@@ -149,7 +149,7 @@ export class LogConnection {
     return this.#links.isConnected;
   }
 
-  /** How often a connection was lost and made again. */
+  /** How often a connection was lost and restored. */
   get reconnects(): number {
     return this.#links.reconnects;
   }
@@ -179,7 +179,7 @@ export class LogConnection {
   }
 
   /**
-   * Adds a dead letter.
+   * Stores a dead letter: a message whose runs can't be stored in the database.
    *
    * @throws RequestError as {@link append}
    */
@@ -190,7 +190,7 @@ export class LogConnection {
   }
 
   /**
-   * Stores a message that is too large for the log, and returns its name.
+   * Stores a message that is too large for the log as an object, and returns the name of the object.
    *
    * @throws RequestError as {@link append}
    */
@@ -215,7 +215,7 @@ export class LogConnection {
     await this.manager.streams.purge(objectStream, { filter });
   }
 
-  /** A subject on which answers arrive. */
+  /** Creates a subject, the address of NATS messages, on which answers to this process arrive. */
   createInbox(): string {
     return this.#nats.createInbox();
   }
@@ -298,7 +298,7 @@ export class LogConnection {
 const isRefusal = (cause: unknown): boolean =>
   /authorization|authentication|permissions/i.test(messageOf(cause));
 
-/** The same values in a random order. */
+/** Returns the values in a random order. */
 const shuffle = <Value>(values: readonly Value[]): readonly Value[] =>
   values
     .map((value) => ({ value, place: Math.random() }))

@@ -5,15 +5,18 @@ const mebibyte = 1_048_576;
 export const logLimits = {
   /** Servers on which a message is stored before it counts as received. A smaller cluster uses all of its servers. */
   replicas: 3,
-  /** Bytes of dead letters. Above this a message that can't be applied stays in the log. */
+  /**
+   * Maximum bytes of dead letters, which are messages whose runs can't be stored. Above this, such a message stays in
+   * the log.
+   */
   deadLetterBytes: 1_024 * mebibyte,
   /** Bytes at which a batch is divided into messages. One run alone may be larger; it becomes an object. */
   messageBytes: 512 * kibibyte,
   /** Bytes of a message that are left for its subject and its headers. */
   messageReserveBytes: 8 * kibibyte,
   /**
-   * Milliseconds for which a request publishes its message again before it fails, of one attempt, and between two
-   * attempts.
+   * Milliseconds for which a request tries to publish its message before it fails, the time limit of one attempt, and
+   * the pause between two attempts.
    */
   publishMs: 8_000,
   publishAttemptMs: 2_000,
@@ -22,11 +25,11 @@ export const logLimits = {
   hedgeMs: 300,
   /** Maximum number of messages that are on both connections at the same time. */
   hedges: 8,
-  /** How often a message that may not be sent twice yet checks again, in milliseconds. */
+  /** Milliseconds between two checks whether another message may be sent on both connections. */
   hedgeWaitMs: 50,
   /**
-   * Milliseconds after which a message without an acknowledgement is stored in a database that is shared. With the time
-   * for that, it is acknowledged within a second.
+   * Milliseconds after which a message without an acknowledgement is stored in the database that several servers share.
+   * Including the time for storing it, the request is answered within a second.
    */
   lateMs: 500,
   /** Milliseconds between two checks whether both connections lead to the same NATS server. */
@@ -47,7 +50,7 @@ export const logLimits = {
   duplicateMs: 120_000,
   /** Milliseconds after which a message that was not acknowledged is delivered again, to any writer. */
   ackWaitMs: 30_000,
-  /** Milliseconds between two messages that extend this time while a commit takes long. */
+  /** Milliseconds between two reports to the log that extend `ackWaitMs` while a commit takes long. */
   extendMs: 10_000,
   /** Maximum number of messages that all writers together apply at the same time. */
   pendingAcks: 1_000,
@@ -63,14 +66,19 @@ export const logLimits = {
   /** Runs and bytes of messages that are applied in one transaction. */
   groupRecords: 2_000,
   groupBytes: 8 * mebibyte,
-  /** Deliveries of a message that can't be applied, before it becomes a dead letter. */
+  /** Deliveries of a message whose runs can't be stored, before it becomes a dead letter. */
   attempts: 6,
-  /** Deliveries after which a message is not even tried, because each of its writers ended while it applied it. */
+  /**
+   * Deliveries after which a message becomes a dead letter without another attempt, because it probably crashes every
+   * writer that tries to store it.
+   */
   deliveries: 50,
   /** Milliseconds after which a failed message is delivered again: doubled with each delivery. */
   retryMs: 250,
   retryMaxMs: 8_000,
-  /** Milliseconds after which a store, or a log, that is away is tried again: doubled with each failure. */
+  /**
+   * Milliseconds after which an unavailable store or log is tried again: doubled with each failure, up to `awayMaxMs`.
+   */
   awayMs: 250,
   awayMaxMs: 5_000,
   /** Dead letters in a list by default. */
@@ -84,9 +92,9 @@ export const logLimits = {
   objectGraceMs: 90_000,
   /** Milliseconds after which an object without a message is deleted, and between two searches for such objects. */
   orphanMs: 3_600_000,
-  /** Milliseconds between two steps of the work in the background of a writer. */
+  /** Milliseconds between two rounds in which a writer deletes the objects of stored messages. */
   maintainMs: 10_000,
-  /** Milliseconds between two readings of the state of the log. */
+  /** Milliseconds after which the state of the log is read again. */
   stateMs: 2_000,
   /** Milliseconds after which a state that could not be read again counts as unknown. */
   staleMs: 15_000,
@@ -97,7 +105,9 @@ export const logLimits = {
   flushMs: 2_000,
 } as const;
 
-/** The names of what the log consists of. All servers and writers of a cluster share them. */
+/**
+ * The names of the streams, subjects and buckets of the log. All servers and writers of a cluster use the same ones.
+ */
 export const logNames = {
   stream: "MILLRACE_INGEST",
   subject: "millrace.ingest.batches",

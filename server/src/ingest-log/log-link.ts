@@ -4,8 +4,8 @@ import type { LogTarget } from "../model/log-target.ts";
 import { logLimits } from "./log-limits.ts";
 
 /**
- * A connection to one of the NATS servers of the log. It reconnects by itself, to any of them, also from a server that
- * stops answering without closing the connection.
+ * A connection to one of the NATS servers of the log. It reconnects by itself to any of them, even if a server stops
+ * answering without closing the connection.
  *
  * States: connected <-> disconnected -> closed.
  */
@@ -53,7 +53,7 @@ export class LogLink {
     return this.#isConnected && !this.connection.isClosed();
   }
 
-  /** How often the connection was lost and made again. */
+  /** How often the connection was lost and restored. */
   get reconnects(): number {
     return this.#reconnects;
   }
@@ -68,7 +68,10 @@ export class LogLink {
     return Math.max(target.servers.length, this.connection.info?.connect_urls?.length ?? 0);
   }
 
-  /** The bucket of large runs. A bucket that does not exist is created with the given settings. */
+  /**
+   * Opens the bucket of the object store that contains the runs that are too large for a message. A bucket that does
+   * not exist is created with the given settings.
+   */
   openObjects(
     bucket: string,
     settings: { readonly replicas: number; readonly max_bytes: number },

@@ -32,7 +32,7 @@ export class LogLinks {
     return this.#all.reduce((sum, link) => sum + link.reconnects, 0);
   }
 
-  /** The NATS servers that are used at this moment. */
+  /** The ids of the NATS servers to which the connections lead at this moment. */
   get serverIds(): ReadonlySet<string> {
     return new Set(this.#all.flatMap(({ serverId }) => serverId ?? []));
   }
@@ -52,7 +52,7 @@ export class LogLinks {
   }
 
   /**
-   * A connection whose server answers.
+   * Returns a connection whose server answers.
    *
    * @throws Error none answers in time.
    */
@@ -84,7 +84,10 @@ export class LogLinks {
     return this.#second === undefined ? [this.#first] : [this.#first, this.#second];
   }
 
-  /** Opens the second connection where it is missing, and moves it where both lead to the same server. */
+  /**
+   * Opens the second connection if it is missing, and moves it to another server if both connections lead to the same
+   * one.
+   */
   async #keepServersDifferent(): Promise<void> {
     const { signal } = this.#closing;
     let delayMs: number = logLimits.serverCheckMs;
@@ -97,7 +100,7 @@ export class LogLinks {
       } else if (isShared && !signal.aborted) {
         await this.#second.connection.reconnect().catch(() => undefined);
       }
-      // The other servers may be away for long.
+      // The other servers may be unavailable for a long time, so the pause grows.
       delayMs = isShared
         ? Math.min(2 * delayMs, logLimits.maxServerCheckMs)
         : logLimits.serverCheckMs;

@@ -1,4 +1,5 @@
-// What programs outside the server learn about the log. These types are published, so they use no other ones.
+// What programs outside the server can read about the log. These types are part of the published package, so they refer
+// to no internal types.
 
 /** The ingest log of a running server. */
 export interface OpenedLog {
@@ -8,15 +9,15 @@ export interface OpenedLog {
   readonly replicas: number;
 }
 
-/** What waits in the log, and what it holds. */
+/** The state of the log: what waits in it, and how much it may contain. */
 export interface LogState {
-  /** Messages that are not applied yet, and their bytes. */
+  /** Messages whose runs are not stored in the database yet, and their bytes. */
   readonly waitingMessages: number;
   readonly waitingBytes: number;
   readonly maxBytes: number;
-  /** Messages that writers are applying. */
+  /** Messages whose runs writers are storing at this moment. */
   readonly inWork: number;
-  /** Seconds since the oldest message arrived that is not applied yet; 0 if all are applied. */
+  /** Seconds since the oldest of the waiting messages arrived; 0 if none waits. */
   readonly lagSeconds: number;
   readonly deadLetters: number;
   /** Bytes of runs that are too large for a message. */
@@ -25,7 +26,7 @@ export interface LogState {
   readonly replicas: number;
 }
 
-/** A message that could not be applied, without its content. */
+/** A message whose runs could not be stored, without its content. */
 export interface DeadLetter {
   /** The number by which the dead letter can be replayed. */
   readonly sequence: number;

@@ -28,12 +28,12 @@ export async function readLogState(log: LogConnection): Promise<LogState> {
   };
 }
 
-/** Reads the state again and again, so that health and metrics have it at hand. */
+/** Reads the state of the log at intervals, so that health checks and metrics need not wait for it. */
 export class LogMonitor {
   readonly #log: LogConnection;
   readonly #timer: NodeJS.Timeout;
   #state: LogState | undefined;
-  #readAt = 0;
+  #readMs = 0;
   #reading: Promise<void> = Promise.resolve();
   #isReading = false;
 
@@ -51,9 +51,12 @@ export class LogMonitor {
     return this.#log.reconnects;
   }
 
-  /** The state as last read; `undefined` before the first time, and if it could not be read for some time. */
+  /**
+   * The state that was read last; `undefined` before the first reading, and if the state could not be read for some
+   * time.
+   */
   get state(): LogState | undefined {
-    return Date.now() - this.#readAt > logLimits.staleMs ? undefined : this.#state;
+    return Date.now() - this.#readMs > logLimits.staleMs ? undefined : this.#state;
   }
 
   async close(): Promise<void> {
@@ -74,7 +77,7 @@ export class LogMonitor {
   async #read(): Promise<void> {
     try {
       this.#state = await readLogState(this.#log);
-      this.#readAt = Date.now();
+      this.#readMs = Date.now();
     } catch {
       // The state stays as it was last read, until it is too old.
     }

@@ -5,6 +5,7 @@ import { logLimits, logNames } from "./log-limits.ts";
 
 // The streams of the log at the NATS servers: the runs that wait, the dead letters, and the objects of large runs.
 
+/** Limits of the log. */
 export interface LogOptions {
   /** Bytes that may wait in the log; above this, the servers refuse runs. */
   readonly maxBytes: number;
@@ -43,12 +44,14 @@ export async function prepareStreams(
     ack_policy: AckPolicy.Explicit,
     ack_wait: nanos(ackWaitMs),
     max_ack_pending: logLimits.pendingAcks,
-    // Writers count the deliveries themselves, so that no message is left behind in silence.
+    // The writers limit the number of deliveries themselves. A limit here would leave a message in the log without any
+    // report.
     max_deliver: -1,
   });
   return { replicas, maxBytes };
 }
 
+/** Reads the maximum size and the number of replicas of the log's stream. */
 export async function readBytesAndReplicas(
   manager: JetStreamManager,
 ): Promise<{ readonly replicas: number; readonly maxBytes: number }> {

@@ -13,13 +13,13 @@ import { logLimits } from "./log-limits.ts";
 import { decodeMessage, encodeReference } from "./message-format.ts";
 
 /**
- * Takes the runs of requests into the log. A batch counts as received when the log has stored it on several machines; a
- * writer stores it in the database afterwards. So nothing is known yet of duplicates, and of what only the database
- * could refuse: all valid operations count as accepted.
+ * Appends the runs of requests to the log. A batch counts as received when the log has stored it on several machines; a
+ * writer stores it in the database afterwards. When the log has stored the batch, it is not known yet which operations
+ * are duplicates and which ones the database will refuse. So all valid operations count as accepted.
  *
  * While the log elects a leader, or can't be reached, it acknowledges nothing for seconds. If a database is given, what
- * the log has not acknowledged in time is stored there at once, and counts as received then. A writer that finds the same
- * message in the log later recognizes its runs.
+ * the log has not acknowledged in time is stored there at once, and counts as received then. A writer that finds the
+ * same message in the log later recognizes its runs.
  */
 export class LoggedIngest {
   readonly #log: LogConnection;
@@ -60,7 +60,8 @@ export class LoggedIngest {
   }
 
   /**
-   * Appends a batch to the log. Resolves when it would survive the loss of a machine, or the database has it.
+   * Appends a batch to the log. Resolves when the batch would survive the loss of a machine, or when the database has
+   * stored it.
    *
    * @throws RequestError 429: the log is full, or too much is being appended. 503: the log can't be reached.
    */
@@ -129,12 +130,15 @@ export class LoggedIngest {
       this.#storedDirectly += 1;
       this.#reportLate(true);
     } catch {
-      // A writer tries again what the database refuses now, so the log decides.
+      // A writer can still store later what the database refuses now, so wait for the log.
       await appended;
     }
   }
 
-  /** Whether a message is not acknowledged in time, or can't be. A log that is full must slow the clients down. */
+  /**
+   * Whether the log does not acknowledge a message in time, or can't be reached. A full log does not count as late,
+   * because its error must slow the clients down.
+   */
   async #isLate(appended: Promise<void>): Promise<boolean> {
     const timeout = new AbortController();
     try {

@@ -2,14 +2,22 @@ import type { AttachmentRecord, RunBatch, RunRecord } from "../runs/run-record.t
 import type { FeedbackDraft } from "../runs/run-feedback.ts";
 
 // The messages of the ingest log. A writer reads messages of its own version and of the version before; a server writes
-// messages of its own version only. Update the writers first, then the servers. byte 0 version byte 1 kind: 1 a batch,
-// 2 a reference to an object that contains a batch in this format a batch bytes 2 to 5: the size of the head, a 32-bit
-// number, low byte first the head: JSON in UTF-8 the payloads of the records and the files, in their order, without
-// gaps a reference JSON in UTF-8 The head contains values by name, not by position, so that a member can be added
-// without a new version. A new version is needed where an older reader would store something wrong.
+// messages of its own version only. Update the writers first, then the servers. The bytes of a message are:
+//
+//   byte 0      the version
+//   byte 1      the kind: 1 is a batch, 2 is a reference to an object that contains a batch in this format
+//   a batch     bytes 2 to 5: the size of the head, a 32-bit number, low byte first
+//               the head: JSON in UTF-8
+//               the payloads of the records and the files, in their order, without gaps
+//   a reference JSON in UTF-8
+//
+// The head contains values by name, not by position, so that a member can be added without a new version. A new version
+// is needed if an older reader would store something wrong.
 
 const currentVersion = 1;
-/** Versions stay below the characters of texts, so that a text is not taken for a message of a later version. */
+/**
+ * The highest version. The first byte of a text is higher, so a text is never taken for a message of a later version.
+ */
 const versionMax = 31;
 const batchKind = 1;
 const referenceKind = 2;
@@ -27,7 +35,7 @@ export interface ObjectReference {
   readonly object: string;
 }
 
-/** A message can't be read. */
+/** Thrown for a message that can't be read. */
 export class MessageError extends Error {
   constructor(message: string) {
     super(message);
@@ -44,7 +52,10 @@ type FileHead = Omit<AttachmentRecord, "bodyStart" | "bodyEnd"> & { readonly byt
 
 interface BatchHead {
   readonly tenant: string;
-  /** Lists of facets; many runs share one. */
+  /**
+   * Lists of facets, which are values that filters search. A record contains the index of its list, because many runs
+   * have the same one.
+   */
   readonly facets: readonly (readonly string[])[];
   readonly records: readonly RecordHead[];
   readonly files: readonly FileHead[];

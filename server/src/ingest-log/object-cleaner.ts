@@ -4,8 +4,8 @@ import { logLimits } from "./log-limits.ts";
 import { deleteOrphans } from "./orphaned-objects.ts";
 
 /**
- * Deletes the objects of applied messages after a delay. Also searches for objects without a message, which remain if a
- * server or a writer ends between two steps.
+ * Deletes the objects of messages, after a delay, once their runs are stored. Also searches for objects without a
+ * message, which remain if a server or a writer ends between two steps.
  */
 export class ObjectCleaner {
   readonly #log: LogConnection;
@@ -22,7 +22,7 @@ export class ObjectCleaner {
     }, logLimits.maintainMs);
   }
 
-  /** Deletes an object when its message can't be delivered again any more. */
+  /** Deletes an object later, when its message can't be delivered again any more. */
   deleteLater(object: string): void {
     this.#applied.push({ object, time: Date.now() + logLimits.objectGraceMs });
   }

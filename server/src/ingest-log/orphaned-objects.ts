@@ -8,7 +8,8 @@ import { logLimits, logNames } from "./log-limits.ts";
  * how many objects were deleted.
  */
 export async function deleteOrphans(log: LogConnection, now = Date.now()): Promise<number> {
-  // The list comes first: a message that arrives afterwards belongs to an object that is not in it, or is new.
+  // List the objects before the messages: a message that arrives in between belongs to an object that is not in the
+  // list, or that is too new to be deleted.
   const objects = await log.objects.list();
   const { state } = await log.manager.streams.info(logNames.stream);
   const oldest = state.messages === 0 ? now : Date.parse(state.first_ts);

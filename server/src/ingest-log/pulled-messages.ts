@@ -9,7 +9,7 @@ export class PulledMessage {
   readonly deliveries: number;
   /** The position of the message in the log. */
   readonly sequence: number;
-  /** Messages that waited in the log behind this one. */
+  /** Number of messages that waited in the log behind this one. */
   readonly pending: number;
   readonly #log: LogConnection;
   readonly #reply: string;
@@ -26,7 +26,10 @@ export class PulledMessage {
     this.pending = Number(tokens[start + 4]);
   }
 
-  /** Reports the message as applied: the log deletes it. If the report gets lost, the message is delivered again. */
+  /**
+   * Reports that the runs of the message are stored: the log deletes the message. If the report gets lost, the message
+   * is delivered again.
+   */
   acknowledge(): void {
     this.#send("+ACK");
   }
@@ -166,7 +169,7 @@ export class MessagePuller {
 interface PullRequest {
   readonly batch: number;
   readonly no_wait?: boolean;
-  /** Nanoseconds. */
+  /** Time after which the NATS server ends the request, in nanoseconds. */
   readonly expires?: number;
   /** Milliseconds after which the answer counts as late. */
   readonly waitMs: number;

@@ -104,6 +104,7 @@ const selectClaimable = ({ nowMicros, runningPerTenant }: Parameters<ClaimableVa
     .orderBy("id")
     .limit(1);
 
+/** The queries of jobs. */
 export const jobQueries = {
   find: new Query(({ tenant_id, id }: Parameters<JobKey>) =>
     builder.selectFrom("jobs").selectAll().where("tenant_id", "=", tenant_id).where("id", "=", id),
@@ -203,4 +204,5 @@ export const parseJobRow = (row: JobRow): Job => ({
   endedMicros: row.ended_us,
 });
 
+/** Returns the cursor of a job, which is the position at which its next step begins. */
 export const parseCursor = (row: JobRow): JsonValue => JSON.parse(row.cursor_json) as JsonValue;

@@ -196,8 +196,8 @@ export class JobWriter implements JobWrites {
 
   /** Removes the oldest ended jobs of a tenant that exceed the number of jobs to keep. */
   async #removeOldest(tenantId: string): Promise<void> {
-    const last = { tenantId, limit: 1, offset: jobLimits.keptPerTenant - 1 };
-    const oldestKept = await this.#db.first(jobQueries.listEnded, last);
+    const lastKept = { tenantId, limit: 1, offset: jobLimits.keptPerTenant - 1 };
+    const oldestKept = await this.#db.first(jobQueries.listEnded, lastKept);
     if (oldestKept !== undefined) {
       const beforeMicros = oldestKept.created_us;
       await this.#db.run(jobQueries.removeOfTenant, { tenantId, beforeMicros });

@@ -22,6 +22,7 @@ export interface JobStore extends RequestScoped<JobStore> {
   readonly write: Promised<{ readonly jobs: JobWrites }>;
 }
 
+/** What the routes of jobs depend on. */
 export interface JobRouteDependencies {
   readonly store: JobStore;
   readonly kinds: ReadonlyMap<string, AnyJobKind>;

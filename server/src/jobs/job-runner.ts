@@ -49,6 +49,7 @@ export interface RunnerTimes {
   readonly firstRetryMs: number;
 }
 
+/** Options of {@link JobRunner}. */
 export interface RunnerOptions extends RunnerTimes {
   /**
    * Which jobs the runner takes. `all`: every job, and a job of an unknown kind fails. `given`: only jobs of the kinds

@@ -10,6 +10,7 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [name: string]: JsonValue };
 
+/** A JSON object. */
 export type JsonObject = { readonly [name: string]: JsonValue };
 
 /** The progress of a job. */
@@ -51,6 +52,7 @@ export interface Job {
   readonly endedMicros: number | null;
 }
 
+/** A job that is to be added to the queue. */
 export interface JobDraft {
   readonly kind: string;
   readonly title: string;
@@ -75,6 +77,10 @@ export interface ClaimedJob {
   readonly claims: number;
 }
 
+/**
+ * A request of a runner for a job to perform. The runner holds the job until its lease ends, unless it renews the
+ * lease.
+ */
 export interface ClaimRequest {
   readonly owner: string;
   readonly nowMicros: number;
@@ -107,6 +113,7 @@ export interface StepRecord {
   readonly end?: JobEnd;
 }
 
+/** Selects a page of the jobs of a tenant. */
 export interface JobListQuery {
   readonly limit: number;
   readonly offset: number;
@@ -114,6 +121,7 @@ export interface JobListQuery {
   readonly isActive: boolean;
 }
 
+/** The reads of jobs. */
 export interface JobReads {
   /** Lists jobs, the newest first. */
   list(tenantId: string, query: JobListQuery): Promise<readonly Job[]>;
@@ -127,6 +135,7 @@ export interface JobReads {
   hasActive(): Promise<boolean>;
 }
 
+/** The writes of jobs, with which runners claim them and store their progress. */
 export interface JobWrites {
   /**
    * Adds a job to the queue.

@@ -1,6 +1,7 @@
 /** Returns the current time in microseconds since the Unix epoch. */
 export type Clock = () => number;
 
+/** The current time in microseconds since the Unix epoch, with the precision of a millisecond. */
 export const microsNow: Clock = () => Date.now() * 1_000;
 
 /**

@@ -43,6 +43,7 @@ class PostgresCompiler extends PostgresQueryCompiler {
 
 const compilers = { sqlite: new SqliteCompiler(), postgres: new PostgresCompiler() };
 
+/** Compiles a query to the SQL of a database engine. */
 export function compileFor(
   engine: EngineName,
   query: OperationNodeSource,

@@ -1,5 +1,5 @@
 // SQL for the size of a payload as it was sent. The column `parts` describes how a payload is composed of texts that it
-// shares with other payloads; its first item is the size. it is NULL for a payload that is stored as a whole.
+// shares with other payloads; its first item is the size. The column is NULL for a payload that is stored as a whole.
 
 /** SQL of SQLite for the size of the payload `p` in bytes. Its content is not read. */
 export const payloadBytesSql =

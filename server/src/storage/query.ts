@@ -137,14 +137,14 @@ const maxForms = 100;
 /**
  * Creates a parameter for each name that the builder of a query reads.
  *
- * @param given - the names that have a parameter; all if omitted
+ * @param names - the names that have a parameter; all if omitted
  */
-const createParameters = <Values>(given?: readonly string[]): Parameters<Values> =>
+const createParameters = <Values>(names?: readonly string[]): Parameters<Values> =>
   new Proxy(
     {},
     {
       get: (_target, name) =>
-        given === undefined || given.includes(String(name))
+        names === undefined || names.includes(String(name))
           ? sql`${new ParameterName(String(name))}`
           : undefined,
     },

@@ -14,6 +14,7 @@ export interface BoundedCount {
   readonly isComplete: boolean;
 }
 
+/** What a project stores. */
 export interface ProjectUse extends BoundedCount {
   readonly projectId: string;
   readonly name: string;
@@ -21,6 +22,7 @@ export interface ProjectUse extends BoundedCount {
   readonly oldestMicros: number | null;
 }
 
+/** The number of runs that a tenant stores. */
 export interface TenantRuns {
   readonly tenantId: string;
   readonly runs: number;
@@ -34,6 +36,7 @@ export interface MeasuredRuns {
   readonly next: string | null;
 }
 
+/** Reads how much tenants store. */
 export interface StorageReads {
   measure(tenantId: string): StorageUse;
   /** Returns a page of the tenant's projects, sorted by name, with their numbers of runs. */

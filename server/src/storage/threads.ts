@@ -11,6 +11,7 @@ const { NODE_OPTIONS: _preloads, ...environment } = env;
  */
 export const cleanEnvironment = environment;
 
+/** Options of worker threads: they inherit no flags of Node, and only the environment variables that they need. */
 export const threadOptions: WorkerOptions = { execArgv: [], env: cleanEnvironment };
 
 /**

@@ -36,6 +36,7 @@ interface QueuedTask {
   readonly reject: (cause: Error) => void;
 }
 
+/** Options of the worker threads that perform tasks. */
 export interface WorkOptions {
   /** Milliseconds that one task may take. */
   readonly timeoutMs?: number;

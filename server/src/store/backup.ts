@@ -22,6 +22,7 @@ import { ownerOnly, syncFile, syncFolder } from "../storage/sqlite/synced-files.
 import { addTokenKeys, tokenKeyFileName } from "../storage/sqlite/token-keys.ts";
 import { assertKnownFormat } from "./schema.ts";
 
+/** Options of a backup. */
 export interface BackupOptions {
   /**
    * File to which the key that encrypts the tokens of share links is copied. Keep it apart from the backup: whoever has
@@ -94,6 +95,7 @@ async function copyDatabase(source: string, target: string): Promise<void> {
   }
 }
 
+/** Copies the key that encrypts the tokens of share links from a data folder to a file. */
 export function copyTokenKey(dataDir: string, file: string): void {
   const source = join(dataDir, tokenKeyFileName);
   if (!existsSync(source)) {
@@ -106,6 +108,7 @@ export function copyTokenKey(dataDir: string, file: string): void {
   syncFile(file);
 }
 
+/** Options of restoring a backup. */
 export interface RestoreOptions {
   /** The file to which the key of the tokens of links was copied. The keys that the folder already has stay valid. */
   readonly tokenKeyFile?: string | undefined;
@@ -115,6 +118,7 @@ export interface RestoreOptions {
   readonly replace?: boolean | undefined;
 }
 
+/** What restoring a backup has changed in the data folder. */
 export interface RestoreResult {
   /** Where the database that the folder contained is now; absent if it contained none. */
   readonly replacedFile?: string;

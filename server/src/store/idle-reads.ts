@@ -2,6 +2,7 @@ import type { Readers } from "./repositories.ts";
 import type { Connection, Statement } from "../storage/sqlite/connection.ts";
 import type { ResourceCall } from "../storage/thread-reply.ts";
 
+/** A read whose result is known without a query while a table is empty. */
 interface IdleRead {
   /** The table whose rows are read. */
   readonly table: string;

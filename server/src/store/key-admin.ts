@@ -7,6 +7,7 @@ import { TenantWriter } from "../tenants/tenant-writer.ts";
 import type { ApiKey, NewKey } from "../tenants/tenant.ts";
 import type { KeyDraft, ListedKey } from "./key-draft.ts";
 
+/** What {@link KeyAdmin} needs from a database. */
 interface KeyDatabase {
   readonly database: Database;
   readonly readDefaultTenantId: () => string | Promise<string>;

@@ -7,6 +7,7 @@ export interface ListedKey extends ApiKey {
   readonly tenantHandle: string | null;
 }
 
+/** An API key that is to be created. */
 export interface KeyDraft {
   /** Describes what the key is for. @defaultValue "" */
   readonly name?: string;

@@ -15,6 +15,7 @@ export interface MoveMark {
   readonly untilMs: number;
 }
 
+/** Parses a stored mark; `undefined` if there is none. */
 export const parseMoveMark = (text: unknown): MoveMark | undefined =>
   typeof text === "string" ? (JSON.parse(text) as MoveMark) : undefined;
 

@@ -3,6 +3,7 @@ import { serverLimits } from "../model/options.ts";
 import { toError } from "../storage/thread-reply.ts";
 import type { ThreadReply } from "../storage/thread-reply.ts";
 
+/** A request that was sent to the writer thread and is not answered yet. */
 interface PendingWrite {
   readonly bytes: number;
   readonly resolve: (value: unknown) => void;

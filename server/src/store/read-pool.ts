@@ -40,6 +40,7 @@ export interface QueryThread {
   close(): Promise<void>;
 }
 
+/** A query that waits or runs. */
 interface Query {
   readonly call: ResourceCall<Readers>;
   readonly weight: QueryWeight;

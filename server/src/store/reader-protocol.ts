@@ -19,6 +19,7 @@ export interface ReaderData {
   readonly cancelFlag: Int32Array<SharedArrayBuffer>;
 }
 
+/** A message of a reader thread. */
 export type ReaderMessage =
   | { readonly kind: "ready" }
   | { readonly kind: "failedToStart"; readonly reason: string }

@@ -346,6 +346,7 @@ export function createWriters(db: Connection) {
   };
 }
 
+/** The repositories that write to SQLite. */
 export type SqliteWriters = ReturnType<typeof createWriters>;
 
 /** All readers except `runPages`. `runPages` calls the other readers, which already replace ids by keys. */

@@ -41,6 +41,7 @@ import { originOfClient, originOfRequest, writeFrom } from "./writer-origin.ts";
 import type { WriterOrigin } from "./writer-origin.ts";
 import { WriterThread } from "./writer-thread.ts";
 
+/** Options of {@link SqliteStore}. */
 export interface StoreOptions {
   /** Maximum duration of one query, in milliseconds. */
   readonly queryTimeoutMs?: number;

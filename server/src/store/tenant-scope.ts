@@ -160,6 +160,7 @@ function findFieldMapper(name: string, keys: TenantIdMapper): ((id: string) => s
   return name === "session_id" ? keys.toProjectKey : undefined;
 }
 
+/** Replaces the dataset id in a change of an example by the tenant's key of that dataset. */
 export const toExampleChange = (change: ExampleChange, keys: TenantIdMapper): ExampleChange =>
   replaceMembers(change, { datasetId: keys.toDatasetKey });
 

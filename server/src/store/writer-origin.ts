@@ -20,11 +20,13 @@ export interface WriteContext {
   readonly audit?: AuditEntry | undefined;
 }
 
+/** The origin of a write that a request causes. */
 export const originOfRequest = (request: ScopedRequest): WriterOrigin => ({
   findAuthor: () => toVersionAuthor(request),
   ...(request.audit && { audit: request.audit }),
 });
 
+/** The origin of a write that no request causes, such as a command; `client` names the program. */
 export function originOfClient(client: string): WriterOrigin {
   const author = { name: null, keyName: null, client };
   return { findAuthor: () => author };

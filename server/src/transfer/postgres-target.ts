@@ -205,18 +205,18 @@ export class PostgresTarget extends PostgresRows implements RowTarget {
     columns: readonly string[],
     rows: readonly (readonly unknown[])[],
   ): Promise<void> {
-    for (let from = 0; from < rows.length;) {
-      let to = from;
+    for (let start = 0; start < rows.length;) {
+      let end = start;
       let bytes = 0;
       while (
-        to < rows.length &&
-        (to === from ||
-          ((to - from + 1) * columns.length <= maxParameters && bytes < maxStatementBytes))
+        end < rows.length &&
+        (end === start ||
+          ((end - start + 1) * columns.length <= maxParameters && bytes < maxStatementBytes))
       ) {
-        bytes += sizeOf(rows[to] ?? []);
-        to += 1;
+        bytes += sizeOf(rows[end] ?? []);
+        end += 1;
       }
-      const part = rows.slice(from, to);
+      const part = rows.slice(start, end);
       const tuples = part.map(
         (_row, row) =>
           `(${columns.map((_column, column) => `$${row * columns.length + column + 1}`).join(", ")})`,
@@ -225,7 +225,7 @@ export class PostgresTarget extends PostgresRows implements RowTarget {
         text: `INSERT INTO ${table} (${columns.join(", ")}) VALUES ${tuples.join(", ")} ${this.#toConflictSql(table)}`,
         values: part.flat(),
       });
-      from = to;
+      start = end;
     }
   }
 

@@ -89,7 +89,7 @@ export async function checkTenantFile(file: string): Promise<CheckedFile> {
   }
   let tenant: TenantIdentity | undefined;
   const tables: TableSum[] = [];
-  const last: { -readonly [Space in keyof NumberOffsets]: number } = { ...noOffsets };
+  const lastNumbers: { -readonly [Space in keyof NumberOffsets]: number } = { ...noOffsets };
   const weeks = new Set<number>();
   for await (const part of readTenantFile(file)) {
     if (part.kind === "head") {
@@ -99,7 +99,10 @@ export async function checkTenantFile(file: string): Promise<CheckedFile> {
     } else if (part.kind === "row") {
       const { table, row } = part;
       for (const [column, space] of Object.entries(table.numbers ?? {})) {
-        last[space] = Math.max(last[space], Number(row.values[table.columns.indexOf(column)]));
+        lastNumbers[space] = Math.max(
+          lastNumbers[space],
+          Number(row.values[table.columns.indexOf(column)]),
+        );
       }
       if (table.name === "runs") {
         weeks.add(readWeek(table, row));
@@ -109,7 +112,7 @@ export async function checkTenantFile(file: string): Promise<CheckedFile> {
   if (tenant === undefined) {
     throw new ServerError("BACKUP", `${file} contains no tenant`);
   }
-  return { tenant, tables, lastNumbers: last, weeks };
+  return { tenant, tables, lastNumbers: lastNumbers, weeks };
 }
 
 /** Rows that are written at once, and about how many characters they may have. */
@@ -167,21 +170,21 @@ export async function writeTenantRows(
     }
   }
   await target.finish();
-  const sums: TableSum[] = [];
+  const tableSums: TableSum[] = [];
   for (const [name, { table, tally }] of expected) {
-    const found = new RowTally();
+    const actualRows = new RowTally();
     for await (const row of target.read(table, tenantId, offsets)) {
-      found.add(encodeRow(row));
+      actualRows.add(encodeRow(row));
     }
-    if (found.count !== tally.count || found.digest !== tally.digest) {
+    if (actualRows.count !== tally.count || actualRows.digest !== tally.digest) {
       throw new ServerError(
         "BACKUP",
-        `the rows of ${name} differ from those of the file (${found.count} of ${tally.count} rows were read back), so nothing was restored: make sure that nobody writes to the tenant, and try again`,
+        `the rows of ${name} differ from those of the file (${actualRows.count} of ${tally.count} rows were read back), so nothing was restored: make sure that nobody writes to the tenant, and try again`,
       );
     }
-    sums.push({ name, count: found.count, sha256: found.digest });
+    tableSums.push({ name, count: actualRows.count, sha256: actualRows.digest });
   }
-  return sums;
+  return tableSums;
 }
 
 /** Lists the tables in which a tenant has rows. Keys do not count: a tenant that was just created may have one. */

@@ -261,18 +261,18 @@ async function* readLines(file: string): AsyncGenerator<Buffer> {
   let bytes = 0;
   try {
     for await (const chunk of gunzip as AsyncIterable<Buffer>) {
-      let from = 0;
-      for (let end = chunk.indexOf(lineEnd); end !== -1; end = chunk.indexOf(lineEnd, from)) {
+      let lineStart = 0;
+      for (let end = chunk.indexOf(lineEnd); end !== -1; end = chunk.indexOf(lineEnd, lineStart)) {
         yield pending.length === 0
-          ? chunk.subarray(from, end)
-          : Buffer.concat([...pending, chunk.subarray(from, end)]);
+          ? chunk.subarray(lineStart, end)
+          : Buffer.concat([...pending, chunk.subarray(lineStart, end)]);
         pending = [];
         bytes = 0;
-        from = end + 1;
+        lineStart = end + 1;
       }
-      if (from < chunk.length) {
-        pending.push(Buffer.from(chunk.subarray(from)));
-        bytes += chunk.length - from;
+      if (lineStart < chunk.length) {
+        pending.push(Buffer.from(chunk.subarray(lineStart)));
+        bytes += chunk.length - lineStart;
       }
       if (bytes > maxLineBytes) {
         throw new Error(`a line is longer than ${maxLineBytes} bytes`);

@@ -14,6 +14,7 @@ export interface TenantIdentity {
 /** What is added to the numbers of a restored tenant, so that they differ from those that the database has already. */
 export type NumberOffsets = Readonly<Record<NumberSpace, number>>;
 
+/** The numbers of a tenant's rows stay as they are. */
 export const noOffsets: NumberOffsets = { examples: 0, exampleBlobs: 0, queueEntries: 0 };
 
 /** Reads the rows of a tenant in one state of the database, in the form that both engines have in common. */

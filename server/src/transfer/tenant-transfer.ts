@@ -57,6 +57,7 @@ export interface TenantPlace {
   readonly tokenKeyFile?: string | undefined;
 }
 
+/** Options of restoring a tenant from a file. */
 export interface TenantRestoreOptions extends TenantPlace {
   /**
    * Whether the data that the tenant has already is deleted first, in the same transaction. @defaultValue false
@@ -280,11 +281,14 @@ export async function restoreIntoPostgres(
 ): Promise<TenantRestoreResult> {
   await createPartitions(client, checked.weeks);
   const rows = new PostgresRows(client);
-  const known = await rows.findTenant(options.tenant);
+  const existingTenant = await rows.findTenant(options.tenant);
   const locks =
-    known === undefined
+    existingTenant === undefined
       ? []
-      : [createTenantLock(known.id, "datasets"), createTenantLock(known.id, "rest")];
+      : [
+          createTenantLock(existingTenant.id, "datasets"),
+          createTenantLock(existingTenant.id, "rest"),
+        ];
   return runTransaction(
     client,
     {

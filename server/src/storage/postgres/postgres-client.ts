@@ -6,6 +6,7 @@ export interface PostgresStatement {
   readonly name?: string;
 }
 
+/** The result of a query. */
 export interface PostgresRows<Row = Readonly<Record<string, unknown>>> {
   readonly rows: readonly Row[];
   /** The number of rows that were read or changed. */

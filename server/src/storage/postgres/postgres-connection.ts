@@ -24,6 +24,7 @@ const connectionLimits = {
   endMs: 2_000,
 } as const;
 
+/** Options of a connection to PostgreSQL. */
 export interface ConnectOptions {
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;

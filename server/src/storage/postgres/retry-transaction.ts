@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ConnectionLostError, isConflict, isConnectionLost } from "./postgres-errors.ts";
 
+/** How often, and for how long, a transaction is repeated. */
 export interface RetryLimits {
   /** Maximum number of times that a transaction is repeated because it conflicted with others. */
   readonly conflicts: number;

@@ -7,6 +7,7 @@ export interface PooledSession {
   close(): Promise<void>;
 }
 
+/** Limits of a pool of database sessions. */
 export interface PoolLimits {
   /** Maximum number of open sessions. */
   readonly size: number;
@@ -18,6 +19,7 @@ export interface PoolLimits {
   readonly sessionMs: number;
 }
 
+/** The state of a pool: its open sessions, those that are in use, and the calls that wait for one. */
 export interface PoolCounts {
   readonly open: number;
   readonly busy: number;
@@ -26,9 +28,11 @@ export interface PoolCounts {
 
 interface OpenSession<Session> {
   readonly session: Session;
+  /** When the session is replaced, in milliseconds on the clock of `performance.now()`. */
   readonly untilMs: number;
 }
 
+/** A call that waits for a session. */
 interface Waiter<Session> {
   readonly resolve: (session: OpenSession<Session>) => void;
   readonly reject: (cause: unknown) => void;

@@ -12,8 +12,10 @@ export function computeChecksum(bytes: Uint8Array, ...names: readonly string[]):
 }
 
 /** Returns the number by which the checksum of a row changes when its names change; see {@link changedChecksumSql}. */
-export const computeChecksumChange = (from: readonly string[], to: readonly string[]): number =>
-  (computeNamesChecksum(from) ^ computeNamesChecksum(to)) >>> 0;
+export const computeChecksumChange = (
+  oldNames: readonly string[],
+  newNames: readonly string[],
+): number => (computeNamesChecksum(oldNames) ^ computeNamesChecksum(newNames)) >>> 0;
 
 /**
  * SQL for the value of the column `checksum` combined with a parameter by exclusive or, an operation for which SQLite

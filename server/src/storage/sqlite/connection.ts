@@ -18,6 +18,7 @@ export interface Statement {
   run(values?: readonly unknown[]): StatementResult;
 }
 
+/** The result of a statement that writes. */
 export interface StatementResult {
   readonly changes: number;
   readonly lastInsertRowid: number;
@@ -54,6 +55,7 @@ export interface Connection {
   close(): void;
 }
 
+/** Options of a connection to an SQLite database. */
 export interface ConnectionOptions {
   /** Milliseconds to wait for another connection's lock. */
   readonly busyMs: number;

@@ -16,11 +16,13 @@ const mebibyte = 1_048_576;
 /** Free space below which the disk counts as full. */
 const minFreeBytes = 65_536;
 
+/** The size of a disk, and how much of it is free. */
 export interface DiskUse {
   readonly totalBytes: number;
   readonly freeBytes: number;
 }
 
+/** Reads the size of the disk that contains a folder, and how much of it is free. */
 export function readDiskUse(folder: string): DiskUse {
   try {
     const { blocks, bavail, bsize } = statfsSync(folder);

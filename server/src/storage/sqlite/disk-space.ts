@@ -26,8 +26,10 @@ export interface AddedSize {
   readonly rowCount: number;
 }
 
+/** The size of a write that adds nothing, such as a deletion. */
 export const noAddedSize: AddedSize = { bytes: 0, rowCount: 0 };
 
+/** Options of the check of the free disk space. */
 export interface DiskSpaceOptions {
   /**
    * Called with the reason when only deletions are accepted from now on, and with `undefined` when all writes are

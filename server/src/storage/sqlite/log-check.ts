@@ -90,10 +90,10 @@ class LogChecksum {
     this.#second = secondSum;
   }
 
-  add(bytes: Buffer, from: number, to: number): void {
+  add(bytes: Buffer, start: number, end: number): void {
     let firstSum = this.#first;
     let secondSum = this.#second;
-    for (let position = from; position < to; position += 8) {
+    for (let position = start; position < end; position += 8) {
       const firstWord = this.#isBigEndian
         ? bytes.readUInt32BE(position)
         : bytes.readUInt32LE(position);

@@ -1,5 +1,6 @@
 import { closeSync, fdatasync, openSync } from "node:fs";
 
+/** Options of the sync of the write-ahead log to the disk. */
 export interface LogSyncOptions {
   /** Milliseconds from the first commit that is not on disk to the sync that writes it there. */
   readonly delayMs?: number;

@@ -11,6 +11,7 @@ export const parseRows = (rows: readonly unknown[]): (readonly unknown[])[] =>
 
 const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 
+/** Returns a text in a column; `null` if the column contains no text. */
 export const textOrNull = (value: unknown): string | null =>
   typeof value === "string" ? value : null;
 

@@ -8,6 +8,7 @@ export interface AuthorizationQuery {
   readonly args: readonly unknown[];
 }
 
+/** How long a cached answer about a key may be used, and how long a request waits for a new one. */
 export interface AuthorizationLimits {
   /** Milliseconds that a request waits for the database when an earlier answer is known. */
   readonly answerWaitMs: number;
@@ -23,6 +24,7 @@ const authorizationLimits: AuthorizationLimits = {
   maxAnswers: 10_000,
 };
 
+/** A cached answer of the database. */
 interface Answer {
   /** `undefined` for a key that stopped being valid. */
   readonly value: unknown;
@@ -75,23 +77,23 @@ export class AuthorizationCache {
       return true;
     }
     const name = toCacheKey(query);
-    const known = this.#findKnown(name);
-    if (known === undefined) {
+    const cachedAnswer = this.#findKnown(name);
+    if (cachedAnswer === undefined) {
       return this.#queryAndCache(query, name);
     }
     if (this.#isAway) {
       this.#probe(query, name);
-      return known.value;
+      return cachedAnswer.value;
     }
     const answer = this.#queryAndCache(query, name);
     const timeout = new AbortController();
     try {
-      const first = await Promise.race([
+      const firstAnswer = await Promise.race([
         answer.then((value) => ({ value })),
         sleep(this.#limits.answerWaitMs, undefined, { signal: timeout.signal }),
       ]);
-      if (first !== undefined) {
-        return first.value;
+      if (firstAnswer !== undefined) {
+        return firstAnswer.value;
       }
     } catch {
       // The query failed, so the cached answer is used. Only callers without a cached answer report the failure.
@@ -100,7 +102,7 @@ export class AuthorizationCache {
     }
     this.#isAway = true;
     this.#watch(answer);
-    return known.value;
+    return cachedAnswer.value;
   }
 
   /** Checks whether the database is back, unless another query is already checking. */

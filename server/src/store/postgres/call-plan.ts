@@ -16,6 +16,7 @@ export type CallTenant =
   /** The tenant of a dataset that is to be erased. */
   | { readonly kind: "retiredDataset" };
 
+/** In which tenant's name a write runs, and which locks it takes first. */
 export interface WritePlan {
   readonly tenant: CallTenant;
   readonly locks: readonly TransactionLock[];

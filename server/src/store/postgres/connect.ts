@@ -2,6 +2,7 @@ import { hostname } from "node:os";
 import { PostgresConnection } from "../../storage/postgres/postgres-connection.ts";
 import type { PostgresTarget } from "../../model/store-url.ts";
 
+/** Which database to connect to, and how. */
 export interface ConnectionSettings {
   readonly target: PostgresTarget;
   /** The longest that a statement may take, in milliseconds. */

@@ -1,7 +1,10 @@
 import { RequestError } from "../../model/errors.ts";
 
+/** The calls with one name. */
 interface Queue {
+  /** Settles when the call that was added last has ended. */
   last: Promise<unknown>;
+  /** Number of calls that wait or run. */
   length: number;
 }
 

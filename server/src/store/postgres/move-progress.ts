@@ -25,6 +25,7 @@ export async function readMoveProgress(client: PostgresClient): Promise<MoveProg
   return typeof value === "string" ? (JSON.parse(value) as MoveProgress) : undefined;
 }
 
+/** Stores how far the move of a data folder to this database has come. */
 export async function writeMoveProgress(
   client: PostgresClient,
   progress: MoveProgress,

@@ -8,9 +8,10 @@ import { runTransaction } from "../../storage/postgres/transaction.ts";
 import { postgresLimits, toPoolLimits } from "./postgres-limits.ts";
 import type { BackgroundTask, RunEngine } from "./run-engine.ts";
 
-/** Factor by which the pause of a task is longer after a failure. */
+/** Factor by which the pause after a step is longer if the step failed. */
 const failureFactor = 30;
 
+/** Options of the work in the background. */
 export interface BackgroundOptions {
   readonly connect: () => Promise<PostgresConnection>;
   readonly tasks: RunEngine["backgroundTasks"];

@@ -19,10 +19,11 @@ export const postgresLimits = {
   waitingWritesOfTenant: 500,
   /** Milliseconds for which the start waits for the database. */
   startMs: 15_000,
-  /** Milliseconds between two steps of the work in the background. */
+  /** Milliseconds between two steps of background work. */
   maintainMs: 1_000,
 } as const;
 
+/** Returns the limits of a pool with at most `size` sessions. */
 export const toPoolLimits = (size: number): PoolLimits => ({
   size,
   maxWaiting: postgresLimits.waitingCalls,
@@ -30,4 +31,5 @@ export const toPoolLimits = (size: number): PoolLimits => ({
   sessionMs: postgresLimits.connectionMs,
 });
 
+/** Returns the state of a pool with its maximum number of sessions. */
 export const toPoolState = (counts: PoolCounts, size: number): PoolState => ({ ...counts, size });

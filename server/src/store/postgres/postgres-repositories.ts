@@ -95,6 +95,7 @@ export function createPostgresReaders(
   };
 }
 
+/** The repositories that write to PostgreSQL, and what a write shares with them. */
 export interface PostgresWriters {
   readonly resources: Repositories<Writers>;
   readonly runEngine: RunEngineWriter;

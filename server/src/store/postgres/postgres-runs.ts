@@ -27,7 +27,7 @@ import { PostgresStorageReader } from "../../storage/postgres/storage-reader.ts"
 import { PostgresThreadReader } from "../../threads/postgres/thread-reader.ts";
 import type { RunEngine, RunEngineWriter, RunReaders } from "./run-engine.ts";
 
-/** Runs on PostgreSQL. */
+/** Reads and writes runs on PostgreSQL. */
 export const postgresRuns: RunEngine = {
   tables: [runTables, metricTables, textTables],
   createReaders: (db, { feedback, tokenCipher, checkLimit }): RunReaders => {

@@ -41,6 +41,7 @@ import { PostgresBackgroundThread } from "./postgres-background-thread.ts";
 import { PostgresWriterThread } from "./postgres-writer-thread.ts";
 import { readTokenKeys } from "./token-key-check.ts";
 
+/** Options of {@link PostgresStore}. */
 export interface PostgresStoreOptions {
   /** Folder with the key of share links. */
   readonly dataDir: string;
@@ -69,16 +70,16 @@ export async function openPostgresStore(
     );
   }
   const statementMs = postgresLimits.writeStatementMs;
-  const first = await connectFirst({ target, statementMs, roleSql: "" });
+  const firstConnection = await connectFirst({ target, statementMs, roleSql: "" });
   try {
-    const roleSql = await prepareRoleAlone(first);
+    const roleSql = await prepareRoleAlone(firstConnection);
     if (roleSql !== "") {
-      await first.exec(roleSql);
+      await firstConnection.exec(roleSql);
     }
-    await migrate(first, postgresFormats);
-    await assertNoMove(first);
-    const defaultTenantId = await findOrCreateDefaultTenant(first);
-    const tokenKeys = await readTokenKeys(first, dataDir);
+    await migrate(firstConnection, postgresFormats);
+    await assertNoMove(firstConnection);
+    const defaultTenantId = await findOrCreateDefaultTenant(firstConnection);
+    const tokenKeys = await readTokenKeys(firstConnection, dataDir);
     const reading = { target, statementMs: queryTimeoutMs, roleSql };
     const store = new PostgresStore({
       reader: { connection: reading, dataDir },
@@ -90,7 +91,7 @@ export async function openPostgresStore(
     await store.start({ connection: { target, statementMs, roleSql }, dataDir, canLead });
     return store;
   } finally {
-    await first.close();
+    await firstConnection.close();
   }
 }
 

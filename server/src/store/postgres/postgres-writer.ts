@@ -234,7 +234,7 @@ export class PostgresWriter {
   }
 }
 
-/** Factor by which the pause of background work is longer after a failure. */
+/** Factor by which the pause after a step of background work is longer if the step failed. */
 const failureFactor = 30;
 
 /** Performs a write in the running transaction. A long write commits it and begins others. */

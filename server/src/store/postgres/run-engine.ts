@@ -35,6 +35,7 @@ export interface RunWriteParts {
   readonly costs: StoredRunCosts;
 }
 
+/** What reading runs depends on. */
 export interface RunReadDependencies {
   /** The readers that the pages of runs need besides those of runs. */
   readonly feedback: Readers["feedback"];
@@ -43,13 +44,15 @@ export interface RunReadDependencies {
   readonly checkLimit: () => void;
 }
 
+/** What writing runs depends on. */
 export interface RunWriteDependencies {
   readonly tokenCipher: TokenCipher;
 }
 
 /**
- * Runs on PostgreSQL. Each function gets the database of one connection and is called once per connection, when it is
- * opened; the returned objects are then used by one transaction after another, never by two at once.
+ * Creates what reads and writes runs on PostgreSQL. Each function gets the database of one connection and is called
+ * once per connection, when it is opened; the returned objects are then used by one transaction after another, never by
+ * two at once.
  *
  * Every call runs in a transaction for which `millrace.tenant` is the tenant of the call, and `*` for calls that
  * concern all tenants. Row-level security hides the rows of other tenants, and a column `tenant_id TEXT COLLATE "C" NOT
@@ -80,6 +83,7 @@ export interface RunEngine {
   readonly backgroundTasks: readonly BackgroundTask[];
 }
 
+/** Work on the stored runs that is done in small steps, with pauses between them. */
 export interface BackgroundTask {
   /** Length of the pause after a step, as a multiple of the step's duration. */
   readonly pauseFactor: number;
@@ -90,6 +94,7 @@ export interface BackgroundTask {
   createStep(db: PostgresDatabase): () => Promise<boolean>;
 }
 
+/** Writes runs to PostgreSQL. */
 export interface RunEngineWriter extends RunWriteParts {
   readonly runs: Promised<Pick<Writers, "runs">>["runs"];
   /** Stores a batch in the transaction of the caller. */

@@ -17,6 +17,7 @@ interface NoticeListeners {
   readonly onLeader: () => void;
 }
 
+/** Options of the notices that the servers of one database send each other. */
 export interface NoticeOptions {
   /** Milliseconds for which activity is collected before it is sent. */
   readonly collectMs?: number;
@@ -216,13 +217,15 @@ export class ServerNotices {
   }
 }
 
+/** A notice as it is sent, with the id of the server that sends it. */
 interface SentNotice extends Notice {
   readonly from: string;
 }
 
 /** Splits a notice into texts that are short enough for PostgreSQL to send. */
-function splitNotice(from: string, { activity = [], hasChanged }: Notice): readonly string[] {
-  const write = (part: Notice): string => JSON.stringify({ from, ...part } satisfies SentNotice);
+function splitNotice(senderId: string, { activity = [], hasChanged }: Notice): readonly string[] {
+  const write = (part: Notice): string =>
+    JSON.stringify({ from: senderId, ...part } satisfies SentNotice);
   const texts = hasChanged === true ? [write({ hasChanged })] : [];
   let part: Activity[] = [];
   for (const counts of activity) {

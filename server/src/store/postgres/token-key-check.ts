@@ -15,21 +15,21 @@ import { tokenKeyFileName, TokenKeys } from "../../storage/sqlite/token-keys.ts"
 export async function readTokenKeys(client: PostgresClient, folder: string): Promise<TokenKeys> {
   const folderPath = prepareFolder(folder);
   const path = join(folderPath, tokenKeyFileName);
-  const known = await findDigest(client);
-  if (known !== undefined && !existsSync(path)) {
+  const knownDigest = await findDigest(client);
+  if (knownDigest !== undefined && !existsSync(path)) {
     throw createMissingKeyError(path);
   }
   const keys = TokenKeys.readOrCreate(folderPath);
   const [digest] = keys.digests;
-  if (known === undefined && digest !== undefined) {
+  if (knownDigest === undefined && digest !== undefined) {
     await client.run({
       text: `INSERT INTO settings (key, value) VALUES ('${digestSetting}', $1) ON CONFLICT DO NOTHING`,
       values: [digest],
     });
   }
   // If two servers start for the first time at once, the digest is that of one of them.
-  const stored = await findDigest(client);
-  if (stored === undefined || !keys.digests.includes(stored)) {
+  const storedDigest = await findDigest(client);
+  if (storedDigest === undefined || !keys.digests.includes(storedDigest)) {
     throw createMissingKeyError(path);
   }
   return keys;

@@ -48,7 +48,7 @@ export class ChangeLog {
     this.#db = db;
   }
 
-  /** Reads the state of the move; `undefined` if there is none. */
+  /** Reads the state of the move; `undefined` if no move was begun. */
   readMark(): MoveMark | undefined {
     const rows = this.#db
       .prepare(`SELECT value FROM settings WHERE key = '${moveSetting}'`)

@@ -33,6 +33,7 @@ import type { ChangedRow } from "./change-log.ts";
 import { MoveSource } from "./move-source.ts";
 import { MoveTarget } from "./move-target.ts";
 
+/** Options of moving a data folder to PostgreSQL. */
 export interface MoveOptions {
   /** The data folder, on which a server may be running. */
   readonly dataDir: string;
@@ -42,6 +43,7 @@ export interface MoveOptions {
   readonly onProgress?: ((line: string) => void) | undefined;
 }
 
+/** What was moved. */
 export interface MoveResult {
   readonly tenants: number;
   /** The rows that were compared last: all rows or, for a large folder, those that it had before its last changes. */
@@ -160,9 +162,9 @@ export async function moveDatabase(parts: MoveParts): Promise<MoveResult> {
 
 async function beginMove({ db, client }: MoveParts, log: ChangeLog): Promise<MoveProgress> {
   const source = readDefaultTenantId(db);
-  const known = await readMoveProgress(client);
+  const storedProgress = await readMoveProgress(client);
   const mark = log.readMark();
-  if (known === undefined) {
+  if (storedProgress === undefined) {
     const { rows } = await client.run({
       text: "SELECT count(*) AS count FROM tenants",
       values: [],
@@ -188,19 +190,22 @@ async function beginMove({ db, client }: MoveParts, log: ChangeLog): Promise<Mov
     });
     return progress;
   }
-  if (known.source !== source) {
+  if (storedProgress.source !== source) {
     throw new ServerError(
       "STORE",
       "a move of another data folder to this database was begun: name that folder, or an empty database",
     );
   }
-  if (mark?.id !== known.id && (known.applied > 0 || known.table > 0 || known.position !== null)) {
+  if (
+    mark?.id !== storedProgress.id &&
+    (storedProgress.applied > 0 || storedProgress.table > 0 || storedProgress.position !== null)
+  ) {
     throw new ServerError(
       "STORE",
       "the move was abandoned, and what changed since then was not recorded: begin again with an empty database",
     );
   }
-  return known;
+  return storedProgress;
 }
 
 const inTransaction = <Result>(client: PostgresClient, call: () => Promise<Result>) =>
@@ -217,7 +222,7 @@ class Mover {
   readonly #target: MoveTarget;
   #progress: MoveProgress;
   #heldMs = 0;
-  /** Number and hashes of the rows of each table, from the last comparison. */
+  /** The number and the combined hash of the rows of each table, from the last comparison. */
   readonly #sums = new Map<string, RowTally>();
   /** Tenants with examples that changed after their words were indexed. */
   readonly #tenantsToReindex = new Set<string>();
@@ -386,16 +391,16 @@ class Mover {
           for (const row of this.#source.rows.read(table, tenant.id)) {
             expected.add(encodeRow(row));
           }
-          const found = new RowTally();
+          const postgresRows = new RowTally();
           for await (const row of rows.read(table, tenant.id)) {
-            found.add(encodeRow(row));
+            postgresRows.add(encodeRow(row));
           }
-          if (found.count !== expected.count || found.digest !== expected.digest) {
-            throw createDifferenceError(table.name, tenant, [expected.count, found.count]);
+          if (postgresRows.count !== expected.count || postgresRows.digest !== expected.digest) {
+            throw createDifferenceError(table.name, tenant, [expected.count, postgresRows.count]);
           }
           const sum = this.#sums.get(table.name) ?? new RowTally();
           this.#sums.set(table.name, sum);
-          sum.merge(found);
+          sum.merge(postgresRows);
         }
       }
     });
@@ -418,9 +423,9 @@ class Mover {
             text: `SELECT count(*) AS count FROM ${name} WHERE tenant_id = $1`,
             values: [tenant.id],
           });
-          const found = Number(rows[0]?.["count"]);
-          if (found !== expected) {
-            throw createDifferenceError(name, tenant, [expected, found]);
+          const postgresCount = Number(rows[0]?.["count"]);
+          if (postgresCount !== expected) {
+            throw createDifferenceError(name, tenant, [expected, postgresCount]);
           }
         }
       }

@@ -51,14 +51,14 @@ export class MoveSource {
         )
         .all(after ?? []),
     );
-    const last = rows.at(-1)?.slice(1, 1 + order.length) as (string | number)[] | undefined;
+    const lastKey = rows.at(-1)?.slice(1, 1 + order.length) as (string | number)[] | undefined;
     return {
       changed: rows.map((values) => ({
         table: table.name,
         tenantId: textOrNull(values[0]),
         key: values.slice(1 + order.length) as (string | number)[],
       })),
-      position: rows.length < limit ? null : (last ?? null),
+      position: rows.length < limit ? null : (lastKey ?? null),
     };
   }
 
@@ -104,9 +104,9 @@ export class MoveSource {
   }
 
   #primaryKey(table: string): readonly string[] {
-    const known = this.#scanKeys.get(table);
-    if (known !== undefined) {
-      return known;
+    const cachedColumns = this.#scanKeys.get(table);
+    if (cachedColumns !== undefined) {
+      return cachedColumns;
     }
     const rows = this.#db
       .prepare(`SELECT name FROM pragma_table_info('${table}') WHERE pk > 0 ORDER BY pk`)

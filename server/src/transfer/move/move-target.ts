@@ -224,9 +224,9 @@ export class MoveTarget {
   }
 
   async #readPrimaryKey(table: string): Promise<readonly string[]> {
-    const known = this.#primaryKeys.get(table);
-    if (known !== undefined) {
-      return known;
+    const cachedColumns = this.#primaryKeys.get(table);
+    if (cachedColumns !== undefined) {
+      return cachedColumns;
     }
     const { rows } = await this.#client.run({
       text: `SELECT a.attname AS name FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey)
@@ -240,11 +240,11 @@ export class MoveTarget {
 }
 
 function createConflictSql({ name, columns }: PortableTable, key: readonly string[]): string {
-  const others = columns.filter((column) => !key.includes(column));
+  const otherColumns = columns.filter((column) => !key.includes(column));
   // Entries of the audit log never change.
-  return others.length === 0 || name === "audit_entries"
+  return otherColumns.length === 0 || name === "audit_entries"
     ? "ON CONFLICT DO NOTHING"
-    : `ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${others.map((column) => `${column} = excluded.${column}`).join(", ")}`;
+    : `ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${otherColumns.map((column) => `${column} = excluded.${column}`).join(", ")}`;
 }
 
 const isRunTable = ({ name }: PortableTable): boolean => name === "runs" || name === "attachments";
@@ -268,7 +268,7 @@ function groupByTenant(rows: readonly CurrentRow[]): ReadonlyMap<string, readonl
 }
 
 function* splitList<Item>(items: readonly Item[], size: number): Generator<readonly Item[]> {
-  for (let from = 0; from < items.length; from += size) {
-    yield items.slice(from, from + size);
+  for (let start = 0; start < items.length; start += size) {
+    yield items.slice(start, start + size);
   }
 }
