@@ -15,6 +15,7 @@ export type CheckedFilter =
   | { readonly kind: "search"; readonly text: string }
   | CheckedComparison;
 
+/** A comparison of a field with an operand of the right type. */
 export interface CheckedComparison {
   readonly kind: "comparison";
   readonly comparator: Comparator;

@@ -42,8 +42,9 @@ export interface FilterSource {
   readonly createIndexCondition?: (texts: readonly string[]) => Sql | undefined;
 }
 
+/** How the SQL of a filter reads the feedback on a row. */
 export interface FeedbackSource {
-  /** The table for `FROM`, and the condition that selects the feedback on the row. */
+  /** SQL for the `FROM` clause, and the condition that selects the feedback on the row. */
   readonly from: string;
   readonly where: string;
   readonly key: string;

@@ -33,6 +33,7 @@ export type FieldType =
  */
 export type Group = "metadata" | "inputs" | "outputs" | "feedback";
 
+/** A field that a filter can compare. */
 export interface Field {
   readonly name: string;
   readonly type: FieldType;

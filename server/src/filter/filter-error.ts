@@ -55,14 +55,15 @@ function createExcerpt(
 ): string {
   const lineEnd = text.indexOf("\n", offset);
   const end = lineEnd === -1 ? text.length : lineEnd;
-  const from = Math.max(lineStart, offset - excerptContext);
-  const to = Math.min(end, offset + excerptContext);
-  const leadingEllipsis = from > lineStart ? "…" : "";
-  const shown = leadingEllipsis + text.slice(from, to) + (to < end ? "…" : "");
-  const carets = "^".repeat(Math.max(1, Math.min(length, to - offset)));
+  const excerptStart = Math.max(lineStart, offset - excerptContext);
+  const excerptEnd = Math.min(end, offset + excerptContext);
+  const leadingEllipsis = excerptStart > lineStart ? "…" : "";
+  const shown =
+    leadingEllipsis + text.slice(excerptStart, excerptEnd) + (excerptEnd < end ? "…" : "");
+  const carets = "^".repeat(Math.max(1, Math.min(length, excerptEnd - offset)));
   // Each character must take one column: a tab or a NUL would move the carets away from the error.
   const printable = shown.replaceAll(/\p{Cc}/gu, " ");
-  return `  ${printable}\n  ${" ".repeat(leadingEllipsis.length + offset - from)}${carets}`;
+  return `  ${printable}\n  ${" ".repeat(leadingEllipsis.length + offset - excerptStart)}${carets}`;
 }
 
 /** Quotes a name for a message, shortened if it is long. */

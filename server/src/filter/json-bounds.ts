@@ -1,7 +1,7 @@
 import { measureListNesting } from "./json-sql.ts";
 import { filterLimits } from "./parser.ts";
 
-/** Describes the limit that a JSON object in a filter exceeds; `undefined` if the object exceeds none. */
+/** Describes the limit that a JSON object in a filter exceeds. Returns `undefined` if the object exceeds none. */
 export function describeExcess(
   json: Readonly<Record<string, unknown>>,
   nestingMax: number = filterLimits.jsonNesting,

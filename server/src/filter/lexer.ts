@@ -48,11 +48,11 @@ function matchAt(pattern: RegExp, text: string, offset: number): string | undefi
 }
 
 function readToken(text: string, offset: number, last: Token | undefined): Token {
-  const first = text.charAt(offset);
-  if (isPunctuationMark(first)) {
-    return { kind: "mark", mark: first, offset, length: 1 };
+  const firstCharacter = text.charAt(offset);
+  if (isPunctuationMark(firstCharacter)) {
+    return { kind: "mark", mark: firstCharacter, offset, length: 1 };
   }
-  if (first === '"' || first === "'") {
+  if (firstCharacter === '"' || firstCharacter === "'") {
     return readText(text, offset);
   }
   const name = matchAt(namePattern, text, offset);
@@ -63,10 +63,10 @@ function readToken(text: string, offset: number, last: Token | undefined): Token
   if (digits !== undefined && Number.isFinite(Number(digits))) {
     return { kind: "number", number: Number(digits), offset, length: digits.length };
   }
-  const word = matchAt(wordPattern, text, offset) ?? first;
+  const word = matchAt(wordPattern, text, offset) ?? firstCharacter;
   const isInName = last?.kind === "name" && last.offset + last.length === offset;
   const allowed =
-    isInName && (first === "." || last.name.includes("."))
+    isInName && (firstCharacter === "." || last.name.includes("."))
       ? 'a path segment consists of letters, digits, _ and -; for other keys use and(eq(metadata_key, "…"), …)'
       : "expected a name, a quoted text, a number, or one of ( ) [ ] ,";
   throw new FilterError(text, {
@@ -92,9 +92,9 @@ const escapes: Readonly<Record<string, string>> = {
 export function readText(text: string, offset: number): Token & { readonly kind: "text" } {
   const quote = text.charAt(offset);
   const parts: string[] = [];
-  let from = offset + 1;
+  let partStart = offset + 1;
   for (;;) {
-    const specialPosition = findQuoteOrBackslash(text, from, quote);
+    const specialPosition = findQuoteOrBackslash(text, partStart, quote);
     if (specialPosition === -1) {
       throw new FilterError(text, {
         reason: `the text that begins here has no closing ${quote}`,
@@ -102,7 +102,7 @@ export function readText(text: string, offset: number): Token & { readonly kind:
         length: 1,
       });
     }
-    parts.push(text.slice(from, specialPosition));
+    parts.push(text.slice(partStart, specialPosition));
     if (text[specialPosition] === quote) {
       const source = text.slice(offset + 1, specialPosition);
       return {
@@ -115,7 +115,7 @@ export function readText(text: string, offset: number): Token & { readonly kind:
     }
     const escape = readEscape(text, specialPosition);
     parts.push(escape.text);
-    from = specialPosition + escape.length;
+    partStart = specialPosition + escape.length;
   }
 }
 
@@ -123,9 +123,9 @@ const doubleQuoteOrBackslash = /["\\]/g;
 const singleQuoteOrBackslash = /['\\]/g;
 
 /** Returns the position of the next quote or backslash; -1 if there is none. */
-function findQuoteOrBackslash(text: string, from: number, quote: string): number {
+function findQuoteOrBackslash(text: string, start: number, quote: string): number {
   const pattern = quote === '"' ? doubleQuoteOrBackslash : singleQuoteOrBackslash;
-  pattern.lastIndex = from;
+  pattern.lastIndex = start;
   return pattern.exec(text)?.index ?? -1;
 }
 

@@ -7,6 +7,7 @@ import { FilterError } from "./filter-error.ts";
 import { describeExcess } from "./json-bounds.ts";
 import { filterLimits } from "./parser.ts";
 
+/** A value with which a filter compares a field. */
 export type Scalar = string | number | boolean | null;
 
 /** A value in the unit of its field: times and durations are in microseconds. */

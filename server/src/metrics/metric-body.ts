@@ -1,7 +1,10 @@
 import type { Histogram } from "./histogram.ts";
 import { MetricCell } from "./metric-cell.ts";
 
-/** The runs that a cell counts: those of a class with one value, without a value, or with any of many rare values. */
+/**
+ * Which runs a cell counts. A cell contains the counts of the runs of one class that have one value of a dimension,
+ * such as a model. Runs without a value have a cell of their own, and so do all runs with rare values.
+ */
 export interface CellKey {
   /** See `classesByScope`. */
   readonly runClass: number;
@@ -12,7 +15,10 @@ export interface CellKey {
 
 const kinds = ["value", "none", "other"] as const;
 
-/** Maximum number of values of a dimension in one body. The runs of all others are counted together. */
+/**
+ * Maximum number of values of a dimension in one body, which is the encoded counts of one unit of time. The runs with
+ * all other values are counted together.
+ */
 export const maxValues = 50;
 
 /** Longer values are not stored, because they would make a body large. Their runs are counted with the rare ones. */
@@ -142,12 +148,12 @@ class ByteWriter {
 
   writeCount(count: number): void {
     this.#reserve(8);
-    let rest = count;
-    while (rest >= 0x80) {
-      this.#bytes[this.#length++] = (rest % 0x80) | 0x80;
-      rest = Math.floor(rest / 0x80);
+    let remaining = count;
+    while (remaining >= 0x80) {
+      this.#bytes[this.#length++] = (remaining % 0x80) | 0x80;
+      remaining = Math.floor(remaining / 0x80);
     }
-    this.#bytes[this.#length++] = rest;
+    this.#bytes[this.#length++] = remaining;
   }
 
   writeNumber(value: number): void {
@@ -238,7 +244,7 @@ class ByteReader {
 
   addHistogram(histogram: Histogram): void {
     let bucket = 0;
-    for (let rest = this.readCount(); rest > 0; rest -= 1) {
+    for (let remaining = this.readCount(); remaining > 0; remaining -= 1) {
       bucket += this.readCount();
       histogram.addCount(bucket, this.readCount());
     }

@@ -16,7 +16,7 @@ export interface CountedRun {
   readonly traceCost: number;
 }
 
-/** Sums over runs. */
+/** The counts of a group of runs, such as those that started in one minute and called one model. */
 export class MetricCell {
   runs = 0;
   errors = 0;

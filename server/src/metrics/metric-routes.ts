@@ -27,17 +27,23 @@ export interface MetricStore extends RequestScoped<MetricStore> {
   readonly read: Promised<{ readonly metrics: MetricReads }>;
 }
 
-/** Widths of a point. A query uses the first width with which its range has no more than {@link maxPoints} points. */
+/**
+ * Widths of a point of a chart, in microseconds. A query uses the first width with which its range has no more than
+ * {@link maxPoints} points.
+ */
 const pointWidths = [1, 5, 15, 30, 60, 180, 360, 1_440, 10_080].map(
   (minutes) => minutes * minuteMicros,
 );
 
 const maxPoints = 96;
 
-/** Maximum range of a query. */
+/** Maximum time range of a query, in microseconds. */
 const maxRangeMicros = 366 * 24 * hourMicros;
 
-/** Milliseconds for reading runs that are not in the stored metrics, and for reading runs that match a filter. */
+/**
+ * Time limits, in milliseconds, for reading runs that the stored metrics do not contain yet, and for reading runs that
+ * match a filter.
+ */
 const readMs = 250;
 const filterMs = 2_000;
 
@@ -153,11 +159,11 @@ function parseChoice<Choice extends string>(
   if (text === undefined || text === "") {
     return undefined;
   }
-  const found = choices.find((choice) => choice === text);
-  if (found === undefined) {
+  const match = choices.find((choice) => choice === text);
+  if (match === undefined) {
     throw new RequestError(422, `${name} must be one of ${choices.join(", ")}`);
   }
-  return found;
+  return match;
 }
 
 const toJson = (query: MetricQuery, { all, groups, missing }: Metrics) => ({

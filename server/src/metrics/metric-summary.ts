@@ -11,13 +11,16 @@ import type {
   MicrosRange,
 } from "./metrics.ts";
 
-/** Maximum number of values that are groups of their own. */
+/**
+ * Maximum number of values of a dimension that become groups of their own. The runs with all other values form one
+ * group.
+ */
 const maxGroups = 8;
 
-/** The dimension from which all runs are counted: each run has exactly one value in it. */
+/** The dimension that is used to count all runs: each run has exactly one value in it. */
 export const allDimension: Dimension = "status";
 
-/** The counts of one unit of time for one dimension. */
+/** The counts of one unit of time (a minute, an hour or a day) for one dimension. */
 export interface UnitCounts {
   readonly startMicros: number;
   readonly dimensionIndex: number;

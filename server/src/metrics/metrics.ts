@@ -1,7 +1,10 @@
 import { minuteMicros, hourMicros, dayMicros } from "../model/durations.ts";
 import type { RunFilter } from "../runs/run-query.ts";
 
-/** The properties of runs by which metrics are grouped. The index of each is stored, so new ones must be appended. */
+/**
+ * The properties of runs by which metrics are grouped. The database contains the index of each dimension, so new ones
+ * must be appended.
+ */
 export const dimensions = ["status", "name", "model", "tag", "user"] as const;
 
 export type Dimension = (typeof dimensions)[number];
@@ -27,6 +30,7 @@ export interface MicrosRange {
   readonly toMicros: number;
 }
 
+/** Selects the runs whose metrics are computed, and how they are grouped. */
 export interface MetricQuery extends MicrosRange {
   readonly projectId: string;
   readonly scope: Scope;
@@ -53,6 +57,7 @@ export interface MetricValues {
   readonly firstToken: Percentiles;
 }
 
+/** The percentiles of a duration; `null` if no run has this duration. */
 export interface Percentiles {
   readonly p50: number | null;
   readonly p95: number | null;
@@ -71,6 +76,7 @@ export interface MetricGroup {
   readonly points: readonly MetricValues[];
 }
 
+/** The metrics of the selected runs: of all of them, and of each group. */
 export interface Metrics {
   /** All runs, each counted once. */
   readonly all: Omit<MetricGroup, "kind" | "value"> & {
@@ -111,6 +117,7 @@ export interface OverviewMetrics extends Pick<Metrics, "all" | "missing"> {
   readonly isPartial: boolean;
 }
 
+/** The reads of metrics. */
 export interface MetricReads {
   read(tenantId: string, query: MetricQuery): Metrics;
   readOverview(tenantId: string, query: OverviewQuery): OverviewMetrics;
@@ -118,6 +125,7 @@ export interface MetricReads {
 
 /** The stored metrics of one unit of time, by the index of their dimension. */
 export interface MetricBodies {
+  /** The number of the unit: its start divided by its length. */
   readonly unit: number;
   /** Empty for a unit without runs. */
   readonly bodies: readonly Uint8Array[];
@@ -146,6 +154,7 @@ export type MarkLevel = (typeof markLevels)[keyof typeof markLevels];
 export interface Mark {
   readonly projectId: string;
   readonly level: MarkLevel;
+  /** The number of the unit: its start divided by its length. */
   readonly unit: number;
   /** Changes whenever the unit is marked again. */
   readonly version: number;

@@ -86,11 +86,13 @@ export function countByWidth(
   }
 }
 
+/** Returns the time range of a unit, such as an hour, by its number and its length in microseconds. */
 export const toRange = (unit: number, micros: number): MicrosRange => ({
   fromMicros: unit * micros,
   toMicros: (unit + 1) * micros,
 });
 
+/** Returns the part of a time range that is within another. */
 export const clip = (range: MicrosRange, { fromMicros, toMicros }: MicrosRange): MicrosRange => ({
   fromMicros: Math.max(range.fromMicros, fromMicros),
   toMicros: Math.min(range.toMicros, toMicros),

@@ -139,4 +139,5 @@ export const toUnits = (
     }),
   );
 
+/** Creates empty counts for each dimension, such as the model or the tag of a run. */
 export const createCounts = (): MetricCounts[] => dimensions.map(() => new MetricCounts());

@@ -14,6 +14,7 @@ export class AnswerLimitError extends Error {
   }
 }
 
+/** A call of a tool whose arguments are still arriving. */
 interface OpenToolCall {
   readonly index: number;
   readonly id: string;
@@ -22,6 +23,7 @@ interface OpenToolCall {
   arguments: string;
 }
 
+/** Options of {@link AnswerBuilder}. */
 interface BuilderOptions {
   readonly mask: SecretMask;
   /** Characters of the whole answer. */
@@ -35,7 +37,7 @@ export class AnswerBuilder {
   readonly #options: BuilderOptions;
   readonly #textMask: MaskedText;
   readonly #thinkingMask: MaskedText;
-  /** By the key under which the protocol identifies a call. */
+  /** The tool calls, each by the key with which the protocol identifies it. */
   readonly #toolCalls = new Map<string, OpenToolCall>();
   #chars = 0;
   text = "";

@@ -7,8 +7,8 @@ const heartbeatMs = 15_000;
 const maxUnsentBytes = 4_194_304;
 
 /**
- * Sends an answer to the page as server-sent events. The response begins with the first event, so that an error before
- * it can still have a status. `signal` is aborted when the page disconnects.
+ * Sends an answer to a page of the UI as server-sent events. The response begins with the first event, so that an error
+ * before it can still have a status. `signal` is aborted when the page disconnects.
  */
 export class AnswerStream {
   readonly #reply: FastifyReply;

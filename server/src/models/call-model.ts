@@ -24,6 +24,7 @@ export const modelCallLimits = {
   errorChars: 2_000,
 } as const;
 
+/** One call of a model. */
 export interface ModelCall {
   readonly endpoint: ModelEndpoint;
   /** The key to send; the endpoint's own key if it is absent. */
@@ -35,7 +36,7 @@ export interface ModelCall {
   readonly onDelta?: (delta: ModelDelta) => void;
   /** Cancels the call. */
   readonly signal?: AbortSignal;
-  /** Milliseconds on a clock that does not go back. */
+  /** Returns the current time in milliseconds, of a clock that never goes back. */
   readonly now?: () => number;
 }
 
@@ -114,7 +115,7 @@ async function readAnswer(
   }
   if (contentType !== "text/event-stream") {
     const name = contentType === "" ? "no content type" : `the content type ${contentType}`;
-    return fail(
+    return createFailure(
       "malformed",
       `The endpoint answered with ${name} instead of text/event-stream or application/json. Check that its address is that of the API.`,
     );
@@ -169,7 +170,7 @@ async function readWholeAnswer(
   }
   const response = parseObject(Buffer.concat(parts).toString("utf8"));
   if (response === undefined) {
-    return fail("malformed", "The endpoint answered with JSON that is not an object.");
+    return createFailure("malformed", "The endpoint answered with JSON that is not an object.");
   }
   protocol.readResponse(response, answer, request);
   return undefined;
@@ -233,18 +234,21 @@ async function readBeginning(chunks: AsyncIterable<Uint8Array>, bytesMax: number
   return Buffer.concat(parts).subarray(0, bytesMax).toString("utf8");
 }
 
-const fail = (kind: ModelFailureKind, message: string): ModelFailure => ({ kind, message });
+const createFailure = (kind: ModelFailureKind, message: string): ModelFailure => ({
+  kind,
+  message,
+});
 
 /**
  * Returns why an answer is incomplete although the connection ended without an error; `undefined` if it is complete.
  */
 function findIncompleteness(answer: AnswerBuilder): ModelFailure | undefined {
   if (answer.error !== undefined) {
-    return fail("failed", `The endpoint reports an error: ${answer.error}`);
+    return createFailure("failed", `The endpoint reports an error: ${answer.error}`);
   }
   return answer.isFinished
     ? undefined
-    : fail("malformed", "The endpoint ended the response before the answer was complete.");
+    : createFailure("malformed", "The endpoint ended the response before the answer was complete.");
 }
 
 function describeFailure(
@@ -255,19 +259,22 @@ function describeFailure(
   }: { readonly signal: AbortSignal | undefined; readonly deadline: AbortSignal },
 ): ModelFailure {
   if (signal?.aborted === true) {
-    return fail("canceled", "The call was canceled.");
+    return createFailure("canceled", "The call was canceled.");
   }
   if (deadline.aborted) {
-    return fail("limit", `The call took longer than ${modelCallLimits.callMs / 60_000} minutes.`);
+    return createFailure(
+      "limit",
+      `The call took longer than ${modelCallLimits.callMs / 60_000} minutes.`,
+    );
   }
   const message = toText(toObject(cause)["message"]) ?? String(cause);
   if (cause instanceof AnswerLimitError || (cause instanceof EventStreamError && cause.isLimit)) {
-    return fail("limit", `The call was ended, because ${message}.`);
+    return createFailure("limit", `The call was ended, because ${message}.`);
   }
   if (cause instanceof EventStreamError) {
-    return fail("malformed", `The response can't be read, because ${message}.`);
+    return createFailure("malformed", `The response can't be read, because ${message}.`);
   }
-  return fail("unreachable", message);
+  return createFailure("unreachable", message);
 }
 
 const shorten = (text: string): string =>

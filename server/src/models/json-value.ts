@@ -1,19 +1,22 @@
 /** A parsed JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
+/** Whether a JSON value is an object. */
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Returns the value if it is an object, else an empty one. */
+/** Returns the value if it is an object, and an empty object otherwise. */
 export const toObject = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
 
+/** Returns the items of a list; none if the value is not a list. */
 export const toList = (value: unknown): readonly unknown[] =>
   Array.isArray(value) ? (value as readonly unknown[]) : [];
 
+/** Returns a string; `undefined` for any other value. */
 export const toText = (value: unknown): string | undefined =>
   typeof value === "string" ? value : undefined;
 
-/** Returns the value if it can be a number of tokens. */
+/** Returns the value if it can be a number of tokens; `undefined` otherwise. */
 export const toCount = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 

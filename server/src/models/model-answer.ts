@@ -44,6 +44,7 @@ export type ModelFailureKind =
   /** The caller canceled the call. */
   | "canceled";
 
+/** Why a call of a model failed. */
 export interface ModelFailure {
   readonly kind: ModelFailureKind;
   /** What happened, without keys. */

@@ -17,6 +17,7 @@ export interface ModelStore extends RequestScoped<ModelStore> {
   readonly write: { readonly modelSpending: SpendingWrites };
 }
 
+/** What {@link ModelCaller} depends on. */
 export interface ModelCallerDependencies {
   readonly endpoints: readonly ModelEndpoint[];
   /** Maximum cost of the calls of a tenant in a day, in US dollars; `undefined` without a limit. */
@@ -43,6 +44,7 @@ export interface TenantCall {
 /** The cost of an answer in US dollars, or why it is unknown. */
 export type AnswerCost = CallPrice;
 
+/** The answer of a model, and what the call cost. */
 export interface PricedAnswer extends ModelAnswer {
   readonly cost: AnswerCost;
 }

@@ -52,7 +52,7 @@ export class ModelKeys {
     return this.#keys.get(toId(holder))?.key;
   }
 
-  /** When the key expires, in milliseconds since the epoch; `undefined` if none is held. */
+  /** Returns when the key of a holder expires, in milliseconds since the epoch; `undefined` if no key is held. */
   findExpiry(holder: KeyHolder): number | undefined {
     this.#removeExpired();
     return this.#keys.get(toId(holder))?.expiresMs;

@@ -64,5 +64,7 @@ export const modelRequestSchema = Type.Object({
 
 /** A request to a model in a form that does not depend on its provider. */
 export type ModelRequest = Static<typeof modelRequestSchema>;
+/** A message of the conversation that is sent to a model. */
 export type ModelMessage = ModelRequest["messages"][number];
+/** A call of a tool that a model has requested. */
 export type ModelToolCall = Static<typeof toolCallSchema>;

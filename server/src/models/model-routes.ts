@@ -46,6 +46,7 @@ const callBody = Type.Object({
 });
 type CallBody = Static<typeof callBody>;
 
+/** What the routes that call models depend on. */
 export interface ModelRouteDependencies extends IngestDependencies {
   readonly caller: ModelCaller;
   readonly access: ModelAccess;

@@ -7,6 +7,7 @@ export interface ModelHttpRequest {
   readonly signal: AbortSignal;
 }
 
+/** The beginning of the response of a model's endpoint. */
 export interface ModelHttpResponse {
   readonly status: number;
   /** The content type without parameters, in lower case; empty if the response names none. */

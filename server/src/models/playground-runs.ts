@@ -10,6 +10,7 @@ import { createPromptMetadata } from "./prompt-metadata.ts";
 const playgroundProject = "playground";
 const runName = "Playground";
 
+/** A call of a model from the playground, which is recorded as a run. */
 export interface PlaygroundCall {
   readonly request: ModelRequest;
   readonly answer: ModelAnswer;

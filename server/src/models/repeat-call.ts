@@ -4,7 +4,7 @@ import type { ModelCaller, PricedAnswer, TenantCall } from "./model-caller.ts";
 
 /** Limits of calls that are repeated. */
 const repeatLimits = {
-  /** Maximum number of attempts at a call while the endpoint has no capacity. */
+  /** Maximum number of attempts at a call that the endpoint refuses because it has no capacity. */
   attempts: 4,
   firstDelayMs: 1_000,
   /** The longest wait that an endpoint may ask for before a call is repeated. */
@@ -14,7 +14,8 @@ const repeatLimits = {
 } as const;
 
 /**
- * Calls a model. A call that the endpoint had no capacity for is repeated after the time that it asks for.
+ * Calls a model. If the endpoint has no capacity for a call, the call is repeated after the time that the endpoint asks
+ * for.
  *
  * @throws RequestError see `ModelCaller.call`. If the call was canceled, throws the signal's reason.
  */
@@ -40,7 +41,8 @@ export async function repeatCall(
 
 /**
  * Calls a model for a job that has nothing else to do: while the tenant has made too many calls in a minute, the call
- * waits. Work that shares its place with other tenants must not wait here, but give the place up.
+ * waits. Work that occupies a slot which other tenants need, too, must not wait here: it must free the slot and be
+ * tried again later.
  *
  * @throws RequestError see `ModelCaller.call`, except for the limit of calls in a minute.
  */

@@ -6,8 +6,8 @@ const minKeyChars = 4;
 
 /** Removes a key from what an endpoint sends, because an endpoint may echo it. */
 export class SecretMask {
-  readonly #forms: readonly string[];
-  readonly #longest: number;
+  readonly #searchedTexts: readonly string[];
+  readonly #longestChars: number;
 
   constructor(key: string | undefined) {
     const forms =
@@ -19,13 +19,13 @@ export class SecretMask {
             JSON.stringify(key).slice(1, -1),
             Buffer.from(key).toString("base64"),
           ];
-    this.#forms = [...new Set(forms)].toSorted((a, b) => b.length - a.length);
-    this.#longest = this.#forms[0]?.length ?? 0;
+    this.#searchedTexts = [...new Set(forms)].toSorted((a, b) => b.length - a.length);
+    this.#longestChars = this.#searchedTexts[0]?.length ?? 0;
   }
 
   /** Replaces the key wherever it occurs in a text. */
   mask(text: string): string {
-    return this.#forms.reduce((masked, form) => masked.replaceAll(form, maskedKey), text);
+    return this.#searchedTexts.reduce((masked, form) => masked.replaceAll(form, maskedKey), text);
   }
 
   /**
@@ -33,10 +33,10 @@ export class SecretMask {
    * more of the text has arrived.
    */
   countPossibleKeyChars(text: string): number {
-    const longest = Math.min(this.#longest - 1, text.length);
+    const longest = Math.min(this.#longestChars - 1, text.length);
     for (let length = longest; length > 0; length -= 1) {
       const end = text.slice(-length);
-      if (this.#forms.some((form) => form.length > length && form.startsWith(end))) {
+      if (this.#searchedTexts.some((form) => form.length > length && form.startsWith(end))) {
         return length;
       }
     }
@@ -47,7 +47,7 @@ export class SecretMask {
 /** Masks a key in a text that arrives in parts, also where the key is divided between parts. */
 export class MaskedText {
   readonly #mask: SecretMask;
-  #open = "";
+  #heldBack = "";
 
   constructor(mask: SecretMask) {
     this.#mask = mask;
@@ -55,16 +55,16 @@ export class MaskedText {
 
   /** Adds a part and returns what can be passed on. */
   push(part: string): string {
-    const text = this.#mask.mask(this.#open + part);
+    const text = this.#mask.mask(this.#heldBack + part);
     const openChars = this.#mask.countPossibleKeyChars(text);
-    this.#open = openChars === 0 ? "" : text.slice(-openChars);
+    this.#heldBack = openChars === 0 ? "" : text.slice(-openChars);
     return openChars === 0 ? text : text.slice(0, -openChars);
   }
 
   /** Returns what was kept back. */
   end(): string {
-    const text = this.#open;
-    this.#open = "";
+    const text = this.#heldBack;
+    this.#heldBack = "";
     return text;
   }
 }

@@ -18,11 +18,13 @@ export interface SpendingReservation {
   readonly budget?: number | undefined;
 }
 
+/** Reads what the model calls of tenants cost in a day. */
 export interface SpendingReads {
   /** Reads what the calls of a day have cost so far, including those that have not ended. */
   read(tenantId: string, day: string): Promise<DailySpending>;
 }
 
+/** Writes what the model calls of tenants cost in a day. */
 export interface SpendingWrites {
   /**
    * Adds the highest cost that a call may have, before it is made, so that calls at the same time, and calls of a
@@ -52,6 +54,7 @@ interface SpendingRow {
 
 const builder = createQueryBuilder<{ readonly model_spending: SpendingRow }>();
 
+/** The queries of what model calls cost in a day. */
 export const spendingQueries = {
   find: new Query(({ tenantId, day }: Parameters<{ tenantId: string; day: string }>) =>
     builder

@@ -76,8 +76,8 @@ export class ServerLog {
 const formats: { readonly [Format in LogFormat]: (record: LogRecord) => string } = {
   json: (record) => `${JSON.stringify({ time: new Date().toISOString(), ...record })}\n`,
   text: ({ level, message, ...members }) => {
-    const rest = Object.entries(members).map(([name, value]) => `${name}=${toWord(value)}`);
-    return `${[new Date().toISOString(), level.toUpperCase(), toWord(message), ...rest].join(" ")}\n`;
+    const memberTexts = Object.entries(members).map(([name, value]) => `${name}=${toWord(value)}`);
+    return `${[new Date().toISOString(), level.toUpperCase(), toWord(message), ...memberTexts].join(" ")}\n`;
   },
 };
 

@@ -12,23 +12,24 @@ export interface ObservedStore {
   onActivity(listener: ActivityListener): void;
 }
 
-/** What the metrics and the checks of health need from the ingest log. */
+/** What the metrics and the health checks need from the ingest log. */
 export interface ObservedLog {
   readonly isConnected: boolean;
-  /** How often the connection was lost and made again. */
+  /** How often the connection was lost and restored. */
   readonly reconnects: number;
   /** Messages that this server has appended. */
   readonly appended: number;
-  /** Messages that this server has stored in the database, because the log was late. */
+  /** Messages that this server has stored in the database, because the log did not acknowledge them in time. */
   readonly storedDirectly: number;
   /** Whether runs can be received while the log can't be reached. */
   readonly canStoreDirectly: boolean;
-  /** What the log holds, as last read; `undefined` if it could not be read. */
+  /** The state of the log that was read last; `undefined` if it could not be read. */
   readonly state: ObservedLogState | undefined;
   /** What the writer of this process has done; `undefined` if it has none. */
   readonly writer: ObservedWriter | undefined;
 }
 
+/** The state of the ingest log, as the metrics of the server report it. */
 export interface ObservedLogState {
   readonly waitingMessages: number;
   readonly waitingBytes: number;
@@ -67,7 +68,7 @@ type LogMetrics = Readonly<
   Record<string, { readonly help: string; readonly read: (log: ObservedLog) => number | undefined }>
 >;
 
-/** What is counted about the ingest log from the start of the process. */
+/** Counters of the ingest log. They begin with the process. */
 const logCounts: LogMetrics = {
   reconnects: {
     help: "How often the connection to the ingest log was lost and made again.",
@@ -95,7 +96,7 @@ const logCounts: LogMetrics = {
   },
 };
 
-/** The state of the ingest log. */
+/** Gauges that show the current state of the ingest log. */
 const logMetrics: LogMetrics = {
   connected: {
     help: "1 while the server is connected to the ingest log, else 0.",

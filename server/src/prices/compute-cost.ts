@@ -118,10 +118,10 @@ function sumParts(
   { prices, inputTokens, factor }: PriceContext,
 ): { readonly cost: number; readonly details: CostDetails } | NoCost {
   const partTokens = parts.reduce((sum, { tokens }) => sum + tokens, 0);
-  const rest: TokenPart = { name: "", tokens: total - partTokens, kinds: [side] };
+  const remainingPart: TokenPart = { name: "", tokens: total - partTokens, kinds: [side] };
   const details: Record<string, number> = {};
   let cost = 0;
-  for (const { name, tokens, kinds } of [...parts, rest]) {
+  for (const { name, tokens, kinds } of [...parts, remainingPart]) {
     if (tokens === 0) {
       continue;
     }

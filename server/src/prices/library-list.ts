@@ -57,12 +57,12 @@ let cachedList: { readonly timeMs: number; readonly prices: readonly ListedPrice
 /** Lists the public prices whose model or provider contains a text. Upper and lower case make no difference. */
 export function listLibraryPrices(search: LibraryPriceSearch): LibraryPricePage {
   const text = search.text.toLowerCase();
-  const found = listAll(search.timeMs).filter(({ model, provider, providerName }) =>
+  const matchingPrices = listAll(search.timeMs).filter(({ model, provider, providerName }) =>
     [model, provider, providerName].some((name) => name.toLowerCase().includes(text)),
   );
   return {
-    prices: found.slice(search.offset, search.offset + search.limit),
-    total: found.length,
+    prices: matchingPrices.slice(search.offset, search.offset + search.limit),
+    total: matchingPrices.length,
   };
 }
 

@@ -84,12 +84,12 @@ export class LibraryPrices {
     if (cached !== undefined) {
       return cached.price;
     }
-    const found = lookUp(model, provider, timeMs);
-    this.#cache.set(key, found);
-    if (found.periodMs !== Number.POSITIVE_INFINITY) {
-      this.#cache.set(createPeriodKey(key, found.periodMs, timeMs), found);
+    const foundPrice = lookUp(model, provider, timeMs);
+    this.#cache.set(key, foundPrice);
+    if (foundPrice.periodMs !== Number.POSITIVE_INFINITY) {
+      this.#cache.set(createPeriodKey(key, foundPrice.periodMs, timeMs), foundPrice);
     }
-    return found.price;
+    return foundPrice.price;
   }
 }
 

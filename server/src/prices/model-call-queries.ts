@@ -28,6 +28,7 @@ const unpricedModel = perEngine<string | null>({
   postgres: sql.raw(`CASE WHEN r.cost_json IS NULL THEN ${createPostgresModelSql("r")} END`),
 });
 
+/** The queries that find the model calls of a tenant, to show which of them have a price. */
 export const modelCallQueries = {
   /** Lists the projects of a tenant with the start of their latest runs, the latest first. */
   listProjects: new Query(({ tenantId, limit }: Parameters<{ tenantId: string; limit: number }>) =>

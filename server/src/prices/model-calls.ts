@@ -14,6 +14,7 @@ const maxGroups = 300;
 /** Longer names of models are cut. */
 const maxNameChars = 200;
 
+/** Where reading the runs of a project continues: before the run with this start time and id. */
 interface ProjectPosition {
   readonly projectId: string;
   readonly micros: number;
@@ -72,6 +73,7 @@ export async function readModelCalls(
   };
 }
 
+/** Counts model calls in groups. */
 class CallTally {
   otherCalls = 0;
   readonly #groups = new Map<string, ModelCallGroup>();
@@ -103,7 +105,7 @@ class CallTally {
   }
 }
 
-/** Reads how the price of a run was determined. */
+/** Reads from a row which price applied to a run, or why none did. */
 function readFacts(row: CostRow): Pick<ModelCallGroup, "price" | "model" | "provider" | "reason"> {
   const none = { model: null, provider: null, reason: null };
   if (row.cost_json === null) {

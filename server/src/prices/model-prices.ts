@@ -25,6 +25,7 @@ export interface TieredRate {
   readonly tiers: readonly { readonly start: number; readonly price: number }[];
 }
 
+/** A price per token, which may depend on the number of tokens of the call. */
 export type Rate = number | TieredRate;
 
 /** The prices of a model. Tokens of a kind without a price cost as much as the tokens that they are part of. */

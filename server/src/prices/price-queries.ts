@@ -20,6 +20,7 @@ interface PriceTables {
 
 const builder = createQueryBuilder<PriceTables>();
 
+/** The queries of the price tables of tenants. */
 export const priceQueries = {
   list: new Query(({ tenantId }: Parameters<{ tenantId: string }>) =>
     builder
@@ -74,6 +75,7 @@ export const priceQueries = {
   ),
 };
 
+/** Converts a row of a price table to columns. The columns of the key contain empty texts instead of `null`. */
 export const toTableRow = (tenantId: string, row: PriceRow): PriceTableRow => ({
   tenant_id: tenantId,
   model: row.model,
@@ -83,6 +85,7 @@ export const toTableRow = (tenantId: string, row: PriceRow): PriceTableRow => ({
   prices_json: JSON.stringify(row.prices),
 });
 
+/** Converts columns to a row of a price table. */
 export const parsePriceRow = (row: Omit<PriceTableRow, "tenant_id">): PriceRow => ({
   model: row.model,
   provider: row.provider === "" ? null : row.provider,

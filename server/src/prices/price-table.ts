@@ -76,18 +76,18 @@ export function matchesPattern(pattern: string, text: string): boolean {
   if (others.length === 0) {
     return text === pattern;
   }
-  const last = others.pop() ?? "";
-  if (!text.startsWith(first) || text.length < first.length + last.length) {
+  const lastPart = others.pop() ?? "";
+  if (!text.startsWith(first) || text.length < first.length + lastPart.length) {
     return false;
   }
   let position = first.length;
-  const end = text.length - last.length;
+  const end = text.length - lastPart.length;
   for (const part of others) {
-    const found = text.indexOf(part, position);
-    if (found === -1 || found + part.length > end) {
+    const matchPosition = text.indexOf(part, position);
+    if (matchPosition === -1 || matchPosition + part.length > end) {
       return false;
     }
-    position = found + part.length;
+    position = matchPosition + part.length;
   }
-  return text.endsWith(last) && position <= end;
+  return text.endsWith(lastPart) && position <= end;
 }

@@ -45,6 +45,7 @@ export interface ModelCallGroup {
   readonly latestMicros: number;
 }
 
+/** The model calls of a tenant, grouped by the price that applied to them. */
 export interface ModelCalls {
   /** The groups with the most calls first. */
   readonly groups: readonly ModelCallGroup[];
@@ -64,12 +65,14 @@ export interface LibraryPriceSearch {
   readonly timeMs: number;
 }
 
+/** A page of the public prices that the server contains. */
 export interface LibraryPricePage {
   readonly prices: readonly ListedPrice[];
   /** Number of prices that match. */
   readonly total: number;
 }
 
+/** The reads of prices. */
 export interface PriceReads {
   /** Lists the public prices that the server contains. */
   listLibrary(tenantId: string, search: LibraryPriceSearch): Promise<LibraryPricePage>;
@@ -81,6 +84,7 @@ export interface PriceReads {
   priceCall(tenantId: string, call: PricedCall): Promise<CallPrice>;
 }
 
+/** A change of the price table of a tenant. */
 export interface PriceChange {
   readonly rows: readonly PriceRow[];
   /** Whether the rows replace the whole table. Otherwise each replaces the row with the same key. */
@@ -93,6 +97,7 @@ export interface PriceChange {
  */
 export type RecomputeMode = "restart" | "resume" | "continue";
 
+/** The writes of the price tables of tenants. */
 export interface PriceWrites {
   /**
    * Adds rows to the price table, or replaces it.

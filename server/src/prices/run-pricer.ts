@@ -67,17 +67,21 @@ export class RunPricer implements RunPrices {
       const reason = "The run does not report both its input and its output tokens.";
       return withoutCost(measures, { reason });
     }
-    const found = this.#findPrice(tenantId, run, billing);
-    if ("reason" in found) {
-      const { reason, unknownModel } = found;
+    const foundPrice = this.#findPrice(tenantId, run, billing);
+    if ("reason" in foundPrice) {
+      const { reason, unknownModel } = foundPrice;
       const [model] = billing.models;
       return { ...withoutCost(measures, { reason, ...(model && { model }) }), unknownModel };
     }
     const { details, serviceTier = null } = billing;
-    const cost = computeCost({ inputTokens, outputTokens, details }, found.prices, found.factor);
+    const cost = computeCost(
+      { inputTokens, outputTokens, details },
+      foundPrice.prices,
+      foundPrice.factor,
+    );
     return "reason" in cost
       ? withoutCost(measures, { reason: cost.reason })
-      : withCost(measures, cost, { ...found, serviceTier });
+      : withCost(measures, cost, { ...foundPrice, serviceTier });
   }
 
   /** Computes the cost of a call that was not recorded as a run. */
@@ -93,11 +97,15 @@ export class RunPricer implements RunPrices {
     };
     const run = { runType: "llm", startMicros: timeMs * 1_000 };
     const billing = { models: [model], provider, serviceTier: null, details };
-    const found = this.#findPrice(tenantId, run, billing);
-    if ("reason" in found) {
-      return { reason: found.reason };
+    const foundPrice = this.#findPrice(tenantId, run, billing);
+    if ("reason" in foundPrice) {
+      return { reason: foundPrice.reason };
     }
-    const cost = computeCost({ inputTokens, outputTokens, details }, found.prices, found.factor);
+    const cost = computeCost(
+      { inputTokens, outputTokens, details },
+      foundPrice.prices,
+      foundPrice.factor,
+    );
     return "reason" in cost
       ? cost
       : { total: cost.total, prompt: cost.prompt, completion: cost.completion };
@@ -128,10 +136,10 @@ export class RunPricer implements RunPrices {
       }
     }
     for (const model of models) {
-      const found = this.#library.find(model, provider, startMicros / 1_000);
-      if (found !== undefined) {
-        const { prices, ...name } = found;
-        const factor = findFactor([found.provider], tier);
+      const libraryPrice = this.#library.find(model, provider, startMicros / 1_000);
+      if (libraryPrice !== undefined) {
+        const { prices, ...name } = libraryPrice;
+        const factor = findFactor([libraryPrice.provider], tier);
         if (factor !== undefined && prices.input !== undefined) {
           return { source: "library", ...name, prices, factor };
         }

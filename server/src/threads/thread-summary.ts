@@ -29,8 +29,10 @@ export function toThread(
   };
 }
 
-/** Returns `null` if no number is known: an unknown cost is not zero. */
+/** Sums the numbers that are not null. Returns `null` if there are none, because an unknown cost is not zero. */
 function sumKnown(numbers: readonly (number | null)[]): number | null {
-  const known = numbers.filter((number) => number !== null);
-  return known.length === 0 ? null : roundCost(known.reduce((total, next) => total + next, 0));
+  const knownNumbers = numbers.filter((number) => number !== null);
+  return knownNumbers.length === 0
+    ? null
+    : roundCost(knownNumbers.reduce((total, next) => total + next, 0));
 }

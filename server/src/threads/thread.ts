@@ -53,6 +53,7 @@ export interface ThreadPosition {
   readonly id: string;
 }
 
+/** Selects a page of the threads of a project. A thread is a conversation: the traces that have the same thread id. */
 export interface ThreadQuery {
   readonly projectId: string;
   /** Maximum number of threads. */
@@ -64,6 +65,7 @@ export interface ThreadQuery {
   readonly withinMs: number;
 }
 
+/** A page of a list of threads. */
 export interface ThreadPage {
   readonly threads: readonly Thread[];
   /** Where the next page begins; absent at the end of the list. */
@@ -72,6 +74,7 @@ export interface ThreadPage {
   readonly isPartial: boolean;
 }
 
+/** Selects a page of the turns of a thread. A turn is one trace. */
 export interface TurnQuery {
   readonly projectId: string;
   readonly threadId: string;

@@ -10,7 +10,9 @@ import { encodeMinutes, mergeMinutes, toBodies } from "../unit-bodies.ts";
 import { PostgresMetricScanner } from "./metric-scanner.ts";
 import { metricLockSql } from "./metric-tables.ts";
 
-/** Marks that one step considers. */
+/**
+ * Maximum number of marks that one step reads. A mark says that the stored metrics of a unit of time are out of date.
+ */
 const marksPerStep = 200;
 
 /** Milliseconds after which a step takes no further mark. */
@@ -32,7 +34,9 @@ interface CountedUnit extends Omit<ComputedMetrics, "mark"> {
 /** A range of units whose stored metrics are replaced. */
 interface ReplacedUnits {
   readonly level: number;
+  /** The number of the first unit. */
   readonly from: number;
+  /** The number of the unit after the last one. */
   readonly to: number;
   readonly units: readonly MetricBodies[];
 }

@@ -11,12 +11,13 @@ import type { MicrosRange } from "../metrics.ts";
 import { createScannedRun } from "../scanned-run.ts";
 import type { ScannedRun } from "../scanned-run.ts";
 
-/** Runs that one step reads: with their payloads, and without. */
+/** Maximum number of runs that one step reads, with their payloads and without. */
 const runsPerStep = { withPayloads: 2_000, withoutPayloads: 10_000 } as const;
 
 /** Bytes of payloads that one step reads, exceeded by one run at most. */
 const bytesPerStep = 4_194_304;
 
+/** Selects the runs to scan. */
 export interface ScanQuery extends MicrosRange {
   readonly tenantId: string;
   readonly projectId: string;
@@ -39,9 +40,9 @@ export class PostgresMetricScanner {
    * yielded before.
    */
   async *scan(query: ScanQuery): AsyncGenerator<readonly ScannedRun[]> {
-    let before: ScannedRow | undefined;
+    let lastRow: ScannedRow | undefined;
     for (;;) {
-      const { runs, isEnd } = await this.#listRuns(query, before);
+      const { runs, isEnd } = await this.#listRuns(query, lastRow);
       const last = runs.at(-1);
       if (last === undefined) {
         return;
@@ -54,17 +55,17 @@ export class PostgresMetricScanner {
       if (isEnd) {
         return;
       }
-      before = last.row;
+      lastRow = last.row;
     }
   }
 
   /** Reads the next runs with their payloads. */
   async #listRuns(
     query: ScanQuery,
-    before: ScannedRow | undefined,
+    lastRow: ScannedRow | undefined,
   ): Promise<{ readonly runs: readonly FoundRun[]; readonly isEnd: boolean }> {
     const runLimit = runsPerStep[query.withPayloads ? "withPayloads" : "withoutPayloads"];
-    const { text, values } = toNumbered(createRunQuery(query, before, runLimit));
+    const { text, values } = toNumbered(createRunQuery(query, lastRow, runLimit));
     const { rows } = await this.#db.execute<ScannedRow>(text, values);
     const runs: FoundRun[] = [];
     let bytes = 0;
@@ -132,12 +133,12 @@ const scannedColumns = [
  * Creates the query for the next runs, with a row for each payload of a run. Once a run exceeds the limit of bytes, the
  * runs after it are left out. Their payloads are not read, because the size of a payload is enough to decide that.
  */
-function createRunQuery(query: ScanQuery, before: ScannedRow | undefined, runLimit: number): Sql {
+function createRunQuery(query: ScanQuery, lastRow: ScannedRow | undefined, runLimit: number): Sql {
   const { tenantId, projectId, fromMicros, toMicros, condition = always } = query;
   const position: Sql =
-    before === undefined
+    lastRow === undefined
       ? always
-      : sql`(r.start_us, r.id) < (${parameter(before.start_us)}, ${parameter(before.id)})`;
+      : sql`(r.start_us, r.id) < (${parameter(lastRow.start_us)}, ${parameter(lastRow.id)})`;
   const runs = sql`SELECT ${query.withPayloads ? "*" : `${scannedColumns}, NULL AS body, NULL::int AS bytes`}
     FROM runs r WHERE r.tenant_id = ${parameter(tenantId)} AND r.project_id = ${parameter(projectId)}
       AND r.start_us >= ${parameter(fromMicros)} AND r.start_us < ${parameter(toMicros)} AND ${position} AND ${condition}

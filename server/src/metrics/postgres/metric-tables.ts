@@ -59,7 +59,7 @@ function createFarRootCondition(runs: string): string {
     WHERE o.tenant_id = c.tenant_id AND o.id = c.trace_id AND o.trace_id = c.trace_id)`;
 }
 
-/** The root of the trace `t`, with its minute. */
+/** SQL that selects the root of the trace `t`, with the minute in which it started. */
 function createRootSql(condition: string): string {
   return `SELECT r.project_id, ${unitSql("r", minuteMicros)} AS unit FROM runs r
     WHERE r.tenant_id = t.tenant_id AND r.trace_id = t.trace_id AND r.id = t.trace_id AND r.parent_run_id IS NULL ${condition}`;

@@ -10,7 +10,9 @@ import { MetricScanner } from "./metric-scanner.ts";
 import { countByMinute } from "../outdated-units.ts";
 import { createCounts } from "../scanned-run.ts";
 
-/** Marks that one step considers. */
+/**
+ * Maximum number of marks that one step reads. A mark says that the stored metrics of a unit of time are out of date.
+ */
 const marksPerStep = 500;
 
 /** Milliseconds after which a step takes no further mark. */
@@ -110,11 +112,11 @@ export class MetricComputer {
   #isBusy(nowMs: number): boolean {
     const [[lastRow] = []] = parseRows(this.#statements.findLastRow.all());
     const row = Number(lastRow ?? 0);
-    const last = this.#lastStep ?? { row, atMs: nowMs };
+    const lastStep = this.#lastStep ?? { row, atMs: nowMs };
     this.#lastStep = { row, atMs: nowMs };
-    const newRuns = row - last.row;
+    const newRuns = row - lastStep.row;
     const isFast =
-      newRuns >= minBusyRuns && (newRuns / (nowMs - last.atMs)) * 1_000 > busyRunsPerSecond;
+      newRuns >= minBusyRuns && (newRuns / (nowMs - lastStep.atMs)) * 1_000 > busyRunsPerSecond;
     this.#busySinceMs = isFast ? (this.#busySinceMs ?? nowMs) : undefined;
     return isFast && nowMs - (this.#busySinceMs ?? nowMs) < maxBusyMs;
   }
@@ -124,8 +126,8 @@ export class MetricComputer {
     const seen = new Map<string, SeenMark>();
     const settled = marks.filter((mark) => {
       const key = `${mark.level} ${mark.unit} ${mark.projectId}`;
-      const before = this.#seen.get(key);
-      const sinceMs = before?.version === mark.version ? before.sinceMs : nowMs;
+      const seenBefore = this.#seen.get(key);
+      const sinceMs = seenBefore?.version === mark.version ? seenBefore.sinceMs : nowMs;
       seen.set(key, { version: mark.version, sinceMs });
       return mark.level !== markLevels.minute || nowMs - sinceMs >= settleMs;
     });
@@ -161,10 +163,15 @@ export class MetricComputer {
 
   /** Whether smaller units in a unit are marked. The unit would then have to be merged again. */
   #hasInnerMarks({ projectId, level, unit }: Mark): boolean {
-    const from = unit * (level === markLevels.day ? dayMicros : hourMicros);
-    const to = from + (level === markLevels.day ? dayMicros : hourMicros);
+    const startMicros = unit * (level === markLevels.day ? dayMicros : hourMicros);
+    const endMicros = startMicros + (level === markLevels.day ? dayMicros : hourMicros);
     const isMarked = (innerLevel: MarkLevel, micros: number): boolean =>
-      this.#statements.findMark.all([projectId, innerLevel, from / micros, to / micros]).length > 0;
+      this.#statements.findMark.all([
+        projectId,
+        innerLevel,
+        startMicros / micros,
+        endMicros / micros,
+      ]).length > 0;
     return (
       isMarked(markLevels.minute, minuteMicros) ||
       isMarked(markLevels.unreadHour, hourMicros) ||

@@ -16,6 +16,7 @@ const runsPerStep = 500;
 /** Bytes of payloads that one step reads, exceeded by one run at most. */
 const bytesPerStep = 4_194_304;
 
+/** Selects the runs to scan. */
 export interface ScanQuery extends MicrosRange {
   readonly projectId: string;
   /** Only runs that meet these conditions. */
@@ -46,9 +47,9 @@ export class MetricScanner {
    * yielded before.
    */
   *scan(query: ScanQuery): Generator<readonly ScannedRun[]> {
-    let before: readonly [micros: number, id: string] | undefined;
+    let lastPosition: readonly [micros: number, id: string] | undefined;
     for (;;) {
-      const rows = this.#listRows(query, before);
+      const rows = this.#listRows(query, lastPosition);
       const payloads = this.#payloads.readMany(
         rows.map(([rowId, id]) => ({ rowId, id })),
         bytesPerStep,
@@ -62,7 +63,7 @@ export class MetricScanner {
       if (payloads.length === rows.length && rows.length < runsPerStep) {
         return;
       }
-      before = [last[2], last[1]];
+      lastPosition = [last[2], last[1]];
     }
   }
 
@@ -83,10 +84,10 @@ export class MetricScanner {
 
   #listRows(
     { projectId, fromMicros, toMicros, conditions }: ScanQuery,
-    before: readonly [micros: number, id: string] | undefined,
+    lastPosition: readonly [micros: number, id: string] | undefined,
   ): readonly RunValues[] {
     const position =
-      before === undefined ? "" : "AND r.start_us <= ? AND (r.start_us, r.id) < (?, ?)";
+      lastPosition === undefined ? "" : "AND r.start_us <= ? AND (r.start_us, r.id) < (?, ?)";
     const [[json] = []] = parseRows(
       this.#db
         .prepareRaw(
@@ -100,7 +101,7 @@ export class MetricScanner {
           projectId,
           fromMicros,
           toMicros,
-          ...(before === undefined ? [] : [before[0], ...before]),
+          ...(lastPosition === undefined ? [] : [lastPosition[0], ...lastPosition]),
           ...(conditions?.values ?? []),
         ]),
     );

@@ -91,9 +91,9 @@ function toMessage(message: ModelMessage): Turn {
 function joinTurns(turns: readonly Turn[]): readonly Turn[] {
   const joined: Turn[] = [];
   for (const turn of turns) {
-    const last = joined.at(-1);
-    if (last?.role === turn.role) {
-      joined[joined.length - 1] = { ...last, content: [...last.content, ...turn.content] };
+    const lastTurn = joined.at(-1);
+    if (lastTurn?.role === turn.role) {
+      joined[joined.length - 1] = { ...lastTurn, content: [...lastTurn.content, ...turn.content] };
     } else {
       joined.push(turn);
     }
@@ -186,7 +186,10 @@ function readStopReason(value: unknown, { answer }: AnswerReading): void {
   }
 }
 
-/** The counts of input tokens arrive at the beginning, that of output tokens at the end. */
+/**
+ * Adds the reported usage. The counts of input tokens arrive at the beginning of a stream, that of output tokens at the
+ * end.
+ */
 function addUsage(value: unknown, answer: AnswerBuilder): void {
   const usage = toObject(value);
   const cacheRead = toCount(usage["cache_read_input_tokens"]) ?? answer.usage?.cacheRead ?? 0;

@@ -29,17 +29,18 @@ const maxTurns = 10_000;
 const candidatesPerQuery = 200;
 
 /**
- * Maximum number of the latest runs with the wildcard facet that are examined. Their threads are read from their
- * payloads.
+ * Maximum number of the latest runs with the wildcard facet that are examined. Facets are indexed values of a run, such
+ * as its thread id. The wildcard facet marks a run whose facets are not known: its thread is read from its payloads.
  */
 const maxWildcardRuns = 5_000;
 
 /**
- * Threads that one query for the list reads. Each run with the wildcard facet may show that one of them is later than
- * the position, so that it does not belong to the page.
+ * Maximum number of threads that one query for the list reads. Each run with the wildcard facet may show that one of
+ * them is later than the position, so that it does not belong to the page.
  */
 const maxListedThreads = candidatesPerQuery + maxWildcardRuns + 1;
 
+/** The other readers that {@link PostgresThreadReader} uses. */
 export interface ThreadReaderDependencies {
   readonly runs: Pick<PostgresRunReader, "query">;
   readonly usage: Pick<PostgresExperimentReader, "readUsageOfTraces">;
@@ -58,7 +59,7 @@ interface TurnRow {
   readonly total_cost: number | null;
 }
 
-/** Where the runs of a thread are. */
+/** Identifies a thread, and names the partitions in which its runs are searched. */
 interface ThreadPlace {
   readonly projectId: string;
   readonly threadId: string;
@@ -88,13 +89,16 @@ export class PostgresThreadReader implements ThreadReads {
     const partitions = await this.#openIndexes();
     const isPartial = await this.#hasManyWildcards(tenantId, projectId, partitions);
     const threads: Thread[] = [];
-    let last = query.after;
+    let lastPosition = query.after;
     for (;;) {
-      const candidates = await this.#listCandidates(tenantId, query, { after: last, partitions });
+      const candidates = await this.#listCandidates(tenantId, query, {
+        after: lastPosition,
+        partitions,
+      });
       for (const candidate of candidates) {
         const isTimeOver = threads.length > 0 && performance.now() - startedMs > withinMs;
-        if (last !== undefined && (threads.length >= limit || isTimeOver)) {
-          return { threads, next: last, isPartial };
+        if (lastPosition !== undefined && (threads.length >= limit || isTimeOver)) {
+          return { threads, next: lastPosition, isPartial };
         }
         // Sequential: the connection runs one query at a time.
         const thread = await this.#readThread(tenantId, {
@@ -102,7 +106,7 @@ export class PostgresThreadReader implements ThreadReads {
           threadId: candidate.id,
           partitions,
         });
-        last = candidate;
+        lastPosition = candidate;
         if (thread !== undefined) {
           threads.push(thread);
         }

@@ -11,7 +11,10 @@ const candidatesPerQuery = 200;
 
 const keyPrefixes = threadKeys.map((key) => createPairFacet(key, "") ?? "");
 
-/** SQL for the ids of all threads in the index with the last block of each, once for each key of metadata. */
+/**
+ * SQL for the ids of all threads in the index, with the last block of time in which each has runs, once for each
+ * metadata key that can name a thread.
+ */
 const indexedThreadsSql = keyPrefixes
   .map(
     (prefix) => `SELECT substr(CAST(facet AS BLOB), ${prefix.length + 1}) AS id, max(block) AS block
@@ -96,8 +99,8 @@ export class ThreadCandidates {
 
 /** Returns the first text after all texts with this prefix. */
 function toPrefixEnd(prefix: string): string {
-  const last = prefix.charCodeAt(prefix.length - 1);
-  return prefix.slice(0, -1) + String.fromCharCode(last + 1);
+  const lastCharCode = prefix.charCodeAt(prefix.length - 1);
+  return prefix.slice(0, -1) + String.fromCharCode(lastCharCode + 1);
 }
 
 /** Compares ids as SQLite compares blobs. */

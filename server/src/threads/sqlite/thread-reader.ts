@@ -24,6 +24,7 @@ import type { ThreadRuns, WildcardRuns } from "./thread-runs.ts";
 /** Maximum number of turns that are read of one thread: the latest ones. */
 const maxTurns = 10_000;
 
+/** The other readers that the thread reader uses. */
 export interface ThreadReaderDependencies {
   readonly runs: { readRows(rows: readonly number[]): readonly StoredRun[] };
   readonly usage: Pick<ExperimentReads, "readUsageOfTraces">;
@@ -63,13 +64,13 @@ export class ThreadReader implements ThreadReads {
     const startedMs = performance.now();
     const wildcards = this.#runs.findWildcards(projectId);
     const threads: Thread[] = [];
-    let last: ThreadPosition | undefined;
+    let lastPosition: ThreadPosition | undefined;
     for (const candidate of this.#candidates.iterate(query, wildcards)) {
       const isTimeOver = threads.length > 0 && performance.now() - startedMs > withinMs;
-      if (last !== undefined && (threads.length >= limit || isTimeOver)) {
-        return { threads, next: last, isPartial: wildcards.isPartial };
+      if (lastPosition !== undefined && (threads.length >= limit || isTimeOver)) {
+        return { threads, next: lastPosition, isPartial: wildcards.isPartial };
       }
-      last = candidate;
+      lastPosition = candidate;
       // Sequential: the connection runs one query at a time.
       const thread = await this.#readThread(tenantId, { projectId, id: candidate.id, wildcards });
       if (thread !== undefined) {
@@ -87,8 +88,8 @@ export class ThreadReader implements ThreadReads {
       return { turns: [], turnCount: 0, isTruncated: false };
     }
     const wildcards = this.#runs.findWildcards(projectId);
-    const found = this.#runs.find(projectId, threadId, wildcards);
-    const { turns, isTruncated } = this.#listTurns(found);
+    const threadRuns = this.#runs.find(projectId, threadId, wildcards);
+    const { turns, isTruncated } = this.#listTurns(threadRuns);
     const page = turns.slice(offset, offset + limit);
     const [usage, feedback] = [
       this.#dependencies.usage.readUsageOfTraces(

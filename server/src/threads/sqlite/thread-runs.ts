@@ -5,13 +5,19 @@ import type { Connection } from "../../storage/sqlite/connection.ts";
 import { withinDeadlineEachTimeSql, withinDeadlineSql } from "../../storage/sqlite/query-clock.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 
-/** Maximum number of blocks of time in which the runs of one thread are searched. Older blocks are left out. */
+/**
+ * Maximum number of blocks of time in which the runs of one thread are searched. Older blocks are left out. The index
+ * of facets lists, for each block, the values that its runs have, such as thread ids.
+ */
 const maxBlocks = 20_000;
 
 /** Maximum number of runs in those blocks whose positions are read. */
 const maxBlockRuns = 200_000;
 
-/** Maximum number of runs in blocks with the wildcard facet, and of such blocks, that one query examines. */
+/**
+ * Maximum number of runs in blocks with the wildcard facet, and of such blocks, that one query examines. The wildcard
+ * facet marks blocks with runs whose facets are not known, so these runs may belong to any thread.
+ */
 const maxWildcardRuns = 5_000;
 const maxWildcardBlocks = 2_000;
 
@@ -164,11 +170,11 @@ export class ThreadRunFinder {
 function selectFirstOfTraces(runs: readonly FoundRun[]): readonly number[] {
   const firstRuns = new Map<string, FoundRun>();
   for (const run of runs) {
-    const first = firstRuns.get(run.traceId);
+    const firstRun = firstRuns.get(run.traceId);
     if (
-      first === undefined ||
+      firstRun === undefined ||
       run.isRoot ||
-      (!first.isRoot && run.dottedOrder < first.dottedOrder)
+      (!firstRun.isRoot && run.dottedOrder < firstRun.dottedOrder)
     ) {
       firstRuns.set(run.traceId, run);
     }
