@@ -119,8 +119,10 @@ export class AlertEvaluator {
     if (group === null) {
       return selectFigure(figure, all.total);
     }
-    const found = groups.find(({ kind, value }) => kind === "value" && value === group.value);
-    return selectFigure(figure, found?.total ?? noRuns);
+    const matchingGroup = groups.find(
+      ({ kind, value }) => kind === "value" && value === group.value,
+    );
+    return selectFigure(figure, matchingGroup?.total ?? noRuns);
   }
 }
 

@@ -7,6 +7,7 @@ const builder = createQueryBuilder<{
   readonly alert_events: AlertEventRow;
 }>();
 
+/** Identifies an alert of a tenant. */
 interface Key {
   readonly tenantId: string;
   readonly id: string;
@@ -26,6 +27,7 @@ const updatedColumns = [
   "problem_json",
 ] as const satisfies readonly (keyof AlertRow)[];
 
+/** The queries of alerts and of their events, which are the changes of their states. */
 export const alertQueries = {
   list: new Query(
     ({
@@ -85,7 +87,7 @@ export const alertQueries = {
   deleteEvents: new Query(({ tenantId, id }: Parameters<Key>) =>
     builder.deleteFrom("alert_events").where("tenant_id", "=", tenantId).where("alert_id", "=", id),
   ),
-  /** Deletes all but the latest events. */
+  /** Deletes all events of an alert except the latest `kept` ones. */
   pruneEvents: new Query(({ tenantId, id, kept }: Parameters<Key & { readonly kept: number }>) =>
     builder
       .deleteFrom("alert_events")

@@ -21,6 +21,10 @@ export const alertTables = `
   END;
 `;
 
+/**
+ * A row of the table `alerts`. The columns that end in `_us` are microseconds since the Unix epoch, those that end in
+ * `_json` are JSON texts.
+ */
 export interface AlertRow {
   readonly tenant_id: string;
   readonly id: string;
@@ -38,6 +42,10 @@ export interface AlertRow {
   readonly problem_json: string | null;
 }
 
+/**
+ * A row of the table `alert_events`: one change of the state of an alert. `at_us` is in microseconds since the Unix
+ * epoch.
+ */
 export interface AlertEventRow {
   readonly tenant_id: string;
   readonly alert_id: string;

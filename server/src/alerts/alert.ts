@@ -2,7 +2,7 @@ import type { Scope } from "../metrics/metrics.ts";
 
 /** Limits of alerts. */
 export const alertLimits = {
-  /** Alerts of one project, and characters of a name and of a value. */
+  /** Maximum numbers of alerts of one project, and of characters of an alert's name and of the value of its group. */
   perProject: 50,
   nameChars: 200,
   valueChars: 300,
@@ -41,10 +41,15 @@ export const alertStates = ["ok", "firing", "no_data"] as const;
 
 export type AlertState = (typeof alertStates)[number];
 
+/** On which side of the threshold the figure must be for the alert to fire. */
 export const alertDirections = ["above", "below"] as const;
 
 export type AlertDirection = (typeof alertDirections)[number];
 
+/**
+ * The settings of an alert, which a user chooses. The alert fires while the figure, computed over the last
+ * `windowMinutes`, is above or below `threshold`, as `direction` says.
+ */
 export interface AlertDraft {
   readonly name: string;
   readonly figure: AlertFigure;
@@ -58,6 +63,7 @@ export interface AlertDraft {
   readonly webhookId: string | null;
 }
 
+/** The settings of an alert that an update changes. Absent ones keep their value. */
 export type AlertChanges = Partial<AlertDraft> & { readonly isEnabled?: boolean };
 
 /** The status of an alert after its latest evaluation. */
@@ -69,7 +75,7 @@ export interface AlertStatus {
   readonly streak: number;
 }
 
-/** Watches a figure of a project, over a window that ends now. */
+/** A stored alert. It watches a figure of a project, over a time window that ends now. */
 export interface Alert extends AlertDraft {
   readonly id: string;
   readonly projectId: string;
@@ -85,6 +91,7 @@ export interface Alert extends AlertDraft {
   readonly problem: string | null;
 }
 
+/** An enabled alert, with the tenant that it belongs to. */
 export type ActiveAlert = Alert & { readonly tenantId: string };
 
 /** The result of one evaluation. */
@@ -99,13 +106,14 @@ export interface AlertEvaluation {
   readonly problem: string | null;
 }
 
-/** A change of state. */
+/** A change of an alert's state. */
 export interface AlertEvent {
   readonly atMicros: number;
   readonly state: AlertState;
   readonly value: number | null;
 }
 
+/** The reads of alerts. Except for `listActive`, a method reads only alerts of the tenant. */
 export interface AlertReads {
   /** Lists the alerts of a project by name. */
   list(tenantId: string, projectId: string): Promise<readonly Alert[]>;
@@ -115,6 +123,7 @@ export interface AlertReads {
   listActive(): Promise<readonly ActiveAlert[]>;
 }
 
+/** The writes of alerts. */
 export interface AlertWrites {
   /** @throws RequestError 404: there is no such project. 409: the project has too many alerts. */
   create(tenantId: string, projectId: string, draft: AlertDraft): Promise<Alert>;

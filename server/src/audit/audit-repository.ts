@@ -55,6 +55,7 @@ interface ListValues {
   readonly limit: number;
 }
 
+/** The queries of the audit log whose conditions are fixed. `listForms` builds the queries that list entries. */
 export const auditQueries = {
   insert: new Query((row: Parameters<AuditRow>) =>
     builder

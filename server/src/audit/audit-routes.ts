@@ -19,6 +19,7 @@ export interface AuditReadStore extends RequestScoped<AuditReadStore> {
   readonly read: { readonly audit: AuditReads };
 }
 
+/** What the routes of the audit log depend on. */
 export interface AuditRouteDependencies {
   readonly store: AuditReadStore;
   /** Whether the sender of a request may read the entries of all tenants. */

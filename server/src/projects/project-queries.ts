@@ -22,10 +22,12 @@ interface ProjectTables {
   readonly projects: ProjectTable;
 }
 
+/** A row of the table `projects`. */
 export type ProjectRow = ProjectTable;
 
 const projectBuilder = createQueryBuilder<ProjectTables>();
 
+/** The queries of projects. */
 export const projectQueries = {
   find: new Query(({ id, tenantId }: Parameters<{ id: string; tenantId: string }>) =>
     projectBuilder

@@ -1,6 +1,7 @@
 import type { Project } from "./project.ts";
 import type { ProjectRow } from "./project-queries.ts";
 
+/** Converts a project to columns. */
 export const toProjectRow = (project: Project): ProjectRow => ({
   id: project.id,
   tenant_id: project.tenantId,
@@ -12,6 +13,7 @@ export const toProjectRow = (project: Project): ProjectRow => ({
   reference_dataset_id: project.referenceDatasetId,
 });
 
+/** Converts a row to a project. */
 export const parseProjectRow = (row: ProjectRow): Project => ({
   id: row.id,
   tenantId: row.tenant_id,

@@ -27,6 +27,7 @@ const projectMembers = {
   default_dataset_id: Nothing,
 };
 
+/** A project in a response. */
 export const projectSchema = Type.Object(projectMembers, { title: "Project" });
 export type ProjectJson = Static<typeof projectSchema>;
 
@@ -55,8 +56,10 @@ export const projectMaybeWithStatsSchema = Type.Unsafe<
   required: Object.keys(projectMembers),
 });
 
+/** The response body of requests that list projects. */
 export const projectListSchema = List(projectMaybeWithStatsSchema);
 
+/** The response body after projects were deleted: their ids. */
 export const deletedProjectsSchema = Type.Object({ session_ids: List(Id) });
 
 /** A project in the second version of the API, in which the sums of costs are numbers. */

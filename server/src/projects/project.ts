@@ -23,6 +23,7 @@ export interface ProjectChanges {
   readonly extra: JsonObject | null;
 }
 
+/** A project that is to be created. */
 export interface ProjectDraft extends ProjectChanges {
   readonly name: string;
   readonly id: string;
@@ -34,8 +35,10 @@ export interface ProjectDraft extends ProjectChanges {
 
 /** The columns by which a list of projects can be sorted. */
 export const projectSorts = ["name", "start_time"] as const;
+/** The properties by which a list of projects can be sorted. */
 export type ProjectColumn = (typeof projectSorts)[number];
 
+/** Selects a page of the projects of a tenant. */
 export interface ProjectQuery {
   readonly name?: string;
   readonly nameContains?: string;
@@ -52,12 +55,14 @@ export interface ProjectQuery {
   readonly offset: number;
 }
 
+/** The reads of projects. */
 export interface ProjectReads {
   find(tenantId: string, id: string): Promise<Project | undefined>;
   /** Lists projects by name, ascending, unless the query sets another order. */
   list(tenantId: string, query: ProjectQuery): Promise<readonly Project[]>;
 }
 
+/** The writes of projects. */
 export interface ProjectWrites {
   /** @throws RequestError 409: another project has the name or the id. */
   create(tenantId: string, draft: ProjectDraft): Promise<Project>;
@@ -97,6 +102,7 @@ export const changeProject = (project: Project, changes: ProjectChanges): Projec
   extra: changes.extra ?? project.extra,
 });
 
+/** Returns the project that a draft describes, as it will be stored. */
 export const createProjectFromDraft = (draft: ProjectDraft, tenantId: string): Project => {
   const { upsert: _upsert, ...project } = draft;
   return { ...project, tenantId };

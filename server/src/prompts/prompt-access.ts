@@ -40,11 +40,11 @@ export class PromptAccess {
    * @throws RequestError 404: it does not exist, or is not visible to the tenant.
    */
   async read(tenantId: string, location: PromptLocation): Promise<PromptKey> {
-    const found = await this.find(tenantId, location);
-    if (found === undefined) {
+    const prompt = await this.find(tenantId, location);
+    if (prompt === undefined) {
       throw new RequestError(404, "Prompt not found");
     }
-    return found;
+    return prompt;
   }
 
   /**
@@ -53,14 +53,14 @@ export class PromptAccess {
    * @throws RequestError 404: as for {@link PromptAccess.read}. 403: another tenant owns it.
    */
   async readOwned(tenantId: string, location: PromptLocation): Promise<PromptKey> {
-    const found = await this.read(tenantId, location);
-    if (found.tenantId !== tenantId) {
+    const prompt = await this.read(tenantId, location);
+    if (prompt.tenantId !== tenantId) {
       throw new RequestError(
         403,
         `Prompt ${location.owner}/${location.repo} belongs to another tenant: it can be read and liked, not changed`,
       );
     }
-    return found;
+    return prompt;
   }
 
   async readLatest(promptId: string): Promise<PromptCommit | undefined> {
@@ -87,14 +87,14 @@ export class PromptAccess {
     }
     // A hash has only hexadecimal digits, so all hashes with the prefix sort before the prefix followed by g.
     const range = { promptId, from: hashPrefix, to: `${hashPrefix}g` };
-    const found = await this.#db.all(promptQueries.listCommitsByPrefix, range);
-    if (found.length > 1) {
+    const commits = await this.#db.all(promptQueries.listCommitsByPrefix, range);
+    if (commits.length > 1) {
       throw new RequestError(
         422,
         `more than one commit begins with ${hashPrefix}; pass more digits`,
       );
     }
-    return toCommit(found[0]);
+    return toCommit(commits[0]);
   }
 
   async #findOwner(handle: string): Promise<string | undefined> {

@@ -55,6 +55,7 @@ export const toCommitJson = (
   example_run_ids: [],
 });
 
+/** Serializes a tag of a prompt. */
 export const toTagJson = (tag: PromptTag): PromptTagJson => ({
   id: tag.id,
   repo_id: tag.promptId,

@@ -176,6 +176,7 @@ const createCountQueries = (counter: Counter) => ({
 const downloadCountQueries = createCountQueries("downloads");
 const viewCountQueries = createCountQueries("views");
 
+/** The queries of prompts, their commits and their tags. */
 export const promptQueries = {
   find: new Query(({ ownerId, handle }: Parameters<{ ownerId: string; handle: string }>) =>
     builder
@@ -360,8 +361,11 @@ export const promptQueries = {
   countCommitView: viewCountQueries.commit,
 };
 
+/** A row of a query that selects prompts. */
 export type PromptRow = RowOf<typeof promptQueries.read>;
+/** A row of a query that selects commits. */
 export type CommitRow = RowOf<typeof promptQueries.findLatestCommit>;
+/** A row of a query that selects tags. */
 export type TagRow = RowOf<typeof promptQueries.findTag>;
 
 const sortColumns = {

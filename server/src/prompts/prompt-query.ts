@@ -83,14 +83,14 @@ function parseName<Name extends string>(
   parameter: string,
   names: readonly Name[],
 ): Name {
-  const found = names.find((name) => name === value);
-  if (found === undefined) {
+  const knownName = names.find((name) => name === value);
+  if (knownName === undefined) {
     throw new RequestError(
       422,
       `${parameter} must be one of ${names.join(", ")}, not ${JSON.stringify(value.slice(0, 64))}`,
     );
   }
-  return found;
+  return knownName;
 }
 
 /** Reads a parameter; `undefined` if it is missing or empty. */

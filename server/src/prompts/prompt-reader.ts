@@ -67,10 +67,10 @@ export class PromptReader implements PromptReads {
   ): Promise<CommitPage> {
     const { id: promptId } = await this.#access.read(tenantId, location);
     if (tag !== undefined) {
-      const found = await this.#db.all(promptQueries.findTaggedCommit, { promptId, tag });
+      const taggedCommits = await this.#db.all(promptQueries.findTaggedCommit, { promptId, tag });
       return {
-        commits: found.slice(offset, offset + limit).map(parseCommitRow),
-        total: found.length,
+        commits: taggedCommits.slice(offset, offset + limit).map(parseCommitRow),
+        total: taggedCommits.length,
       };
     }
     const rows = await this.#db.all(promptQueries.listCommits, { promptId, limit, offset });

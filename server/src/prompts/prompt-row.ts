@@ -1,6 +1,7 @@
 import type { Prompt, PromptCommit, PromptFields, PromptTag, RepoType } from "./prompt.ts";
 import type { CommitRow, PromptRow, TagRow } from "./prompt-queries.ts";
 
+/** Converts a row to a prompt. */
 export const parsePromptRow = (row: PromptRow): Prompt => ({
   id: row.id,
   tenantId: row.tenant_id,
@@ -21,6 +22,7 @@ export const parsePromptRow = (row: PromptRow): Prompt => ({
   commitTags: JSON.parse(row.tags_json ?? "[]") as readonly string[],
 });
 
+/** Converts a row to a commit of a prompt. */
 export const parseCommitRow = (row: CommitRow): PromptCommit => ({
   id: row.id,
   promptId: row.prompt_id,
@@ -33,6 +35,7 @@ export const parseCommitRow = (row: CommitRow): PromptCommit => ({
   description: row.description_json === null ? null : String(JSON.parse(row.description_json)),
 });
 
+/** Converts a row to a tag of a prompt. */
 export const parseTagRow = (row: TagRow): PromptTag => ({
   id: row.id,
   promptId: row.prompt_id,

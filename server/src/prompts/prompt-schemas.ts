@@ -51,7 +51,9 @@ const promptSchema = Type.Object(
 );
 
 export type PromptJson = Static<typeof promptSchema>;
+/** The response body of requests that read, create or update a prompt. */
 export const onePromptSchema = Type.Object({ repo: promptSchema });
+/** The response body of requests that list prompts. */
 export const promptPageSchema = Type.Object({ repos: List(promptSchema), total: Count });
 
 /** The prompts that were deleted, and those that do not exist. */
@@ -63,6 +65,7 @@ export const deletedPromptsSchema = Type.Object(
   { title: "DeletedPrompts" },
 );
 
+/** The response body after a prompt was liked or unliked: its number of likes. */
 export const likesSchema = Type.Object({ likes: Count });
 
 const commitSchema = Type.Object(
@@ -85,7 +88,9 @@ const commitSchema = Type.Object(
 );
 
 export type CommitJson = Static<typeof commitSchema>;
+/** The response body of requests that list the commits of a prompt. */
 export const commitPageSchema = Type.Object({ commits: List(commitSchema), total: Count });
+/** The response body after a commit was created. */
 export const createdCommitSchema = Type.Object({
   commit_hash: Text,
   commit: commitSchema,
@@ -103,6 +108,7 @@ export const pulledCommitSchema = Type.Object(
   { title: "PulledCommit" },
 );
 
+/** A tag of a prompt, which refers to one of its commits. */
 export const promptTagSchema = Type.Object(
   {
     id: Id,
@@ -117,5 +123,7 @@ export const promptTagSchema = Type.Object(
 );
 
 export type PromptTagJson = Static<typeof promptTagSchema>;
+/** The response body of requests that list the tags of a prompt. */
 export const promptTagsSchema = List(promptTagSchema);
+/** The response body after a tag was deleted. */
 export const deletedTagSchema = Type.Object({ tag_name: Text });

@@ -35,6 +35,7 @@ export interface Prompt {
   readonly commitTags: readonly string[];
 }
 
+/** A prompt that is to be created. */
 export interface PromptDraft {
   readonly handle: string;
   readonly repoType: RepoType;
@@ -58,6 +59,7 @@ export interface PromptLocation {
   readonly repo: string;
 }
 
+/** The properties by which a list of prompts can be sorted. */
 export const promptSorts = [
   "num_likes",
   "num_downloads",
@@ -88,6 +90,7 @@ export interface PromptQuery {
   readonly offset: number;
 }
 
+/** A page of a list of prompts, and the number of prompts in the whole list. */
 export interface PromptPage {
   readonly prompts: readonly Prompt[];
   readonly total: number;
@@ -107,6 +110,7 @@ export interface PromptCommit {
   readonly views: number;
 }
 
+/** A commit that is to be created. */
 export interface CommitDraft {
   /** JSON text of an object. */
   readonly manifest: string;
@@ -115,23 +119,27 @@ export interface CommitDraft {
   readonly description: string | null;
 }
 
+/** Selects a page of the commits of a prompt. */
 export interface CommitQuery {
   readonly tag?: string;
   readonly limit: number;
   readonly offset: number;
 }
 
+/** A page of the commits of a prompt, and the number of all of its commits. */
 export interface CommitPage {
   readonly commits: readonly PromptCommit[];
   readonly total: number;
 }
 
+/** A commit with its manifest, as a client that pulls the prompt receives it. */
 export interface PulledCommit {
   readonly commit: PromptCommit;
   /** JSON text, as it was committed. */
   readonly manifest: string;
 }
 
+/** A tag of a prompt, which refers to one of its commits. */
 export interface PromptTag {
   readonly id: string;
   readonly promptId: string;
@@ -142,6 +150,7 @@ export interface PromptTag {
   readonly updatedMicros: number;
 }
 
+/** A tag that is to be created, or moved to another commit. */
 export interface TagDraft {
   readonly name: string;
   readonly commitId: string;

@@ -54,6 +54,7 @@ export const ruleActionSchema = Type.Union([
   judgeAction,
 ]);
 
+/** What a rule does with a run that it applies to. */
 export type RuleAction = Static<typeof ruleActionSchema>;
 
 /** The runs to which an action is applied, and the rule that applies it. */

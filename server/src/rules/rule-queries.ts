@@ -15,6 +15,7 @@ interface RunKey {
   readonly runId: string;
 }
 
+/** The queries of rules. */
 export const ruleQueries = {
   list: new Query(
     ({
@@ -130,6 +131,7 @@ const selectWaiting = () =>
     .where("r.state", "=", 0)
     .where("u.is_enabled", "=", 1);
 
+/** The queries of the runs that rules apply to. */
 export const ruleRunQueries = {
   insert: new Query((row: Parameters<RuleRunRow>) =>
     builder
@@ -248,6 +250,7 @@ export const ruleRunQueries = {
   ),
 };
 
+/** The queries of the cursor: the position in the table of runs up to which rules were applied. */
 export const cursorQueries = {
   set: new Query(({ row }: Parameters<{ readonly row: number }>) =>
     builder

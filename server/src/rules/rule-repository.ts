@@ -24,9 +24,9 @@ import type { RuleAction } from "./rule-action.ts";
 import { cursorQueries, ruleQueries, ruleRunQueries } from "./rule-queries.ts";
 import type { RuleRow } from "./rule-tables.ts";
 
-/** What rules need to know of the runs in a database. */
+/** What the repository of rules reads from the stored runs. */
 export interface RuleRuns {
-  /** The row of the run that was stored last; 0 without runs. */
+  /** Returns the row number of the run that was stored last; 0 without runs. */
   latestRow(): Promise<number> | number;
 }
 
@@ -310,8 +310,8 @@ export class RuleRepository implements Omit<RuleReads, "scanRoots">, RuleWrites 
     id: string,
     counts: Partial<Pick<Rule, "matched" | "applied" | "failed">>,
   ): Promise<void> {
-    const all = { matched: 0, applied: 0, failed: 0, ...counts };
-    await this.#db.run(ruleQueries.addCounts, { tenantId, id, ...all });
+    const completeCounts = { matched: 0, applied: 0, failed: 0, ...counts };
+    await this.#db.run(ruleQueries.addCounts, { tenantId, id, ...completeCounts });
   }
 
   async #setPast(tenantId: string, id: string, past: PastRange | null): Promise<void> {

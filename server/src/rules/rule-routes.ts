@@ -49,6 +49,7 @@ const applyBody = Type.Object({ from: Type.Optional(Time), to: Type.Optional(Tim
 
 const tag = "runs";
 
+/** What the routes of rules depend on. */
 export interface RuleRouteDependencies {
   readonly store: RuleStore;
   readonly judging: Judging;

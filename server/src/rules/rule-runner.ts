@@ -37,11 +37,13 @@ export interface RunnerStore extends ActionStore {
   };
 }
 
+/** What the runner depends on. */
 export interface RunnerDependencies {
   readonly store: RunnerStore;
   readonly judging: Judging;
 }
 
+/** How long the runner pauses between its steps, in milliseconds. */
 export interface RunnerTimes {
   /** Pause between steps while rules are enabled. */
   readonly stepMs: number;
@@ -135,7 +137,7 @@ export class RuleRunner {
   async #runStep(): Promise<void> {
     let pauseMs: number;
     try {
-      pauseMs = await this.#work();
+      pauseMs = await this.#performStep();
     } catch (cause) {
       // The disk may be full, or a query took too long. The next step begins at the same run.
       pauseMs = this.#times.failureMs;
@@ -149,8 +151,8 @@ export class RuleRunner {
     this.#schedule(pauseMs);
   }
 
-  /** Does a step, and returns the pause until the next one. */
-  async #work(): Promise<number> {
+  /** Performs a step, and returns the milliseconds to wait before the next one. */
+  async #performStep(): Promise<number> {
     const rules = this.#check(await this.#store.read.rules.listActive());
     const { valid, invalid } = rules;
     for (const { tenantId, id, reason } of invalid) {

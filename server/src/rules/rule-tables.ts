@@ -30,6 +30,10 @@ export const ruleTables = `
   END;
 `;
 
+/**
+ * A row of the table `rules`. The columns that end in `_us` are microseconds since the Unix epoch, those that end in
+ * `_json` are JSON texts.
+ */
 export interface RuleRow {
   readonly tenant_id: string;
   readonly id: string;
@@ -48,6 +52,7 @@ export interface RuleRow {
   readonly past_json: string | null;
 }
 
+/** A row of the table `rule_runs`: a run that a rule applies to. */
 export interface RuleRunRow {
   readonly tenant_id: string;
   readonly rule_id: string;
@@ -59,6 +64,7 @@ export interface RuleRunRow {
   readonly error_json: string | null;
 }
 
+/** The tables of rules. */
 export interface RuleTables {
   readonly rules: RuleRow;
   readonly rule_runs: RuleRunRow;

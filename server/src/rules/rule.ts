@@ -2,7 +2,7 @@ import type { RuleAction } from "./rule-action.ts";
 
 /** Limits of rules. */
 export const ruleLimits = {
-  /** Rules of one project, and characters of a name and of a filter. */
+  /** Maximum numbers of rules of one project, and of characters of a name and of a filter. */
   perProject: 50,
   nameChars: 200,
   filterChars: 8_000,
@@ -64,6 +64,7 @@ export interface Rule {
   readonly past: PastRange | null;
 }
 
+/** Why the action of a rule failed for a run. */
 export interface RuleError {
   readonly runId: string;
   readonly atMicros: number;
@@ -80,8 +81,10 @@ export interface PastRange {
   readonly positionId: string;
 }
 
+/** The settings of a rule, which a user chooses. */
 export type RuleDraft = Pick<Rule, "name" | "filter" | "samplingRate" | "action">;
 
+/** The settings of a rule that an update changes. Absent ones keep their value. */
 export type RuleChanges = Partial<RuleDraft> & { readonly isEnabled?: boolean };
 
 /** A rule that is enabled, of any tenant. */
@@ -98,6 +101,7 @@ export interface ActiveRule extends Pick<
 export interface EndedRoot {
   readonly tenantId: string;
   readonly projectId: string;
+  /** The number of its row in the table of runs. */
   readonly row: number;
   readonly id: string;
   readonly traceId: string;
@@ -105,6 +109,7 @@ export interface EndedRoot {
 
 /** A root run that has not ended. */
 export interface OpenRoot {
+  /** The number of its row in the table of runs. */
   readonly row: number;
   /** The key of the run. */
   readonly key: string;
@@ -112,7 +117,7 @@ export interface OpenRoot {
 
 /** What one step of the search for ended roots has found. */
 export interface RootScan {
-  /** The row up to which runs have been searched. */
+  /** The number of the last row of the table of runs that this step has searched. */
   readonly toRow: number;
   readonly hasMore: boolean;
   readonly ended: readonly EndedRoot[];
@@ -130,7 +135,7 @@ export interface RootScan {
  */
 export interface RuleRoots {
   scan(nowMicros: number): RootScan | Promise<RootScan>;
-  /** The row that was stored last; 0 if there is none. */
+  /** Returns the number of the row that was stored last; 0 if there is none. */
   latestRow(): number | Promise<number>;
 }
 
@@ -159,6 +164,7 @@ export interface ActionResult {
   readonly nextMicros: number | null;
 }
 
+/** The reads of rules. */
 export interface RuleReads {
   /** Lists the rules of a project by name. */
   list(tenantId: string, projectId: string): Promise<readonly Rule[]>;
@@ -192,6 +198,7 @@ export interface RuleReads {
   ): Promise<DueAction>;
 }
 
+/** The writes of rules, and of the progress with which they are applied. */
 export interface RuleWrites {
   /** @throws RequestError 404: there is no such project. 409: the project has too many rules. */
   create(tenantId: string, projectId: string, draft: RuleDraft): Promise<Rule>;

@@ -39,7 +39,7 @@ export type MatchingRuns = Static<typeof matchingRunsSchema>;
 const countMs = 1_500;
 /** Number of runs that one step counts at most. */
 const runsPerCountStep = 20_000;
-/** Milliseconds that one step of a job searches. */
+/** Milliseconds for which one step of a job searches for runs. */
 const searchMs = 250;
 
 /**
@@ -157,7 +157,7 @@ export function deriveId(jobId: string, runId: string): string {
   ].join("-");
 }
 
-/** A number of runs as part of a title: `1,200 runs`, or `all matching runs` if it is unknown. */
+/** Describes a number of runs for a title: `1,200 runs`, or `all matching runs` if the number is unknown. */
 export const describeRuns = (total: number | undefined): string =>
   total === undefined
     ? "all matching runs"

@@ -38,12 +38,12 @@ export const createTagRuns = (store: TagStore): AnyJobKind =>
         throw new RequestError(422, "parameters must have either add or remove");
       }
       const snapshot = await snapshotMatchingRuns(store, tenantId, runs);
-      const found = describeRuns(snapshot.total);
+      const runCountText = describeRuns(snapshot.total);
       return {
         title:
           tags.remove === undefined
-            ? `Add tag “${tags.add}” to ${found}`
-            : `Remove tag “${tags.remove}” from ${found}`,
+            ? `Add tag “${tags.add}” to ${runCountText}`
+            : `Remove tag “${tags.remove}” from ${runCountText}`,
         parameters: { ...tags, runs: snapshot.runs },
         ...(snapshot.total === undefined ? {} : { total: snapshot.total }),
       };
@@ -78,11 +78,11 @@ function createPatch(
   run: StoredRun,
   { add, remove }: { readonly add: string | undefined; readonly remove: string | undefined },
 ): readonly TagPatch[] {
-  const current = readTags(run);
-  const others = current.filter((name) => name !== add && name !== remove);
-  const tags = add === undefined ? others : [...others, add];
+  const currentTags = readTags(run);
+  const otherTags = currentTags.filter((name) => name !== add && name !== remove);
+  const tags = add === undefined ? otherTags : [...otherTags, add];
   const { id, traceId, dottedOrder } = run.row;
-  return current.length === tags.length && current.every((name) => tags.includes(name))
+  return currentTags.length === tags.length && currentTags.every((name) => tags.includes(name))
     ? []
     : [{ id, trace_id: traceId, dotted_order: dottedOrder, tags }];
 }

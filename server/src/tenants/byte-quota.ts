@@ -8,6 +8,7 @@ export interface MeasuredStore {
   readonly read: Promised<{ readonly storage: Pick<StorageReads, "measureRuns"> }>;
 }
 
+/** Options of the limit on the bytes that tenants may store. */
 export interface ByteQuotaOptions {
   /** Bytes that a tenant may store; `undefined` for any number. */
   readonly maxBytes: number | undefined;

@@ -8,6 +8,7 @@ export interface IngestCountStore {
   readonly write: { readonly ingestCounts: IngestCountWrites };
 }
 
+/** Options of {@link DailyIngest}. */
 export interface DailyIngestOptions {
   /** Milliseconds since the Unix epoch. */
   readonly nowMs?: () => number;

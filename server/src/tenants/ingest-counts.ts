@@ -2,11 +2,13 @@ import { sql } from "kysely";
 import { createQueryBuilder, Query } from "../storage/query.ts";
 import type { Database, Parameters } from "../storage/query.ts";
 
+/** Reads how much tenants have sent in a day. */
 export interface IngestCountReads {
   /** Reads the bytes of runs, spans and feedback that a tenant has sent on a day in UTC, such as `2026-11-26`. */
   read(tenantId: string, day: string): Promise<number>;
 }
 
+/** Writes how much tenants have sent in a day. */
 export interface IngestCountWrites {
   /**
    * Sets the bytes that a tenant has sent on a day to one server. Returns those that all servers of the database have
@@ -50,6 +52,7 @@ const builder = createQueryBuilder<{ readonly ingest_counts: CountRow }>();
 
 type DayParameters = Parameters<{ tenantId: string; day: string; lastDay: string }>;
 
+/** The queries of how much tenants have sent in a day. */
 export const ingestCountQueries = {
   sum: new Query(({ tenantId, day, lastDay }: DayParameters) =>
     builder

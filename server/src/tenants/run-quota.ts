@@ -13,6 +13,7 @@ export interface CountedStore {
   ): void;
 }
 
+/** Options of the limit on the runs that tenants may store. */
 export interface RunQuotaOptions {
   /** Runs that a tenant may store; `undefined` for any number. */
   readonly maxRuns: number | undefined;

@@ -4,6 +4,7 @@ import type { DailyIngest } from "./daily-ingest.ts";
 /** The limits that a tenant can reach. They are the values of a label in the metrics. */
 export type TenantLimit = "requests" | "ingest_bytes" | "stored_runs" | "stored_bytes";
 
+/** Limits on what a tenant may send and store. */
 export interface TenantLimitOptions {
   /** Requests that a tenant may send in a second; `undefined` for any number. */
   readonly requestRate: number | undefined;

@@ -39,6 +39,7 @@ const selectKeys = () =>
     .selectFrom("api_keys")
     .select(["id", "tenant_id", "name_json", "hint", "created_us", "revoked_us", "scopes"]);
 
+/** The queries of tenants and their API keys. */
 export const tenantQueries = {
   find: new Query(({ id }: Parameters<{ id: string }>) => selectTenants().where("id", "=", id)),
   findByHandle: new Query(({ handle }: Parameters<{ handle: string }>) =>
@@ -94,6 +95,7 @@ export const tenantQueries = {
   ),
 };
 
+/** Converts a row to a tenant. */
 export const parseTenantRow = (row: TenantTable): Tenant => ({
   id: row.id,
   handle: row.handle,
@@ -101,6 +103,7 @@ export const parseTenantRow = (row: TenantTable): Tenant => ({
   createdMicros: row.created_us,
 });
 
+/** Converts a row to an API key. */
 export const parseKeyRow = (row: RowOf<typeof tenantQueries.findKey>): ApiKey => ({
   id: row.id,
   tenantId: row.tenant_id,

@@ -77,8 +77,8 @@ export class TenantWriter implements TenantWrites {
 
   async #assertAvailable(handle: string, id: string): Promise<void> {
     assertHandle(handle);
-    const other = await this.#db.first(tenantQueries.findByHandle, { handle });
-    if (other !== undefined && other.id !== id) {
+    const tenantWithHandle = await this.#db.first(tenantQueries.findByHandle, { handle });
+    if (tenantWithHandle !== undefined && tenantWithHandle.id !== id) {
       throw new RequestError(409, `The handle ${handle} belongs to another tenant.`);
     }
   }

@@ -31,12 +31,14 @@ export interface KeyAccess {
   readonly scopes: readonly KeyScope[];
 }
 
+/** An API key that is to be created. */
 export interface ApiKeyDraft {
   readonly name: string;
   /** @defaultValue `["admin"]`, which includes the others */
   readonly scopes?: readonly KeyScope[] | undefined;
 }
 
+/** A tenant that is to be created. */
 export interface TenantDraft {
   readonly handle: string | null;
   readonly displayName: string;
@@ -48,6 +50,7 @@ export interface NewKey {
   readonly key: string;
 }
 
+/** The reads of tenants and their API keys. */
 export interface TenantReads {
   find(id: string): Promise<Tenant | undefined>;
   findByHandle(handle: string): Promise<Tenant | undefined>;
@@ -61,6 +64,7 @@ export interface TenantReads {
   listKeys(tenantId?: string): Promise<readonly ApiKey[]>;
 }
 
+/** The writes of tenants and their API keys. */
 export interface TenantWrites {
   /**
    * Creates a tenant.

@@ -126,7 +126,7 @@ async function listExamples(
     limit: Number.MAX_SAFE_INTEGER,
     offset: 0,
   });
-  const sign = body.sort?.order?.toUpperCase() === "ASC" ? 1 : -1;
+  const direction = body.sort?.order?.toUpperCase() === "ASC" ? 1 : -1;
   const sortedIds = examples
     .filter(({ exampleId }) => requestedIds?.includes(exampleId) ?? true)
     .map(({ exampleId, scores }) => ({
@@ -137,7 +137,7 @@ async function listExamples(
     .toSorted(({ score: a }, { score: b }) =>
       a === undefined || b === undefined
         ? Number(a === undefined) - Number(b === undefined)
-        : sign * (a - b),
+        : direction * (a - b),
     )
     .slice(offset, offset + limit)
     .map(({ exampleId }) => exampleId);

@@ -102,11 +102,11 @@ async function readPage<Item>(
   query: QueryString,
   read: (range: { readonly limit: number; readonly offset: number }) => Promise<readonly Item[]>,
 ): Promise<Page<Item>> {
-  const [size, offset] = [parsePageSize(query), parseOffset(firstValue(query, "cursor"))];
-  const items = await read({ limit: size + 1, offset });
+  const [pageSize, offset] = [parsePageSize(query), parseOffset(firstValue(query, "cursor"))];
+  const items = await read({ limit: pageSize + 1, offset });
   return {
-    items: items.slice(0, size),
-    next_cursor: items.length > size ? String(offset + size) : null,
+    items: items.slice(0, pageSize),
+    next_cursor: items.length > pageSize ? String(offset + pageSize) : null,
   };
 }
 

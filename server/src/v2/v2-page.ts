@@ -60,6 +60,7 @@ export function rejectUnsupportedParameters(query: QueryString, names: readonly 
   }
 }
 
+/** Returns the number of items on a page: the requested number, but not more than the maximum. */
 export const toPageSize = (size: number | null | undefined): number =>
   Math.min(size ?? pageSizeDefault, pageSizeMax);
 

@@ -45,13 +45,13 @@ export async function queryV2PublicRuns(
   const selects = parseSelects(body.selects ?? [], v2PublicFields);
   const scope = await findScope(dependencies, request);
   const readContext = { tenantId: scope.tenantId, baseUrl };
-  const size = body.page_size ?? maxRuns;
+  const maxItems = body.page_size ?? maxRuns;
   const readRunsPage = scope.kind === "thread" ? readThreadRuns : readRuns;
   const items: Buffer[] = [];
   let bytes = 0;
   let cursor: string | null = body.cursor ?? null;
   do {
-    const limit = Math.min(size - items.length, maxReadRuns);
+    const limit = Math.min(maxItems - items.length, maxReadRuns);
     const page = await readRunsPage(
       { dependencies, readContext, scope, selects },
       { limit, cursor },
@@ -59,7 +59,7 @@ export async function queryV2PublicRuns(
     items.push(...page.items);
     bytes += page.items.reduce((sum, { length }) => sum + length, 0);
     cursor = page.nextCursor;
-  } while (cursor !== null && items.length < size && bytes < maxBytes);
+  } while (cursor !== null && items.length < maxItems && bytes < maxBytes);
   // Deleting a run or a trace also deletes its token, but the token of a thread may remain when all runs of the thread
   // have been deleted.
   if (items.length === 0 && scope.kind === "thread" && (body.cursor ?? null) === null) {

@@ -13,6 +13,7 @@ interface Field {
   ) => Buffer | string | undefined;
 }
 
+/** Which members of a run a response contains, and what is needed to create them. */
 export interface V2View extends Omit<RunView, "select"> {
   /** Base URL of the server, for links. */
   readonly baseUrl: string;

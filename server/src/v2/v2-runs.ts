@@ -333,7 +333,9 @@ const createView = (
   baseUrl: request.baseUrl,
 });
 
+/** Returns the parsed query string of a request. */
 export const readQuery = (request: FastifyRequest): QueryString => request.query as QueryString;
 
+/** Returns the run id in the path of a request. */
 export const readRunId = (request: FastifyRequest): string =>
   parseId((request.params as { readonly id: string }).id, "run id");

@@ -77,6 +77,7 @@ const runFields = {
   is_in_dataset: Type.Optional(Flag),
 };
 
+/** A run in version 2 of the API. The request selects its members. */
 export const v2RunSchema = Type.Object({ id: Id, ...runFields }, { title: "V2Run" });
 
 const createPageSchema = (item: TSchema) =>
@@ -90,10 +91,14 @@ const createStreamedSchema = (item: TSchema) => ({
   contents: { "application/json": createPageSchema(item), "text/event-stream": Text },
 });
 
+/** A page of a list of runs. */
 export const v2RunPageSchema = createStreamedSchema(v2RunSchema);
+/** The runs of a trace. */
 export const v2TraceRunsSchema = Type.Object({ items: List(v2RunSchema) });
+/** The URL of a run's page in the UI. */
 export const v2RunUrlSchema = Type.Object({ url: Text });
 
+/** A page of a list of traces. */
 export const v2TracePageSchema = createStreamedSchema(
   Type.Object(
     {
@@ -110,6 +115,7 @@ export const v2TracePageSchema = createStreamedSchema(
   ),
 );
 
+/** A page of a list of threads. A thread is a conversation: the traces that have the same thread id. */
 export const v2ThreadPageSchema = createStreamedSchema(
   Type.Object(
     {
@@ -160,6 +166,7 @@ const totalMembers = {
 
 const OptionalAmounts = Type.Optional(Amounts);
 
+/** The totals of all threads of a project. */
 export const v2AllThreadsStatisticsSchema = Type.Object(
   {
     ...totalMembers,
@@ -179,6 +186,7 @@ export const v2AllThreadsStatisticsSchema = Type.Object(
   { title: "V2ThreadsStatistics" },
 );
 
+/** The totals of one thread. */
 export const v2ThreadStatisticsSchema = Type.Object(
   {
     ...totalMembers,
@@ -195,11 +203,16 @@ export const v2ThreadStatisticsSchema = Type.Object(
   { title: "V2ThreadStatistics" },
 );
 
+/** The token under which anyone can read a run. */
 export const v2ShareSchema = Type.Object({ share_token: Text });
+/** The share of a run; the object is empty if the run is not shared. */
 export const maybeV2ShareSchema = Type.Object({ share_token: Type.Optional(Text) });
 
+/** A page of a list of projects. */
 export const v2ProjectPageSchema = createPageSchema(v2ProjectSchema);
+/** A page of a list of datasets. */
 export const v2DatasetPageSchema = createPageSchema(v2DatasetSchema);
+/** A page of a list of examples, each with the runs of the experiments on it. */
 export const v2ExperimentRunPageSchema = createStreamedSchema(
   createExampleWithRunsSchema(v2RunSchema, "V2ExampleWithRuns"),
 );

@@ -85,10 +85,10 @@ export async function queryV2Threads(
   const threads = await readThreads(dependencies, request, body);
   const threadJsons = [...threads].map(([id, turns]) => toThread(id, turns));
   const sorted = threadJsons.toSorted((a, b) => (a.max_start_time < b.max_start_time ? 1 : -1));
-  const from = parseOffset(body.cursor);
-  const end = from + toPageSize(body.page_size);
+  const offset = parseOffset(body.cursor);
+  const end = offset + toPageSize(body.page_size);
   return sendPage(request, reply, {
-    items: sorted.slice(from, end).map((thread) => Buffer.from(JSON.stringify(thread))),
+    items: sorted.slice(offset, end).map((thread) => Buffer.from(JSON.stringify(thread))),
     nextCursor: end < sorted.length ? String(end) : null,
   });
 }

@@ -26,6 +26,7 @@ export interface ViewFields {
   readonly treeFilter: string | null;
 }
 
+/** A view that is to be created. */
 export interface ViewDraft {
   readonly name: string;
   readonly fields: ViewFields;
@@ -37,11 +38,13 @@ export interface ViewChanges {
   readonly fields: Partial<ViewFields>;
 }
 
+/** Which part of a list to return: at most `limit` views, after the first `offset` ones. */
 export interface ViewPageRange {
   readonly limit: number;
   readonly offset: number;
 }
 
+/** The reads of views. */
 export interface ViewReads {
   /**
    * Lists the views of a project, ordered by name.
@@ -57,6 +60,7 @@ export interface ViewReads {
   find(tenantId: string, key: ViewKey): Promise<View>;
 }
 
+/** The writes of views. */
 export interface ViewWrites {
   /**
    * Creates a view.
@@ -109,6 +113,7 @@ interface StoredKey extends ViewKey {
 
 const builder = createQueryBuilder<{ readonly views: ViewRow }>();
 
+/** The queries of views. */
 export const viewQueries = {
   find: new Query(({ tenantId, projectId, id }: Parameters<StoredKey>) =>
     builder

@@ -17,6 +17,7 @@ interface WebhookScope {
   readonly webhookId: string;
 }
 
+/** The queries of webhooks. */
 export const webhookQueries = {
   list: new Query(({ tenantId, limit }: Parameters<{ tenantId: string; limit: number }>) =>
     builder
@@ -100,6 +101,7 @@ export const webhookQueries = {
   ),
 };
 
+/** The queries of deliveries. A delivery is one message that is to be sent to a webhook. */
 export const deliveryQueries = {
   insert: new Query((row: Parameters<DeliveryRow>) =>
     builder

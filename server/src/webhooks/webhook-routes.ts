@@ -22,6 +22,7 @@ export interface WebhookStore extends RequestScoped<WebhookStore> {
   readonly write: { readonly webhooks: WebhookWrites };
 }
 
+/** What the routes of webhooks depend on. */
 export interface WebhookDependencies {
   readonly store: WebhookStore;
   readonly outbound: OutboundClient;

@@ -11,12 +11,13 @@ export interface SenderStore {
   readonly write: { readonly webhooks: Pick<WebhookWrites, "record"> };
 }
 
+/** How long the sender waits, in milliseconds. */
 export interface SenderTimes {
-  /** Longest wait until the sender searches for due deliveries. */
+  /** Longest pause between two searches for due deliveries. */
   readonly pollMs: number;
-  /** Wait after the database could not be read or written. */
+  /** Pause after the database could not be read or written. */
   readonly failureMs: number;
-  /** Wait before a delivery is tried again for which no connection was free. */
+  /** Pause before a delivery is tried again because no connection was free. */
   readonly busyMs: number;
   /** See {@link retryDelaysMs}. */
   readonly retryDelaysMs: readonly number[];
@@ -51,7 +52,7 @@ export class WebhookSender {
   readonly #serverUrl: string | undefined;
   #timer: NodeJS.Timeout | undefined;
   #step: Promise<void> | undefined;
-  #mustLookAgain = false;
+  #mustSearchAgain = false;
   #isClosed = true;
 
   /** @param serverUrl - the public URL of the server, which deliveries contain */
@@ -80,7 +81,7 @@ export class WebhookSender {
     if (this.#isClosed) {
       return;
     }
-    this.#mustLookAgain = true;
+    this.#mustSearchAgain = true;
     this.#step ??= this.#run().finally(() => {
       this.#step = undefined;
     });
@@ -109,8 +110,8 @@ export class WebhookSender {
   async #run(): Promise<void> {
     clearTimeout(this.#timer);
     let waitMs = this.#times.pollMs;
-    while (this.#mustLookAgain && !this.#isClosed) {
-      this.#mustLookAgain = false;
+    while (this.#mustSearchAgain && !this.#isClosed) {
+      this.#mustSearchAgain = false;
       try {
         const nowMicros = Date.now() * 1_000;
         const { due, nextMicros } = await this.#store.read.webhooks.listDue(nowMicros);

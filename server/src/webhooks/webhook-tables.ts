@@ -27,6 +27,10 @@ export const previousSecretColumns = `
   ALTER TABLE webhooks ADD COLUMN previous_until_us INTEGER;
 `;
 
+/**
+ * A row of the table `webhooks`. The columns that end in `_us` are microseconds since the Unix epoch, those that end in
+ * `_json` are JSON texts.
+ */
 export interface WebhookRow {
   readonly tenant_id: string;
   readonly id: string;
@@ -41,6 +45,10 @@ export interface WebhookRow {
   readonly previous_until_us: number | null;
 }
 
+/**
+ * A row of the table `webhook_deliveries`: a message that is to be sent to a webhook. `_us` means microseconds since
+ * the Unix epoch.
+ */
 export interface DeliveryRow {
   readonly tenant_id: string;
   readonly id: string;

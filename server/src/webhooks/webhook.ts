@@ -1,10 +1,13 @@
 /** Limits of webhooks. */
 export const webhookLimits = {
-  /** Webhooks of one tenant. */
+  /** Maximum number of webhooks of one tenant. */
   perTenant: 100,
-  /** Characters of a name. */
+  /** Maximum number of characters of a name. */
   nameChars: 200,
-  /** Deliveries of one tenant that wait to be sent. Above this, new ones are dead letters at once. */
+  /**
+   * Deliveries of one tenant that wait to be sent. Above this, new ones become dead letters at once, which means that
+   * no attempt is made to send them.
+   */
   waiting: 10_000,
   /** Bytes of the body of one delivery. */
   bodyBytes: 262_144,
@@ -48,13 +51,16 @@ export interface Webhook {
   readonly previousSecretUntilMicros: number | null;
 }
 
+/** A webhook that is to be created. */
 export interface WebhookDraft {
   readonly name: string;
   readonly url: string;
 }
 
+/** The settings of a webhook that an update changes. Absent ones keep their value. */
 export type WebhookChanges = Partial<WebhookDraft> & { readonly isEnabled?: boolean };
 
+/** States of a delivery, which is one message that is to be sent to a webhook. `dead`: all attempts failed. */
 export const deliveryStates = ["waiting", "delivered", "dead"] as const;
 
 export type DeliveryState = (typeof deliveryStates)[number];
@@ -63,7 +69,7 @@ export type DeliveryState = (typeof deliveryStates)[number];
 export interface Delivery {
   readonly id: string;
   readonly webhookId: string;
-  /** Such as `alert.firing`. */
+  /** The kind of the event, such as `alert.firing`. */
   readonly event: string;
   readonly state: DeliveryState;
   readonly attempts: number;
@@ -120,11 +126,13 @@ export interface AttemptResult {
   readonly nextMicros: number | null;
 }
 
+/** Selects the deliveries to one webhook, or those in one state. */
 export interface DeliveryQuery {
   readonly webhookId: string;
   readonly state?: DeliveryState;
 }
 
+/** The reads of webhooks and deliveries. */
 export interface WebhookReads {
   /** Lists the webhooks of a tenant by name. */
   list(tenantId: string): Promise<readonly Webhook[]>;
@@ -143,6 +151,7 @@ export interface WebhookReads {
   }>;
 }
 
+/** The writes of webhooks and deliveries. */
 export interface WebhookWrites {
   /**
    * Creates a webhook with a new secret, which can't be read again.

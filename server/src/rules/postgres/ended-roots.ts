@@ -33,7 +33,7 @@ export class PostgresEndedRoots implements RuleRoots {
     // may be too high.
     const fromRow = Math.min(cursors[0]?.last_row ?? latest, latest);
     const toRow = await this.#findEnd(fromRow, latest);
-    const found: FoundRoots = { ended: [], opened: [], closed: [], expired: [] };
+    const foundRoots: FoundRoots = { ended: [], opened: [], closed: [], expired: [] };
     const { rows } = await this.#db.query<RootRow>(
       `SELECT ${rootColumns} FROM runs r
        WHERE r.place > $1::bigint AND r.place <= $2::bigint AND r.parent_run_id IS NULL
@@ -44,13 +44,13 @@ export class PostgresEndedRoots implements RuleRoots {
     );
     for (const row of rows) {
       if (row.is_ended) {
-        found.ended.push(toRoot(row));
+        foundRoots.ended.push(toRoot(row));
       } else {
-        found.opened.push({ row: row.place, key: row.id });
+        foundRoots.opened.push({ row: row.place, key: row.id });
       }
     }
-    await this.#checkOpen(nowMicros, found);
-    return { toRow, hasMore: toRow < latest, ...found };
+    await this.#checkOpen(nowMicros, foundRoots);
+    return { toRow, hasMore: toRow < latest, ...foundRoots };
   }
 
   async latestRow(): Promise<number> {
@@ -91,6 +91,10 @@ export class PostgresEndedRoots implements RuleRoots {
   }
 }
 
+/**
+ * What one step has found: roots that have ended, roots to check again later, and the row numbers of earlier open roots
+ * that ended or are not waited for any more.
+ */
 interface FoundRoots {
   readonly ended: EndedRoot[];
   readonly opened: OpenRoot[];

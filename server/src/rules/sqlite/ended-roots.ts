@@ -21,17 +21,17 @@ export class EndedRoots {
     // If the latest runs were deleted, new runs get the same row numbers.
     const fromRow = Math.min(Number(cursor?.[0] ?? latest), latest);
     const toRow = Math.min(fromRow + ruleLimits.scannedRows, latest);
-    const found: FoundRoots = { ended: [], opened: [], closed: [], expired: [] };
+    const foundRoots: FoundRoots = { ended: [], opened: [], closed: [], expired: [] };
     for (const values of parseRows(this.#statements.listRoots.all([fromRow, toRow]))) {
       const root = parseRoot(values);
       if (root.isEnded) {
-        found.ended.push(root);
+        foundRoots.ended.push(root);
       } else {
-        found.opened.push({ row: root.row, key: root.key });
+        foundRoots.opened.push({ row: root.row, key: root.key });
       }
     }
-    this.#checkOpen(nowMicros, found);
-    return { toRow, hasMore: toRow < latest, ...found };
+    this.#checkOpen(nowMicros, foundRoots);
+    return { toRow, hasMore: toRow < latest, ...foundRoots };
   }
 
   latestRow(): number {
@@ -55,6 +55,10 @@ export class EndedRoots {
   }
 }
 
+/**
+ * What one step has found: roots that have ended, roots to check again later, and the row numbers of earlier open roots
+ * that ended or are not waited for any more.
+ */
 interface FoundRoots {
   readonly ended: EndedRoot[];
   readonly opened: OpenRoot[];
