@@ -1,4 +1,5 @@
 import { messageOf } from "../model/errors.ts";
+import { evaluatorProject } from "../model/own-projects.ts";
 import { findProvider } from "../models/model-caller.ts";
 import type { ModelCaller, PricedAnswer } from "../models/model-caller.ts";
 import { createModelRun } from "../models/model-run.ts";
@@ -7,11 +8,6 @@ import { createJudgeRequest, parseJudgement } from "./judge.ts";
 import type { Judge } from "./judge-schema.ts";
 import { toOrderSegment } from "./result-parts.ts";
 import type { FeedbackOutcome, ResultPart } from "./result-parts.ts";
-
-/**
- * The project in which the calls of judges are recorded. The SDK records the calls of evaluators in the same project.
- */
-const evaluatorProject = "evaluators";
 
 /**
  * The metadata key that marks the recorded calls of judges. Rules do not judge runs with this key: judging would

@@ -2,6 +2,7 @@ import { minuteMicros, hourMicros } from "../model/durations.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { uiEndpoints } from "millrace/model";
 import { RequestError } from "../model/errors.ts";
+import { ownProjects } from "../model/own-projects.ts";
 import { selectRunFields } from "../filter/fields.ts";
 import { readFilter } from "../filter/filter-parameter.ts";
 import { firstValue, parseId, parseRequiredTime } from "../http/query-string.ts";
@@ -77,6 +78,7 @@ export function addUiMetricRoutes(app: FastifyInstance, store: MetricStore): voi
         from: "The first start time.",
         to: "The end of the range.",
         scope: "Which runs are counted; default traces.",
+        own_projects: `Whether the totals include the projects ${ownProjects.join(" and ")}, in which the server and the SDK record their calls of models; default false.`,
       },
     }),
     handler: (request) => readOverview(store.forRequest(request), request),
@@ -92,8 +94,9 @@ async function readOverview(store: MetricStore, request: FastifyRequest): Promis
   return {
     ...toTimesJson(query),
     all: toAllJson(all),
-    projects: projects.map(({ projectId, total, runs }) => ({
+    projects: projects.map(({ projectId, isCounted, total, runs }) => ({
       id: projectId,
+      is_counted: isCounted,
       total: toValuesJson(total),
       runs,
     })),
@@ -130,6 +133,7 @@ const parseOverviewQuery = (query: QueryString): OverviewQuery => ({
   withinMs: readMs,
   maxMs: overviewMs,
   maxProjects: maxOverviewProjects,
+  countsOwnProjects: parseChoice(query, "own_projects", ["true", "false"]) === "true",
 });
 
 /** Parses the range of a query, divides it into points, and widens it to whole points. */

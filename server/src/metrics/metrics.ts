@@ -99,11 +99,15 @@ export interface OverviewQuery extends MicrosRange {
   readonly maxMs: number;
   /** Maximum number of projects that are read. */
   readonly maxProjects: number;
+  /** Whether the totals include the projects in which the server records its own calls of models. */
+  readonly countsOwnProjects: boolean;
 }
 
 /** The metrics of a project, without those of the period before. */
 export interface ProjectMetrics {
   readonly projectId: string;
+  /** Whether the runs are included in the totals. */
+  readonly isCounted: boolean;
   readonly total: MetricValues;
   /** The number of runs at each point. */
   readonly runs: readonly number[];

@@ -1,3 +1,4 @@
+import { ownProjects } from "../model/own-projects.ts";
 import { summarizeUnits } from "./metric-summary.ts";
 import type { PeriodUnits, UnitCounts } from "./metric-summary.ts";
 import type {
@@ -10,21 +11,27 @@ import type {
 import { joinPeriods, joinRanges, toPreviousRange } from "./outdated-units.ts";
 import type { CollectedUnits } from "./outdated-units.ts";
 
+/** A project that may have runs in the range of an overview. */
+export interface ListedProject {
+  readonly id: string;
+  readonly name: string;
+}
+
 /**
  * Computes the overview of some projects. Yields a query for the counts of a range and expects these as the result of the
  * `yield`, so that the synchronous reader of SQLite and the asynchronous one of PostgreSQL share the loop.
  *
- * @param projectIds - the projects in order, one more than `maxProjects` if there are too many
+ * @param projects - the projects in order, one more than `maxProjects` if there are too many
  * @param untilMs - when to stop reading further projects, on the clock of `performance.now()`
  */
 export function* summarizeOverview(
   query: OverviewQuery,
-  projectIds: readonly string[],
+  projects: readonly ListedProject[],
   untilMs: number,
 ): Generator<MetricQuery, OverviewMetrics, CollectedUnits> {
   const summary = new OverviewSummary(query);
-  let isPartial = projectIds.length > query.maxProjects;
-  for (const projectId of projectIds.slice(0, query.maxProjects)) {
+  let isPartial = projects.length > query.maxProjects;
+  for (const { id: projectId, name } of projects.slice(0, query.maxProjects)) {
     if (performance.now() > untilMs) {
       isPartial = true;
       break;
@@ -32,7 +39,10 @@ export function* summarizeOverview(
     const projectQuery = { ...query, projectId, groupBy: undefined };
     const current = yield projectQuery;
     const previous = yield { ...projectQuery, ...toPreviousRange(query) };
-    summary.add(projectId, joinPeriods(current, previous));
+    summary.add(
+      { projectId, isCounted: query.countsOwnProjects || !ownProjects.includes(name) },
+      joinPeriods(current, previous),
+    );
   }
   return summary.toMetrics(isPartial);
 }
@@ -49,15 +59,17 @@ class OverviewSummary {
     this.#query = { ...query, groupBy: undefined };
   }
 
-  add(projectId: string, units: PeriodUnits): void {
-    // A loop, because a call with too many arguments overflows the stack.
-    units.current.forEach((unit) => this.#current.push(unit));
-    units.previous.forEach((unit) => this.#previous.push(unit));
+  add(project: Pick<ProjectMetrics, "projectId" | "isCounted">, units: PeriodUnits): void {
+    if (project.isCounted) {
+      // A loop, because a call with too many arguments overflows the stack.
+      units.current.forEach((unit) => this.#current.push(unit));
+      units.previous.forEach((unit) => this.#previous.push(unit));
+    }
     units.missing.forEach((range) => this.#missing.push(range));
     const { all } = summarizeUnits(this.#query, { ...units, previous: [] });
     if (all.total.runs > 0) {
       this.#projects.push({
-        projectId,
+        ...project,
         total: all.total,
         runs: all.points.map(({ runs }) => runs),
       });

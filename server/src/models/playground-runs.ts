@@ -1,13 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { toIso } from "millrace/model";
+import { playgroundProject } from "../model/own-projects.ts";
 import type { JsonObject } from "./json-value.ts";
 import type { ModelAnswer } from "./model-answer.ts";
 import type { ModelRequest } from "./model-request.ts";
 import { createModelRun } from "./model-run.ts";
 import { createPromptMetadata } from "./prompt-metadata.ts";
 
-/** The project in which calls of the playground are recorded. */
-const playgroundProject = "playground";
 const runName = "Playground";
 
 /** A call of a model from the playground, which is recorded as a run. */

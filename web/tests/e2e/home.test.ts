@@ -95,6 +95,34 @@ describe.skipIf(browser === undefined)("the home page, in Chromium", () => {
     expect(faults).toEqual([]);
   }, 40_000);
 
+  test("calls of the playground and of judges are included in the totals only if they are wanted", async () => {
+    for (const projectName of ["playground", "evaluators"]) {
+      const startTime = Date.now() - 5 * hourMs;
+      const run = client.startRun({ name: "call", projectName, startTime });
+      run.end({}, { endTime: startTime + 9_000 });
+    }
+    await client.flush();
+    await page.goto(url);
+    await page.getByRole("radiogroup", { name: "Time range" }).getByText("24 h").click();
+    const box = page.getByRole("checkbox", { name: "Include the projects playground" });
+    await box.waitFor({ timeout: 15_000 });
+    const traces = page
+      .locator(".tile")
+      .filter({ hasText: /^Traces/ })
+      .locator("dd")
+      .first();
+    await expect.poll(async () => traces.innerText()).toMatch(/^3\b/);
+    await showScreen(page, "overview-own-projects");
+    expect(await findFaults(page)).toEqual([]);
+    await box.check();
+    await expect.poll(async () => traces.innerText()).toMatch(/^5\b/);
+    await page.reload();
+    await expect.poll(async () => traces.innerText()).toMatch(/^5\b/);
+    await box.uncheck();
+    await expect.poll(async () => traces.innerText()).toMatch(/^3\b/);
+    expect(faults).toEqual([]);
+  }, 40_000);
+
   test("a point of a chart leads to the traces behind it", async () => {
     await page.goto(url);
     await page.getByRole("radiogroup", { name: "Time range" }).getByText("24 h").click();

@@ -15,6 +15,7 @@ import type {
   OverviewQuery,
 } from "../metrics.ts";
 import { summarizeOverview } from "../overview-summary.ts";
+import type { ListedProject } from "../overview-summary.ts";
 import { joinPeriods, joinRanges, selectLevel, toPreviousRange } from "../outdated-units.ts";
 import type { CollectedUnits } from "../outdated-units.ts";
 import { PostgresMetricUnits } from "./metric-units.ts";
@@ -46,12 +47,12 @@ export class PostgresMetricReader implements PromisedMetricReads {
   async readOverview(tenantId: string, query: OverviewQuery): Promise<OverviewMetrics> {
     await this.#db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
     const startMs = performance.now();
-    const ids = await this.#listActive(
+    const projects = await this.#listActive(
       tenantId,
       { fromMicros: toPreviousRange(query).fromMicros, toMicros: query.toMicros },
       query.maxProjects + 1,
     );
-    const overview = summarizeOverview(query, ids, startMs + query.maxMs);
+    const overview = summarizeOverview(query, projects, startMs + query.maxMs);
     let step = overview.next();
     while (step.done !== true) {
       step = overview.next(await this.#collect(tenantId, step.value, startMs + query.withinMs));
@@ -64,9 +65,9 @@ export class PostgresMetricReader implements PromisedMetricReads {
     tenantId: string,
     { fromMicros, toMicros }: MicrosRange,
     limit: number,
-  ): Promise<readonly string[]> {
-    const { rows } = await this.#db.query<{ readonly id: string }>(
-      `SELECT id FROM projects p WHERE tenant_id = $1 AND reference_dataset_id IS NULL AND (
+  ): Promise<readonly ListedProject[]> {
+    const { rows } = await this.#db.query<{ readonly id: string; readonly name_json: string }>(
+      `SELECT id, name_json FROM projects p WHERE tenant_id = $1 AND reference_dataset_id IS NULL AND (
          EXISTS (SELECT FROM metrics m WHERE m.tenant_id = $1 AND m.project_id = p.id AND m.level = ${markLevels.day}
            AND m.dimension = ${dimensions.indexOf(allDimension)} AND m.unit >= $2::bigint AND m.unit < $3::bigint)
          OR EXISTS (SELECT FROM metric_marks k WHERE k.tenant_id = $1 AND k.project_id = p.id))
@@ -78,7 +79,7 @@ export class PostgresMetricReader implements PromisedMetricReads {
         limit,
       ],
     );
-    return rows.map(({ id }) => id);
+    return rows.map(({ id, name_json: name }) => ({ id, name: String(JSON.parse(name)) }));
   }
 
   /**

@@ -33,7 +33,7 @@ export class MetricReader implements MetricReads {
     // Projects without sums of days and without marks have no runs in the range.
     this.#listActive = db
       .prepare(
-        `SELECT id FROM projects p WHERE tenant_id = ? AND reference_dataset_id IS NULL AND (
+        `SELECT id, name_json FROM projects p WHERE tenant_id = ? AND reference_dataset_id IS NULL AND (
            EXISTS (SELECT 1 FROM metrics m WHERE m.project_id = p.id AND m.level = ${markLevels.day}
              AND m.dimension = ${allIndex} AND m.unit >= ? AND m.unit < ?)
            OR EXISTS (SELECT 1 FROM metric_marks k WHERE k.project_id = p.id))
@@ -62,15 +62,18 @@ export class MetricReader implements MetricReads {
     const startMs = performance.now();
     this.#db.exec("BEGIN");
     try {
-      const ids = parseRows(
+      const projects = parseRows(
         this.#listActive.all([
           tenantId,
           Math.floor(toPreviousRange(query).fromMicros / unitMicros.day),
           Math.ceil(query.toMicros / unitMicros.day),
           query.maxProjects + 1,
         ]),
-      ).map(([id]) => String(id));
-      const overview = summarizeOverview(query, ids, startMs + query.maxMs);
+      ).map(([id, nameJson]) => ({
+        id: String(id),
+        name: String(JSON.parse(String(nameJson))),
+      }));
+      const overview = summarizeOverview(query, projects, startMs + query.maxMs);
       let step = overview.next();
       while (step.done !== true) {
         step = overview.next(this.#collect(tenantId, step.value, startMs + query.withinMs));

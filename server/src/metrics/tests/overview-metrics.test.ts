@@ -23,6 +23,7 @@ const query = {
   withinMs: 60_000,
   maxMs: 60_000,
   maxProjects: 10,
+  countsOwnProjects: false,
 } as const;
 
 describe.each(createMetricEngines())("on $name", ({ open }) => {
@@ -62,6 +63,25 @@ describe.each(createMetricEngines())("on $name", ({ open }) => {
     expect(await engine.readOverview(query)).toEqual(live);
     await engine.close();
     await other.close();
+  }, 60_000);
+
+  test("the calls of the playground and of judges are left out of the totals unless they are wanted", async () => {
+    const engine = await database.createEngine();
+    await engine.send({
+      post: ["app", "evaluators", "playground", "playground 2"].map((name) =>
+        runAt(3, { session_name: name }),
+      ),
+    });
+    const overview = await engine.readOverview(query);
+    expect(overview.all.total.runs).toBe(2);
+    expect(overview.all.points.map(({ runs }) => runs)).toEqual([2, 0]);
+    // In the order of their names: app, evaluators, playground 2, playground.
+    expect(overview.projects.map(({ isCounted }) => isCounted)).toEqual([true, false, true, false]);
+    expect(overview.projects.map(({ total }) => total.runs)).toEqual([1, 1, 1, 1]);
+    const whole = await engine.readOverview({ ...query, countsOwnProjects: true });
+    expect(whole.all.total.runs).toBe(4);
+    expect(whole.projects.every(({ isCounted }) => isCounted)).toBe(true);
+    await engine.close();
   }, 60_000);
 
   test("what is not read in time, or is too much, is reported", async () => {
@@ -116,6 +136,12 @@ test("the overview has the figures of each project, and no experiments", async (
   expect(overview.all.total).toMatchObject({ runs: 1, errors: 1, tokens: 0, cost: 0 });
   const shown = await call(server, "GET /sessions?name=shown");
   expect(overview.projects.map(({ id }) => id)).toEqual([shown.json[0]?.["id"]]);
+  const playground = [runAt(3, { session_name: "playground" })];
+  await call(server, "POST /runs/batch", { body: { post: playground } });
+  const readRuns = async (choice: string): Promise<unknown> =>
+    (await call(server, `GET /ui/overview?${range}${choice}`)).json["all"];
+  expect(await readRuns("")).toMatchObject({ total: { runs: 1 } });
+  expect(await readRuns("&own_projects=true")).toMatchObject({ total: { runs: 2 } });
   const refused = await call(server, `GET /ui/overview?${range}&scope=some`);
   expect([refused.status, refused.text]).toEqual([422, expect.stringContaining("scope must be")]);
 });

@@ -22,6 +22,8 @@ export const isOverviewRange = (value: unknown): value is OverviewRange =>
 
 /** The traces of a project in a time range. */
 export interface ProjectMetrics {
+  /** Whether the traces are included in the figures of all projects. */
+  readonly isCounted: boolean;
   readonly total: MetricValues;
   /** The number of traces at each point of the range. */
   readonly runs: readonly number[];
@@ -41,15 +43,20 @@ const refetchIntervalMs = 10_000;
 const incompleteRefetchMs = 3_000;
 const minuteMs = 60_000;
 
-/** The traces of all projects in a range that ends now. */
-export const createOverviewQuery = (range: OverviewRange) =>
+/**
+ * The traces of all projects in a range that ends now. The calls of models that the server and the SDK record in projects
+ * of their own, for the playground and for judges, are included in the figures of all projects only if
+ * `countsOwnProjects` is set.
+ */
+export const createOverviewQuery = (range: OverviewRange, countsOwnProjects = false) =>
   queryOptions({
-    queryKey: ["overview", range],
+    queryKey: ["overview", range, countsOwnProjects],
     queryFn: async ({ signal }) => {
       const toMs = Math.ceil(Date.now() / minuteMs) * minuteMs;
       const query = new URLSearchParams({
         from: new Date(toMs - timePresets[range].ms).toISOString(),
         to: new Date(toMs).toISOString(),
+        own_projects: String(countsOwnProjects),
       });
       return parseOverview(await getJson(`${toEndpointPath("/ui/overview")}?${query}`, signal));
     },
@@ -69,7 +76,14 @@ export function parseOverview(value: unknown): OverviewMetrics {
       requireItems(response["projects"], "projects").map((item) => {
         const project = toRecord(item);
         const runs = toItems(project["runs"]).map((count) => toNumber(count) ?? 0);
-        return [requireText(project, "id"), { total: parseValues(project["total"]), runs }];
+        return [
+          requireText(project, "id"),
+          {
+            isCounted: project["is_counted"] !== false,
+            total: parseValues(project["total"]),
+            runs,
+          },
+        ];
       }),
     ),
     isPartial: response["is_partial"] === true,

@@ -1,3 +1,4 @@
+import { useLocalStorage } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { describeMissing, toCountedTimes } from "../metrics/metrics.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -40,8 +41,9 @@ export const Overview = () => {
   const { data: projects, error, refetch } = useQuery(projectsQuery);
   const { liveReport, error: liveError } = useLiveReport();
   const [range, setRange] = useOverviewRange();
+  const [countsOwnProjects, setCountsOwnProjects] = useCountsOwnProjects();
   const overview = useQuery({
-    ...createOverviewQuery(range),
+    ...createOverviewQuery(range, countsOwnProjects),
     enabled: projects !== undefined && projects.length > 0,
   });
   if (projects === undefined) {
@@ -77,6 +79,8 @@ export const Overview = () => {
                   overview={overview.data}
                   range={range}
                   projects={projects}
+                  countsOwnProjects={countsOwnProjects}
+                  onCountsOwnProjects={setCountsOwnProjects}
                 />
               )}
           <ProjectTable
@@ -98,15 +102,27 @@ export const Overview = () => {
   );
 };
 
+/** Whether the figures include the calls of models by the playground and by judges, which the browser stores. */
+const useCountsOwnProjects = () =>
+  useLocalStorage({
+    key: "millrace.overview.own-projects",
+    defaultValue: false,
+    getInitialValueInEffect: false,
+  });
+
 /** Figures of the traces of all projects in a time range, each compared with the period before. */
 const RangeFigures = ({
   overview,
   range,
   projects,
+  countsOwnProjects,
+  onCountsOwnProjects,
 }: {
   readonly overview: OverviewMetrics;
   readonly range: OverviewRange;
   readonly projects: readonly Project[];
+  readonly countsOwnProjects: boolean;
+  readonly onCountsOwnProjects: (countsOwnProjects: boolean) => void;
 }) => {
   const { metrics, isPartial } = overview;
   const [pick, setPick] = useState<ChartPick>();
@@ -115,7 +131,19 @@ const RangeFigures = ({
   const missing = useMemo(() => describeMissing(metrics.missing, false), [metrics]);
   return (
     <>
-      <h2 className="tiles-title">{label}</h2>
+      <div className="overview-title">
+        <h2 className="tiles-title">{label}</h2>
+        {(countsOwnProjects || [...overview.projects.values()].some((one) => !one.isCounted)) && (
+          <label className="quiet" title="The calls of models by the playground and by judges">
+            <input
+              type="checkbox"
+              checked={countsOwnProjects}
+              onChange={({ currentTarget }) => onCountsOwnProjects(currentTarget.checked)}
+            />
+            Include the projects playground and evaluators
+          </label>
+        )}
+      </div>
       <MetricTiles metrics={metrics} label={label} countName="Traces" />
       {missing !== undefined && <output className="note">{missing}</output>}
       {isPartial && (
@@ -169,8 +197,8 @@ function pickTraces({
     endMs: startMs + metrics.widthMs,
     isError,
     projects: projects.flatMap((project) => {
-      const { runs = [], total } = metricsByProject.get(project.id) ?? {};
-      const traceCount = runs[index] ?? 0;
+      const { runs = [], total, isCounted = false } = metricsByProject.get(project.id) ?? {};
+      const traceCount = isCounted ? (runs[index] ?? 0) : 0;
       // Errors are counted for the whole range only.
       return traceCount === 0 || (isError && total?.errors === 0) ? [] : [{ project, traceCount }];
     }),

@@ -19,6 +19,9 @@ test("the figures of all projects and of each one are parsed", () => {
   expect(metrics.points.runs).toEqual([1, 1]);
   expect(projects.get("p")).toMatchObject({ total: { runs: 2, cost: 0.5 }, runs: [1, 1] });
   expect(isPartial).toBe(true);
+  const left = { id: "q", is_counted: false, total: values, runs: [] };
+  const parsed = parseOverview({ ...response, projects: [...response.projects, left] }).projects;
+  expect([...parsed.values()].map(({ isCounted }) => isCounted)).toEqual([true, false]);
 });
 
 test("a response without projects, or with one that has no id, is an error", () => {
