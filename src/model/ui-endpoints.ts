@@ -8,6 +8,22 @@ export const uiEndpoints = {
   readTrace: { method: "GET", path: "/ui/traces/:id", action: "read trace" },
   /** The path parameter `id` is the id of a run. */
   readTraceRun: { method: "GET", path: "/ui/trace-runs/:id", action: "read run" },
+  /** The path parameter `id` of these three is the id of the trace's root. */
+  readTraceShare: { method: "GET", path: "/ui/traces/:id/share", action: "read share of trace" },
+  shareTrace: { method: "PUT", path: "/ui/traces/:id/share", action: "share trace" },
+  unshareTrace: { method: "DELETE", path: "/ui/traces/:id/share", action: "unshare trace" },
+  /** These three need no key: the path contains the share token. */
+  readShare: { method: "GET", path: "/ui/public/:token", action: "read share" },
+  readSharedTrace: {
+    method: "GET",
+    path: "/ui/public/:token/trace",
+    action: "read shared trace",
+  },
+  readSharedTraceRun: {
+    method: "GET",
+    path: "/ui/public/:token/runs/:id",
+    action: "read run of shared trace",
+  },
 
   readFilterWords: {
     method: "GET",

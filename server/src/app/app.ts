@@ -53,7 +53,8 @@ import { TenantLimits } from "../tenants/tenant-limits.ts";
 import { isOperator } from "../tenants/settings-handlers.ts";
 import { addUiSettingsRoutes } from "../tenants/settings-routes.ts";
 import { addUiDatasetRoutes, addUiImportRoutes } from "../datasets/ui-dataset-routes.ts";
-import { addUiTraceRoutes } from "../runs/trace-routes.ts";
+import { addUiSharedTraceRoutes, addUiTraceRoutes } from "../runs/trace-routes.ts";
+import { addUiTraceShareRoutes } from "../shares/trace-share-routes.ts";
 import { RunExports } from "../runs/handlers/run-export.ts";
 import { addUiRunExportRoute, addUiRunRoutes } from "../runs/ui-run-routes.ts";
 import { JobRunner } from "../jobs/job-runner.ts";
@@ -274,6 +275,7 @@ export function createApp(
     addHealthRoutes(publicApp, store, log);
     addUiFeedbackFormRoutes(publicApp, store);
     addSharedRunRoutes(publicApp, dependencies);
+    addUiSharedTraceRoutes(publicApp, dependencies);
     addSharedV2Routes(publicApp, dependencies);
     addSharedDatasetRoutes(publicApp, dependencies);
     addAttachmentRoutes(publicApp, dependencies);
@@ -318,6 +320,7 @@ export function createApp(
     addExampleRoutes(authenticatedApp, dependencies);
     addUiDatasetRoutes(authenticatedApp, store);
     addUiTraceRoutes(authenticatedApp, dependencies);
+    addUiTraceShareRoutes(authenticatedApp, store);
     addUiJobRoutes(authenticatedApp, { store, kinds, runner });
     addUiAlertRoutes(authenticatedApp, store);
     addUiRuleRoutes(authenticatedApp, {

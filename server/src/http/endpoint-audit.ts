@@ -143,6 +143,8 @@ const changingEndpoints: Readonly<Record<ChangingName, AuditedEndpoint | Exclude
 
   shareRun: audited,
   unshareRun: audited,
+  shareTrace: audited,
+  unshareTrace: audited,
   shareDataset: audited,
   unshareDataset: audited,
   shareV2Run: audited,

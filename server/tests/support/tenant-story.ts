@@ -472,6 +472,9 @@ export function listProbes(names: Names): Readonly<Record<string, readonly Probe
       },
     ],
     "GET /ui/traces/:id": one(`/ui/traces/${root}`),
+    "GET /ui/traces/:id/share": one(`/ui/traces/${root}/share`),
+    "PUT /ui/traces/:id/share": one(`/ui/traces/${root}/share`),
+    "DELETE /ui/traces/:id/share": one(`/ui/traces/${root}/share`),
     "GET /ui/datasets/:id/comments": one(`/ui/datasets/${dataset}/comments`),
     "GET /ui/traces/:id/comments": one(`/ui/traces/${root}/comments`),
     "GET /ui/comments": [

@@ -133,7 +133,7 @@ describe.skipIf(browser === undefined)("a trace of a list, in Chromium", () => {
     expect(faults).toEqual([]);
   }, 40_000);
 
-  test("a run can be shared, added to a dataset and to a queue, and its link copied", async () => {
+  test("a trace and a run can be shared, added to a dataset and to a queue, and its link copied", async () => {
     await openTrace(0);
     const bar = page.getByRole("toolbar", { name: "Actions on the run" });
     await bar.getByRole("button", { name: "Share" }).click();
@@ -144,11 +144,23 @@ describe.skipIf(browser === undefined)("a trace of a list, in Chromium", () => {
     await page.getByRole("button", { name: "Close", exact: true }).click();
     const response = await fetch(shared.replace(/\/r$/, "/run"));
     expect(await response.json()).toMatchObject({ name: "order 0" });
+    const scope = await fetch(shared.replace(/\/public\/(.*)\/r$/, "/ui/public/$1"));
+    expect(await scope.json()).toEqual({ kind: "trace", run_id: traceIds[0] });
     await bar.getByRole("button", { name: "Shared" }).click();
     await page.getByRole("button", { name: "Stop sharing" }).click();
-    await page.getByRole("heading", { name: "Share run" }).waitFor();
-    await page.getByRole("button", { name: "Close", exact: true }).click();
+    await page.getByRole("heading", { name: "Share trace" }).waitFor();
     expect((await fetch(shared.replace(/\/r$/, "/run"))).status).toBe(404);
+    // The link to a single run is another one.
+    await page.getByText("This run only").click();
+    await page.getByRole("heading", { name: "Share run" }).waitFor();
+    await page.getByRole("button", { name: "Create link" }).click();
+    await link.waitFor();
+    const ofRun = (await link.innerText()).split("/").at(-2);
+    const read = await fetch(`${opened.server.url}/ui/public/${ofRun}`);
+    expect(await read.json()).toEqual({ kind: "run", run_id: traceIds[0] });
+    await page.getByRole("button", { name: "Stop sharing" }).click();
+    await page.getByRole("button", { name: "Create link" }).waitFor();
+    await page.getByRole("button", { name: "Close", exact: true }).click();
     for (const [button, field, path] of [
       ["Add to dataset", "Search for a dataset or enter a new name", "datasets"],
       ["Add to queue", "Search for a queue or enter a new name", "annotation-queues"],

@@ -1,3 +1,4 @@
+import type { Request } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { findFaults } from "../support/axe.ts";
 import { startBrowser } from "../support/browser.ts";
@@ -254,4 +255,54 @@ describe.skipIf(browser === undefined)("the trace view, in Chromium", () => {
     await page.getByText("The run may no longer be shared").waitFor();
     expect(faults.filter((fault) => !fault.includes("404"))).toEqual([]);
   });
+
+  test("a shared trace shows its whole tree, read only, and reads nothing else of the tenant", async () => {
+    const { page, server } = opened;
+    const share = { method: "PUT", body: "{}" };
+    const response = await fetch(`${server.url}/ui/traces/${traceId}/share`, share);
+    const { share_token: token } = (await response.json()) as { readonly share_token: string };
+    const requests: string[] = [];
+    const onRequest = (request: Request): unknown => requests.push(new URL(request.url()).pathname);
+    const faultCount = opened.faults.length;
+    page.on("request", onRequest);
+    try {
+      await page.goto(`${server.url}/public/${token}/r`);
+      await page.getByText("Shared trace").waitFor();
+      await heading("travel-assistant");
+      expect(await names()).toEqual([
+        "travel-assistant",
+        "search-guides",
+        "embed-query",
+        "plan",
+        "weather",
+        "http-get",
+        "http-get",
+        "answer",
+        "parse",
+      ]);
+      await tree().getByRole("treeitem").filter({ hasText: "weather" }).click();
+      await heading("weather");
+      expect(param("run")).not.toBeNull();
+      const tabs = page.getByRole("tab");
+      expect(await tabs.allInnerTexts()).toEqual(["Data", "Events", "Metadata", "Files", "Timing"]);
+      for (const tab of await tabs.all()) {
+        await tab.click();
+      }
+      await page.getByRole("searchbox", { name: "Search this trace" }).fill("plan");
+      await expect.poll(() => page.locator(".tree mark").allInnerTexts()).toEqual(["plan"]);
+      expect(await page.getByRole("toolbar", { name: "Actions on the run" }).count()).toBe(0);
+      expect(await page.getByRole("navigation").count()).toBe(0);
+      await page.screenshot({ path: `${screenshots}/trace-shared-tree.png` });
+      expect(opened.faults.slice(faultCount)).toEqual([]);
+      await fetch(`${server.url}/ui/traces/${traceId}/share`, { method: "DELETE" });
+      await page.reload();
+      await page.getByText("The run may no longer be shared").waitFor();
+    } finally {
+      page.off("request", onRequest);
+    }
+    const foreign = requests.filter(
+      (path) => !/^\/(?:assets\/|public\/|ui\/public\/|favicon)/.test(path),
+    );
+    expect(foreign).toEqual([]);
+  }, 40_000);
 });

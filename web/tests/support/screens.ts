@@ -45,6 +45,7 @@ export async function recordScreens(
     return (await response.json()) as Record<string, string>;
   };
   const run = await request("PUT", `/runs/${traceId}/share`, { run_id: traceId });
+  const trace = await request("PUT", `/ui/traces/${traceId}/share`, {});
   const shared = await request("PUT", `/datasets/${dataset.id}/share`, { dataset_id: dataset.id });
   const form = await request("POST", "/feedback/tokens", {
     run_id: traceId,
@@ -117,6 +118,7 @@ export async function recordScreens(
     ["prices", `${tenant}/settings/prices`],
     ["audit", `${tenant}/settings/audit`],
     ["shared-run", `/public/${run["share_token"]}/r`],
+    ["shared-trace", `/public/${trace["share_token"]}/r`],
     ["shared-dataset", `/public/${shared["share_token"]}/d`],
     ["feedback-form", new URL(form["url"]!).pathname],
   ];

@@ -24,22 +24,31 @@ export async function readTrace(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
+  const query = { traceId: readRunId(request), ...parseTraceRange(request) };
+  return sendTrace(reply, (range) =>
+    store.read.runPages.readTrace(request.tenantId, { ...query, ...range }),
+  );
+}
+
+/** Returns which runs of a trace the query string of a request selects. */
+export function parseTraceRange(request: FastifyRequest): Omit<TraceQuery, "traceId"> {
   const query = request.query as QueryString;
   const since = firstValue(query, "since");
-  const traceQuery: TraceQuery = {
-    traceId: readRunId(request),
+  return {
     limit: parseCount(query, "limit", { fallback: maxLineRuns, min: 1, max: maxLineRuns }),
     ...(since === undefined
       ? {}
       : { since: parseCount(query, "since", { fallback: 0, max: Number.MAX_SAFE_INTEGER }) }),
   };
-  const readLine = (afterId?: string): Promise<TraceLine> =>
-    store.read.runPages.readTrace(request.tenantId, {
-      ...traceQuery,
-      ...(afterId === undefined ? {} : { afterId }),
-    });
+}
+
+/** Reads a line of a trace: the first one, or the one that begins after a run. */
+type ReadTraceLine = (range: Pick<TraceQuery, "afterId">) => Promise<TraceLine>;
+
+/** Sends the lines of a trace, each of which is read when the client has received most of the previous ones. */
+export async function sendTrace(reply: FastifyReply, readLine: ReadTraceLine): Promise<unknown> {
   // The first line is read before the response begins, so that an error has a status.
-  const firstLine = await readLine();
+  const firstLine = await readLine({});
   return reply.type("application/x-ndjson; charset=utf-8").send(
     Readable.from(readLines(firstLine, readLine), {
       objectMode: false,
@@ -53,14 +62,17 @@ const highWaterMarkBytes = 1_048_576;
 
 async function* readLines(
   firstLine: TraceLine,
-  readLine: (afterId: string) => Promise<TraceLine>,
+  readLine: ReadTraceLine,
 ): AsyncGenerator<Uint8Array> {
   let runCount = 0;
   for (let line: TraceLine | undefined = firstLine; line !== undefined;) {
     yield line.json;
     runCount += line.runCount;
     // Each line begins where the previous one ended.
-    line = line.next === undefined || runCount >= maxRuns ? undefined : await readLine(line.next);
+    line =
+      line.next === undefined || runCount >= maxRuns
+        ? undefined
+        : await readLine({ afterId: line.next });
   }
 }
 

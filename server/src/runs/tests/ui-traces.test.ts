@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { twoTenants } from "../../../tests/support/hub-tenants.ts";
-import { call, runServer } from "../../../tests/support/running-server.ts";
+import { call, runServer, textOf } from "../../../tests/support/running-server.ts";
 import type { CallResult } from "../../../tests/support/running-server.ts";
 import { someMicros, wireRun } from "../../../tests/support/wire-runs.ts";
 
@@ -132,4 +132,90 @@ test("malformed ids, marks and limits are rejected", async () => {
   for (const path of ["/no-id", `/${idAt(1)}?since=-1`, `/${idAt(1)}?limit=10001`]) {
     expect((await call(server, `GET /ui/traces${path}`)).status).toBe(422);
   }
+});
+
+const tokenOf = ({ json }: CallResult): string => textOf(json["share_token"]);
+const linesOf = ({ text }: CallResult) =>
+  text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+
+test("the token of a trace gives access to all of its runs and to no other run", async () => {
+  const server = await runServer();
+  const { root, child, open } = family();
+  const other = wireRun({ id: idAt(9), name: "other" });
+  await call(server, "POST /runs/batch", { body: { post: [root, child, open, other] } });
+  expect((await call(server, `GET /ui/traces/${root.id}/share`)).json).toEqual({
+    share_token: null,
+  });
+  const token = tokenOf(await call(server, `PUT /ui/traces/${root.id}/share`));
+  expect(tokenOf(await call(server, `GET /ui/traces/${root.id}/share`))).toBe(token);
+  expect((await call(server, `GET /ui/public/${token}`)).json).toEqual({
+    kind: "trace",
+    run_id: root.id,
+  });
+  const own = await call(server, `GET /ui/traces/${root.id}?limit=2`);
+  const shared = await call(server, `GET /ui/public/${token}/trace?limit=2`);
+  expect(shared.text).toBe(own.text);
+  expect(linesOf(shared)).toMatchObject([{ count: 2 }, { count: 1 }]);
+  const read = (id: string) => call(server, `GET /ui/public/${token}/runs/${id}`);
+  expect((await read(child.id)).json).toMatchObject({ id: child.id, name: "child", error: "boom" });
+  expect([(await read(other.id)).status, (await read(randomUUID())).status]).toEqual([404, 404]);
+});
+
+test("a run of a shared trace has no member that concerns its owner", async () => {
+  const server = await runServer();
+  const { root, child } = family();
+  const ofExample = { ...child, reference_example_id: randomUUID(), secret: "unknown member" };
+  const project = { session_name: "internal project" };
+  await call(server, "POST /runs/batch", {
+    body: {
+      post: [
+        { ...root, ...project },
+        { ...ofExample, ...project },
+      ],
+    },
+  });
+  const ofRun = tokenOf(await call(server, `PUT /runs/${child.id}/share`));
+  const token = tokenOf(await call(server, `PUT /ui/traces/${root.id}/share`));
+  const { json, text } = await call(server, `GET /ui/public/${token}/runs/${child.id}`);
+  expect(Object.keys(json)).toContain("inputs");
+  const { tenant_id: tenantId } = (await call(server, "GET /sessions")).json[0] as unknown as {
+    readonly tenant_id: string;
+  };
+  for (const hidden of [
+    ofRun,
+    ofExample.reference_example_id,
+    ofExample.secret,
+    "internal project",
+    tenantId,
+  ]) {
+    expect(text).not.toContain(hidden);
+  }
+});
+
+test("the token of a run is not one of its trace, and a deleted share gives access to nothing", async () => {
+  const server = await runServer();
+  const { root, child } = family();
+  await call(server, "POST /runs/batch", { body: { post: [root, child] } });
+  const ofRun = tokenOf(await call(server, `PUT /runs/${root.id}/share`));
+  const token = tokenOf(await call(server, `PUT /ui/traces/${root.id}/share`));
+  const statuses = async (of: string) =>
+    Promise.all(
+      ["", "/trace", `/runs/${root.id}`, `/runs/${child.id}`].map(
+        async (path) => (await call(server, `GET /ui/public/${of}${path}`)).status,
+      ),
+    );
+  expect((await call(server, `GET /ui/public/${ofRun}`)).json).toEqual({
+    kind: "run",
+    run_id: root.id,
+  });
+  expect(await statuses(ofRun)).toEqual([200, 404, 404, 404]);
+  expect(await statuses(token)).toEqual([200, 200, 200, 200]);
+  expect((await call(server, `DELETE /ui/traces/${root.id}/share`)).status).toBe(204);
+  expect(await statuses(token)).toEqual([404, 404, 404, 404]);
+  expect(await statuses(randomUUID())).toEqual([404, 404, 404, 404]);
+  // Only a root can be shared with its trace.
+  expect((await call(server, `PUT /ui/traces/${child.id}/share`)).status).toBe(404);
 });

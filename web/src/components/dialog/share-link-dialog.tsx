@@ -1,5 +1,6 @@
 import { Button } from "@mantine/core";
 import type { UseMutationResult } from "@tanstack/react-query";
+import type { ReactNode } from "react";
 import { Loading } from "../page/states.tsx";
 import { CopyText } from "../text/copy-text.tsx";
 import { Dialog } from "./dialog.tsx";
@@ -12,9 +13,10 @@ export const ShareLinkDialog = ({
   link,
   error,
   change,
+  children,
   onClose,
 }: {
-  /** What is shared, as part of the title: `run` or `dataset`. */
+  /** What is shared, as part of the title: `run`, `trace` or `dataset`. */
   readonly resource: string;
   /** What can be read with the link, and what can't. */
   readonly explanation: string;
@@ -25,6 +27,8 @@ export const ShareLinkDialog = ({
     UseMutationResult<unknown, Error, "share" | "unshare">,
     "error" | "isPending" | "mutate"
   >;
+  /** Chooses what is shared, if there is a choice. */
+  readonly children?: ReactNode;
   readonly onClose: () => void;
 }) => {
   const isShared = typeof link === "string";
@@ -33,6 +37,7 @@ export const ShareLinkDialog = ({
     <Dialog title={isShared ? `${name} shared by link` : `Share ${resource}`} onClose={onClose}>
       <div className="form">
         {link === undefined && (error ?? null) === null && <Loading resourceName="the link" />}
+        {children}
         <p>{explanation}</p>
         {isShared && <CopyText label="Link" text={link} />}
         <FormError error={(error ?? change.error)?.message} />

@@ -1,12 +1,27 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { getJson, getText } from "../../api/http.ts";
-import { toNumber } from "../../api/parse.ts";
+import { toNumber, toRecord } from "../../api/parse.ts";
 import { toExampleParameters } from "../datasets/dataset-search.ts";
 import type { SharedSearch } from "../datasets/dataset-search.ts";
 import { parseSharedDataset } from "../datasets/dataset.ts";
 import { parseExamples } from "../datasets/examples/example.ts";
 import type { Example } from "../datasets/examples/example.ts";
+
+/** Whether a share token gives access to one run or to a whole trace, and the id of that run or of the trace's root. */
+export interface Share {
+  readonly kind: "run" | "trace";
+  readonly runId: string;
+}
+
+export const createShareQuery = (token: string) =>
+  queryOptions({
+    queryKey: ["share", token],
+    queryFn: async ({ signal }): Promise<Share> => {
+      const share = toRecord(await getJson(toEndpointPath("/ui/public/:token", { token }), signal));
+      return { kind: share["kind"] === "trace" ? "trace" : "run", runId: String(share["run_id"]) };
+    },
+  });
 
 /** This page size is smaller than that of a tenant's own datasets, because shared examples are sent in full. */
 const pageSize = 50;

@@ -1,14 +1,16 @@
 import { Tabs } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { useState } from "react";
-import { AbsentView } from "../../components/page/absent-view.tsx";
+import { lazy, Suspense, useState } from "react";
+import { AbsentView, PageLoading } from "../../components/page/absent-view.tsx";
+import { loadChunk } from "../../components/page/load-chunk.ts";
 import { Attachments } from "../../components/payload/attachments.tsx";
 import type { PayloadMode } from "../../components/payload/payload-mode.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatTime } from "../../components/time/time.ts";
 import { createSharedRunQuery } from "../trace/queries.ts";
 import type { TraceRunDetails } from "../trace/queries.ts";
+import { createShareQuery } from "./queries.ts";
 import { EventsTab } from "../trace/run-panel/events-tab.tsx";
 import { MetadataTab } from "../trace/run-panel/metadata-tab.tsx";
 import { RunData } from "../trace/run-panel/run-data.tsx";
@@ -17,23 +19,40 @@ import "../trace/trace.css";
 
 const route = getRouteApi("/public/$token/r");
 
-/**
- * The page `/public/{token}/r`: a shared run, or the root run of a shared trace, for everyone with the link.
- * Its child runs are not shown.
- */
+const SharedTrace = lazy(async () =>
+  loadChunk(async () => ({ default: (await import("./shared-trace.tsx")).SharedTrace })),
+);
+
+/** The page `/public/{token}/r`: a shared run or a shared trace, for everyone with the link. */
 export const SharedRun = () => {
   const { token } = route.useParams();
+  const { data: share, error, refetch } = useQuery(createShareQuery(token));
+  if (share === undefined) {
+    return <AbsentRun error={error} onRetry={refetch} />;
+  }
+  return share.kind === "run" ? (
+    <SingleRun token={token} />
+  ) : (
+    <Suspense fallback={<PageLoading />}>
+      <SharedTrace token={token} traceId={share.runId} />
+    </Suspense>
+  );
+};
+
+const AbsentRun = (props: { readonly error: Error | null; readonly onRetry: () => unknown }) => (
+  <AbsentView
+    title="Shared run"
+    resourceName="the shared run"
+    missingMessage="The run may no longer be shared, or the link is incomplete."
+    {...props}
+  />
+);
+
+/** A run that is shared without the other runs of its trace. */
+const SingleRun = ({ token }: { readonly token: string }) => {
   const { data: run, error, refetch } = useQuery(createSharedRunQuery(token));
   if (run === undefined) {
-    return (
-      <AbsentView
-        title="Shared run"
-        resourceName="the shared run"
-        error={error}
-        onRetry={refetch}
-        missingMessage="The run may no longer be shared, or the link is incomplete."
-      />
-    );
+    return <AbsentRun error={error} onRetry={refetch} />;
   }
   return (
     <div className="page panel shared-run">

@@ -45,28 +45,42 @@ export const createTraceQuery = (traceId: string) =>
     queryKey: ["trace", traceId],
     queryFn: async ({ signal, client, queryKey }) => {
       const loadedTrace = client.getQueryData<LoadedTrace>(queryKey);
-      return readTrace(traceId, loadedTrace, signal);
+      return readTrace(toEndpointPath("/ui/traces/:id", { id: traceId }), loadedTrace, signal);
     },
-    // Comparing two models would read every run. Instead, `TraceBuilder` returns the same model if nothing changed.
-    structuralSharing: false,
-    refetchInterval: ({ state: { data } }) => {
-      if (data === undefined || data.model.count === 0) {
-        return emptyTraceRefreshMs;
-      }
-      if (!isGrowing(data.model)) {
-        return false;
-      }
-      return data.model.count > largeTraceRuns ? largeTraceRefreshMs : refreshMs;
-    },
+    ...traceRefresh,
   });
 
+/** All runs of a trace to which a share token gives access, without their payloads. */
+export const createSharedTraceQuery = (token: string) =>
+  queryOptions({
+    queryKey: ["shared-trace", token],
+    queryFn: async ({ signal, client, queryKey }) => {
+      const loadedTrace = client.getQueryData<LoadedTrace>(queryKey);
+      return readTrace(toEndpointPath("/ui/public/:token/trace", { token }), loadedTrace, signal);
+    },
+    ...traceRefresh,
+  });
+
+const traceRefresh = {
+  // Comparing two models would read every run. Instead, `TraceBuilder` returns the same model if nothing changed.
+  structuralSharing: false,
+  refetchInterval: ({ state: { data } }: { state: { data: LoadedTrace | undefined } }) => {
+    if (data === undefined || data.model.count === 0) {
+      return emptyTraceRefreshMs;
+    }
+    if (!isGrowing(data.model)) {
+      return false;
+    }
+    return data.model.count > largeTraceRuns ? largeTraceRefreshMs : refreshMs;
+  },
+} as const;
+
 async function readTrace(
-  traceId: string,
+  path: string,
   loadedTrace: LoadedTrace | undefined,
   signal: AbortSignal,
 ): Promise<LoadedTrace> {
   const isNew = loadedTrace === undefined || loadedTrace.model.count === 0;
-  const path = toEndpointPath("/ui/traces/:id", { id: traceId });
   const builder = createTraceBuilder(isNew ? undefined : loadedTrace.model);
   let mark: number | undefined;
   let isTruncated = !isNew && loadedTrace.isTruncated;
@@ -111,9 +125,34 @@ export const createTraceRunQuery = (id: string) =>
   queryOptions({
     queryKey: ["trace-run", id],
     queryFn: async ({ signal }) => readRun(toEndpointPath("/ui/trace-runs/:id", { id }), signal),
-    structuralSharing: false,
-    refetchInterval: ({ state: { data } }) =>
-      data?.status === "pending" ? unfinishedRunRefreshMs : false,
+    ...runRefresh,
+  });
+
+/** A run of a trace to which a share token gives access, with its payloads. */
+export const createSharedTraceRunQuery = (token: string, id: string) =>
+  queryOptions({
+    queryKey: ["shared-trace", token, "run", id],
+    queryFn: async ({ signal }) =>
+      readRun(toEndpointPath("/ui/public/:token/runs/:id", { token, id }), signal),
+    ...runRefresh,
+  });
+
+const runRefresh = {
+  structuralSharing: false,
+  refetchInterval: ({ state: { data } }: { state: { data: TraceRunDetails | undefined } }) =>
+    data?.status === "pending" ? unfinishedRunRefreshMs : false,
+} as const;
+
+/** The token of the link to a whole trace; `null` if the trace is not shared. */
+export const createTraceShareQuery = (traceId: string) =>
+  queryOptions({
+    queryKey: ["trace-share", traceId],
+    queryFn: async ({ signal }): Promise<string | null> => {
+      const path = toEndpointPath("/ui/traces/:id/share", { id: traceId });
+      const token = toRecord(await getJson(path, signal))["share_token"];
+      return typeof token === "string" ? token : null;
+    },
+    staleTime: 60_000,
   });
 
 /** The run that a share token gives access to. */

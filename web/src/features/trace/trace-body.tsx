@@ -1,13 +1,14 @@
 import { useCallback, useMemo, useRef, useState } from "react";
 import { SplitView } from "../../components/page/split-view.tsx";
-import type { ProjectAddress } from "../runs/run-list-search.ts";
 import { Minimap } from "./minimap.tsx";
 import type { LoadedTrace } from "./queries.ts";
 import { RunPanel } from "./run-panel/run-panel.tsx";
 import type { TimeWindow } from "./time-scale.ts";
 import { TraceList } from "./trace-list.tsx";
+import type { TraceSearch } from "./trace-search.ts";
+import type { TraceSource } from "./trace-source.ts";
 import { TraceTools } from "./trace-tools.tsx";
-import { useTraceAddress } from "./use-trace-address.ts";
+import type { TraceChange } from "./use-trace-address.ts";
 import { useTraceKeys } from "./use-trace-keys.ts";
 import { formatZoom, useTraceView } from "./use-trace-view.ts";
 import { findCollapsedAncestors, findNextRun } from "./visible-runs.ts";
@@ -17,22 +18,26 @@ const minMinimapRuns = 10;
 
 /** The body of a trace that has at least one run: toolbar, minimap, tree and run panel. */
 export const TraceBody = ({
-  address,
+  source,
   trace,
   traceId,
   runId,
+  search,
+  change,
 }: {
-  readonly address: ProjectAddress;
+  readonly source: TraceSource;
   readonly trace: LoadedTrace;
   readonly traceId: string;
   readonly runId: string;
+  /** The state of the trace in the URL. */
+  readonly search: TraceSearch;
+  readonly change: (change: TraceChange) => void;
 }) => {
   const { model } = trace;
-  const { search, change } = useTraceAddress();
   const [collapsedIds, setCollapsedIds] = useState<ReadonlySet<string>>(new Set());
   /** The run that the last step through the slowest runs selected. */
   const [lastSlowRun, setLastSlowRun] = useState<number>();
-  const view = useTraceView(trace, traceId, { search, collapsedIds });
+  const view = useTraceView(trace, traceId, { source, search, collapsedIds });
   const searchRef = useRef<HTMLInputElement>(null);
   const selectedRun = model.indexById.get(runId) ?? model.order[0] ?? 0;
   const { fullRange, matches, facts } = view;
@@ -113,7 +118,7 @@ export const TraceBody = ({
           runIndex={selectedRun}
           search={search}
           change={change}
-          address={address}
+          source={source}
         />
       </SplitView>
     </div>

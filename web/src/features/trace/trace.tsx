@@ -7,6 +7,7 @@ import type { ProjectAddress } from "../runs/run-list-search.ts";
 import { createTraceQuery } from "./queries.ts";
 import { TraceBody } from "./trace-body.tsx";
 import { TraceHeader } from "./header/trace-header.tsx";
+import { useTraceAddress } from "./use-trace-address.ts";
 import "./trace.css";
 
 interface TraceProps {
@@ -19,6 +20,7 @@ interface TraceProps {
 /** The view of one trace: its tree with the waterfall, and the details of the selected run. */
 export const Trace = ({ address, projectName, traceId, runId }: TraceProps) => {
   const { data: trace, error, refetch } = useQuery(createTraceQuery(traceId));
+  const { search, change } = useTraceAddress();
   const backLink = (
     <Link
       to="/o/$tenantId/projects/p/$projectId"
@@ -47,7 +49,14 @@ export const Trace = ({ address, projectName, traceId, runId }: TraceProps) => {
         {backLink}
       </TraceHeader>
       {hasRuns ? (
-        <TraceBody address={address} trace={trace} traceId={traceId} runId={runId} />
+        <TraceBody
+          source={{ kind: "project", address }}
+          trace={trace}
+          traceId={traceId}
+          runId={runId}
+          search={search}
+          change={change}
+        />
       ) : (
         <Empty title="Trace not found">
           <p>If its runs are still being sent, the trace appears here when they arrive.</p>

@@ -14,6 +14,7 @@ import { sumSubtrees } from "./trace-usage.ts";
 import type { SubtreeUsage } from "./trace-usage.ts";
 import { splitList } from "./trace-search.ts";
 import type { TraceSearch } from "./trace-search.ts";
+import type { TraceSource } from "./trace-source.ts";
 import { toVisibleRuns } from "./visible-runs.ts";
 import type { VisibleRuns } from "./visible-runs.ts";
 
@@ -60,9 +61,14 @@ export function useTraceView(
   { model, readMs }: LoadedTrace,
   traceId: string,
   {
+    source,
     search,
     collapsedIds,
-  }: { readonly search: TraceSearch; readonly collapsedIds: ReadonlySet<string> },
+  }: {
+    readonly source: TraceSource;
+    readonly search: TraceSearch;
+    readonly collapsedIds: ReadonlySet<string>;
+  },
 ): TraceView {
   const { close, hide, errors, path: isPathShown, zoom, find = "" } = search;
   const now = readMs * 1_000 - model.baseMicros;
@@ -83,8 +89,12 @@ export function useTraceView(
     () => (isPathShown === true ? groupByRun(findCriticalPath(model, now)) : emptyPath),
     [model, now, isPathShown],
   );
-  const { matches, isSearching } = useMatches(model, traceId, find);
-  const { data: commentCounts } = useQuery(createCommentCountsQuery(traceId));
+  const isOwn = source.kind === "project";
+  const { matches, isSearching } = useMatches(model, find, { traceId, isContentSearched: isOwn });
+  const { data: commentCounts } = useQuery({
+    ...createCommentCountsQuery(traceId),
+    enabled: isOwn,
+  });
   return {
     model,
     visibleRuns,
@@ -139,10 +149,20 @@ function useDeferred<Value>(
   return value;
 }
 
-/** Finds the runs that match the search: at once by name, and by payload when the server has responded. */
-function useMatches(model: TraceModel, traceId: string, searchText: string) {
+/**
+ * Finds the runs that match the search: at once by name, and by payload when the server has responded. The payloads of a
+ * shared trace are not searched.
+ */
+function useMatches(
+  model: TraceModel,
+  searchText: string,
+  { traceId, isContentSearched }: { readonly traceId: string; readonly isContentSearched: boolean },
+) {
   const [text] = useDebouncedValue(searchText, typingDelayMs);
-  const { data: contentMatchIds, isFetching } = useQuery(createContentSearchQuery(traceId, text));
+  const { data: contentMatchIds, isFetching } = useQuery({
+    ...createContentSearchQuery(traceId, text),
+    enabled: isContentSearched && text.length >= minContentChars,
+  });
   const matches = useMemo(() => {
     const nameMatches = searchRuns(model, searchText);
     if (contentMatchIds === undefined || text === "" || text !== searchText) {

@@ -47,10 +47,10 @@ export const TraceHeader = ({
       {children}
       {model !== undefined && root !== undefined && trace !== undefined ? (
         <>
-          <p className="trace-title">
-            <bdi>{toVisibleText(toShortName(model.names[root] ?? ""))}</bdi>
-          </p>
-          <TraceFacts trace={trace} address={address} />
+          <TraceTitle name={model.names[root] ?? ""} />
+          <TraceFacts trace={trace}>
+            <ThreadLink address={address} rootId={model.ids[root]} />
+          </TraceFacts>
         </>
       ) : (
         <h1>Trace</h1>
@@ -60,12 +60,19 @@ export const TraceHeader = ({
   );
 };
 
-const TraceFacts = ({
+export const TraceTitle = ({ name }: { readonly name: string }) => (
+  <p className="trace-title">
+    <bdi>{toVisibleText(toShortName(name))}</bdi>
+  </p>
+);
+
+export const TraceFacts = ({
   trace: { model, readMs, isTruncated },
-  address,
+  children,
 }: {
   readonly trace: LoadedTrace;
-  readonly address: ProjectAddress;
+  /** A further fact: the link to the trace's thread. */
+  readonly children?: ReactNode;
 }) => {
   const { from, to } = computeFullRange(model, readMs * 1_000 - model.baseMicros);
   const errorCount = model.statuses.reduce(
@@ -99,10 +106,7 @@ const TraceFacts = ({
         </span>
       ),
     ],
-    [
-      "thread",
-      <ThreadLink key="thread" address={address} rootId={model.ids[model.order[0] ?? 0]} />,
-    ],
+    ["thread", children ?? false],
     ["start", <Ago key="start" timeMs={(model.baseMicros + from) / 1_000} />],
   ];
   return (

@@ -5,6 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
 import { loadChunk } from "../../../components/page/load-chunk.ts";
 import type { ProjectAddress } from "../../runs/run-list-search.ts";
+import { createTraceShareQuery } from "../queries.ts";
 import type { TraceRunDetails } from "../queries.ts";
 import {
   createFeedback,
@@ -12,7 +13,7 @@ import {
   deleteFeedback,
   updateFeedback,
 } from "./feedback-queries.ts";
-import { ShareRunDialog } from "./share-run-dialog.tsx";
+import { ShareDialog } from "./share-dialog.tsx";
 import { readServerUrl } from "../../../api/base-path.ts";
 
 const AddToDataset = lazy(async () =>
@@ -35,6 +36,8 @@ export const RunActions = ({
   const { copy, copied } = useClipboard();
   const [openDialog, setOpenDialog] = useState<"share" | "dataset" | "queue">();
   const close = (): void => setOpenDialog(undefined);
+  const { data: traceToken } = useQuery(createTraceShareQuery(details.traceId));
+  const isShared = details.shareToken !== undefined || (traceToken ?? null) !== null;
   const { tenantId, projectId } = address;
   const link = `${readServerUrl()}/o/${tenantId}/projects/p/${projectId}/r/${details.id}`;
   return (
@@ -56,7 +59,7 @@ export const RunActions = ({
         Add to queue
       </Button>
       <Button size="compact-xs" variant="default" onClick={() => setOpenDialog("share")}>
-        {details.shareToken === undefined ? "Share" : "Shared"}
+        {isShared ? "Shared" : "Share"}
       </Button>
       <Button size="compact-xs" variant="default" onClick={() => copy(link)}>
         {copied ? "Link copied" : "Copy link"}
@@ -67,14 +70,7 @@ export const RunActions = ({
         )}
         {openDialog === "queue" && <AddToQueue runIds={[details.id]} onClose={close} />}
       </Suspense>
-      {openDialog === "share" && (
-        <ShareRunDialog
-          runId={details.id}
-          token={details.shareToken}
-          isRoot={details.id === details.traceId}
-          onClose={close}
-        />
-      )}
+      {openDialog === "share" && <ShareDialog details={details} onClose={close} />}
     </div>
   );
 };

@@ -8,11 +8,11 @@ import { loadChunk } from "../../../components/page/load-chunk.ts";
 import { Failure, Loading } from "../../../components/page/states.tsx";
 import { Attachments } from "../../../components/payload/attachments.tsx";
 import { useTextHighlight } from "../../../components/text/use-text-highlight.ts";
-import type { ProjectAddress } from "../../runs/run-list-search.ts";
-import { createTraceRunQuery } from "../queries.ts";
 import type { TraceRunDetails } from "../queries.ts";
 import { referenceName, traceTabs } from "../trace-search.ts";
 import type { TraceSearch, TraceTab } from "../trace-search.ts";
+import { createSourceRunQuery } from "../trace-source.ts";
+import type { TraceSource } from "../trace-source.ts";
 import type { TraceChange } from "../use-trace-address.ts";
 import type { TraceView } from "../use-trace-view.ts";
 import { EventsTab } from "./events-tab.tsx";
@@ -47,13 +47,13 @@ interface RunPanelProps {
   readonly runIndex: number;
   readonly search: TraceSearch;
   readonly change: (change: TraceChange) => void;
-  readonly address: ProjectAddress;
+  readonly source: TraceSource;
 }
 
 /** The panel with the details of the selected run. */
 export const RunPanel = (props: RunPanelProps) => {
   const [runId] = useDebouncedValue(props.runId, selectionDelayMs, { leading: true });
-  const { data: details, error, refetch } = useQuery(createTraceRunQuery(runId));
+  const { data: details, error, refetch } = useQuery(createSourceRunQuery(props.source, runId));
   const panel = useRef<HTMLElement>(null);
   useTextHighlight(panel, props.search.find ?? "");
   return (
@@ -80,9 +80,17 @@ const tabLabels: { readonly [Tab in TraceTab]: string } = {
   code: "Code",
 };
 
+/** The tabs that need nothing but the run, which are those of a shared trace. */
+const sharedTabs: readonly TraceTab[] = ["data", "events", "metadata", "files", "timing"];
+
 const RunTabs = (props: RunPanelProps & { readonly details: TraceRunDetails }) => {
-  const { details, search, change } = props;
-  const { data: feedback } = useQuery(createRunFeedbackQuery(details.id));
+  const { details, search, change, source } = props;
+  const { data: feedback } = useQuery({
+    ...createRunFeedbackQuery(details.id),
+    enabled: source.kind === "project",
+  });
+  const tabs = source.kind === "project" ? traceTabs : sharedTabs;
+  const openTab = search.panel ?? "data";
   const counts: { readonly [Tab in TraceTab]?: number } = {
     events: details.events.length,
     files: details.files.length,
@@ -91,23 +99,23 @@ const RunTabs = (props: RunPanelProps & { readonly details: TraceRunDetails }) =
   };
   useReferenceKey(props);
   const onTab = (tab: string | null): void => {
-    const panel = traceTabs.find((name) => name === tab);
+    const panel = tabs.find((name) => name === tab);
     change({ panel: panel === "data" ? undefined : panel });
   };
   return (
     <>
       <RunHead details={details} />
-      <RunActions address={props.address} details={details} />
-      <Tabs value={search.panel ?? "data"} onChange={onTab} keepMounted={false}>
+      {source.kind === "project" && <RunActions address={source.address} details={details} />}
+      <Tabs value={tabs.includes(openTab) ? openTab : "data"} onChange={onTab} keepMounted={false}>
         <Tabs.List className="panel-tabs">
-          {traceTabs.map((tab) => (
+          {tabs.map((tab) => (
             <Tabs.Tab key={tab} value={tab}>
               {tabLabels[tab]}
               {(counts[tab] ?? 0) > 0 && <small> {counts[tab]?.toLocaleString()}</small>}
             </Tabs.Tab>
           ))}
         </Tabs.List>
-        {traceTabs.map((tab) => (
+        {tabs.map((tab) => (
           <Tabs.Panel key={tab} value={tab}>
             <Suspense fallback={<Loading resourceName={tabLabels[tab]} />}>
               <TabContent {...props} tab={tab} />
@@ -160,14 +168,17 @@ const TabContent = ({
   runIndex: run,
   search,
   change,
+  source,
 }: RunPanelProps & { readonly details: TraceRunDetails; readonly tab: TraceTab }) => {
   switch (tab) {
     case "data":
       return (
         <RunData details={details} payloadMode={search.as} onView={(mode) => change({ as: mode })}>
-          <Suspense fallback={null}>
-            <RenderedPrompt details={details} model={view.model} runIndex={run} />
-          </Suspense>
+          {source.kind === "project" && (
+            <Suspense fallback={null}>
+              <RenderedPrompt details={details} model={view.model} runIndex={run} />
+            </Suspense>
+          )}
         </RunData>
       );
     case "events":
