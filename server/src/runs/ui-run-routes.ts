@@ -2,7 +2,8 @@ import type { FastifyInstance } from "fastify";
 import { uiEndpoints } from "millrace/model";
 import { checkFilterText, filterCheckBody, readFilterLanguage } from "../filter/ui-filters.ts";
 import { countRuns, listRunSuggestions } from "./handlers/run-count-handlers.ts";
-import { countRunFacets } from "./handlers/run-facet-handlers.ts";
+import { countRunFacets, runFacetBody } from "./handlers/run-facet-handlers.ts";
+import type { RunFacetBody } from "./handlers/run-facet-handlers.ts";
 import { runExportBody } from "./handlers/run-export.ts";
 import type { RunExportBody, RunExports } from "./handlers/run-export.ts";
 import { runSearchBody, searchRuns } from "./handlers/run-search-handlers.ts";
@@ -23,11 +24,11 @@ export function addUiRunRoutes(app: FastifyInstance, store: RunStore, exports: R
     }),
     handler: (request, reply) => searchRuns(store.forRequest(request), request, reply),
   });
-  app.route<{ Body: RunSearchBody }>({
+  app.route<{ Body: RunFacetBody }>({
     ...route(uiEndpoints.countRunFacets, {
       tag: apiTag,
       summary: "Counts the values of a project's runs by property, for a limited time.",
-      body: runSearchBody,
+      body: runFacetBody,
     }),
     handler: (request) => countRunFacets(store.forRequest(request), request),
   });

@@ -72,7 +72,17 @@ describe.skipIf(browser === undefined)("facets beside the run list, in Chromium"
     await expect.poll(shownFilter).toBe('and(eq(name, "plan"), eq(status, "error"))');
     await expect.poll(rowCount).toBe(5);
     expect(await value("plan 5").getAttribute("aria-pressed")).toBe("true");
+    // The other values of a facet can be chosen in addition: their runs are counted without its own condition.
+    await value("success 5").waitFor();
+    expect(await value("success 5").getAttribute("aria-pressed")).toBe("false");
     await showScreen(page, "facets-filtered");
+    await value("success 5").click();
+    await expect.poll(shownFilter).toBe('and(eq(name, "plan"), in(status, ["error", "success"]))');
+    await page.getByRole("button", { name: "Edit status in [error, success]" }).waitFor();
+    await expect.poll(rowCount).toBe(10);
+    await value("success 5").click();
+    await expect.poll(rowCount).toBe(5);
+    await value("answer 0").waitFor({ state: "detached" });
     await value("plan 5").click();
     await expect.poll(shownFilter).toBe('eq(status, "error")');
     expect(opened.faults).toEqual([]);

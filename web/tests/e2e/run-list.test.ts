@@ -174,7 +174,7 @@ describe.skipIf(browser === undefined)("a list of traces, in Chromium", () => {
     expect(new URL(page.url()).searchParams.get("filter")).toBe(
       'and(search("refund"), gt(latency, "5s"))',
     );
-    await page.getByRole("button", { name: "Remove contains “refund”" }).click();
+    await page.getByRole("button", { name: 'Remove "refund"' }).click();
     await expect.poll(() => rows().count()).toBeGreaterThan(20);
     await expect.poll(legend).toMatch(/Failed 15.*OK 64/);
     expect(faults).toEqual([]);
@@ -200,7 +200,7 @@ describe.skipIf(browser === undefined)("a list of traces, in Chromium", () => {
   test("a link with words and operators opens the filtered list; one with an error says so once", async () => {
     await page.goto(`${address}?filter=${encodeURIComponent("refund and latency > 5s")}`);
     await expect.poll(() => rows().count()).toBe(7);
-    await page.getByRole("button", { name: "Edit contains “refund”" }).waitFor();
+    await page.getByRole("button", { name: 'Edit "refund"' }).waitFor();
     await page.goto(`${address}?filter=${encodeURIComponent("and(and(and(")}`);
     await page.getByText("The filter in the URL is not valid").waitFor();
     expect(await page.getByRole("alert").count()).toBe(1);

@@ -140,7 +140,7 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
     await filter().press("Enter");
     await row("Question 117").waitFor();
     await expect.poll(rowCount).toBe(1);
-    await page.getByRole("button", { name: "Remove contains “my order 117”" }).click();
+    await page.getByRole("button", { name: 'Remove "my order 117"' }).click();
     await page.getByRole("button", { name: "All runs" }).click();
     await row("assemble-prompt").first().waitFor();
     await page.getByRole("button", { name: "Traces", exact: true }).click();

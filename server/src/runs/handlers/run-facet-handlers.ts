@@ -1,11 +1,12 @@
 import type { FastifyRequest } from "fastify";
+import { Type } from "typebox";
+import type { Static } from "typebox";
 import { toIso } from "../../http/wire-text.ts";
 import { addFacetCounts } from "../facet-counts.ts";
 import { facetNames } from "../run-list.ts";
-import type { FacetCounts } from "../run-list.ts";
+import type { FacetCounts, RunSearch } from "../run-list.ts";
 import type { RunStore } from "../run-store.ts";
-import { parseSearch, searchWithin } from "./run-search-handlers.ts";
-import type { RunSearchBody } from "./run-search-handlers.ts";
+import { parseSearch, runSearchBody, searchWithin } from "./run-search-handlers.ts";
 
 /** Milliseconds after which counting ends. The response then contains the start time reached. */
 const countTimeLimitMs = 200;
@@ -14,21 +15,84 @@ const runsPerStep = 200;
 /** Maximum number of values of each property in the response. Those with the most runs are returned. */
 const maxReturnedValues = 10;
 
+/** Body of `POST /ui/runs/facets`: a search, and a filter of its own for each property that is counted without another. */
+export const runFacetBody = Type.Object({
+  ...runSearchBody.properties,
+  facets: Type.Optional(
+    Type.Array(
+      Type.Object({
+        name: Type.Union(facetNames.map((name) => Type.Literal(name))),
+        filter: runSearchBody.properties.filter,
+      }),
+      { maxItems: facetNames.length },
+    ),
+  ),
+});
+
+export type RunFacetBody = Static<typeof runFacetBody>;
+
 /**
  * `POST /ui/runs/facets`: counts the values of the matching runs by property, the latest runs first, for a limited time.
- * `counted_to` is the start time that was reached, or null if all runs were counted.
+ * `counted_to` is the start time that was reached, or null if all runs were counted. A property in `facets` is counted
+ * with its own filter, and has a `counted_to` of its own. All counts of a request share the time limit.
  */
 export async function countRunFacets(
   store: RunStore,
-  { body, tenantId }: FastifyRequest<{ Body: RunSearchBody }>,
+  { body, tenantId }: FastifyRequest<{ Body: RunFacetBody }>,
 ): Promise<unknown> {
-  const { cursor: _cursor, ...conditions } = body;
-  const search = parseSearch({ ...conditions, sort: "start", order: "desc" });
+  const { cursor: _cursor, facets: ownFacets = [], ...conditions } = body;
+  const searches = [
+    conditions,
+    ...ownFacets.map(({ filter = null }) => ({ ...conditions, filter })),
+  ].map((search) => parseSearch({ ...search, sort: "start", order: "desc" }));
+  const endMs = performance.now() + countTimeLimitMs;
+  const counts: FacetTotals[] = [];
+  for (const [index, search] of searches.entries()) {
+    // What one count leaves of its share of the time is for those after it.
+    const limitMs = Math.max(0, endMs - performance.now()) / (searches.length - index);
+    counts.push(await countValues(store, { tenantId, search, limitMs }));
+  }
+  const [totals, ...ownTotals] = counts;
+  const totalsByName = new Map<string, FacetTotals | undefined>(
+    ownFacets.map(({ name }, index) => [name, ownTotals[index]]),
+  );
+  return {
+    runs: totals?.runCount ?? 0,
+    counted_to: totals?.countedTo ?? null,
+    facets: facetNames.map((name) => {
+      const own = totalsByName.get(name);
+      const values = (own ?? totals)?.counts[name] ?? new Map<string, number>();
+      return {
+        name,
+        value_count: values.size,
+        values: toTopValues(values),
+        ...(own === undefined ? {} : { counted_to: own.countedTo }),
+      };
+    }),
+  };
+}
+
+interface FacetTotals {
+  readonly counts: FacetCounts;
+  readonly runCount: number;
+  /** The start time that was reached; `null` if all runs were counted. */
+  readonly countedTo: string | null;
+}
+
+/** Counts the values of the runs of one search, the latest runs first, for a limited time. */
+async function countValues(
+  store: RunStore,
+  {
+    tenantId,
+    search,
+    limitMs,
+  }: { readonly tenantId: string; readonly search: RunSearch; readonly limitMs: number },
+): Promise<FacetTotals> {
   const slices: FacetCounts[] = [];
   let runCount = 0;
   const { nextPosition } = await searchWithin(
     { ...search, limit: Number.MAX_SAFE_INTEGER },
-    countTimeLimitMs,
+    limitMs,
     async (step) => {
       const stepSearch = { ...step, limit: runsPerStep };
       const slice = await store.read.runLists.countFacets(tenantId, stepSearch);
@@ -39,15 +103,10 @@ export async function countRunFacets(
         : { runs: [], nextPosition: slice.nextPosition };
     },
   );
-  const totals = addFacetCounts(slices);
   return {
-    runs: runCount,
-    counted_to: nextPosition === undefined ? null : toIso(nextPosition.micros),
-    facets: facetNames.map((name) => ({
-      name,
-      value_count: totals[name].size,
-      values: toTopValues(totals[name]),
-    })),
+    counts: addFacetCounts(slices),
+    runCount,
+    countedTo: nextPosition === undefined ? null : toIso(nextPosition.micros),
   };
 }
 

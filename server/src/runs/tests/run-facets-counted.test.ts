@@ -90,6 +90,28 @@ test("a filter and a time range narrow the counts down, and each count is that o
   expect(facets["model"]?.["gpt-4o"]).toBe(await list(`and(${body.filter}, eq(model, "gpt-4o"))`));
 });
 
+test("a property with a filter of its own is counted with it, the others with that of the list", async () => {
+  const { server, project, count } = await createRuns();
+  const others = 'has(tags, "slow")';
+  const filter = `and(eq(name, "plan"), ${others})`;
+  const { facets, json } = await count({ filter, facets: [{ name: "name", filter: others }] });
+  const withoutName = await count({ filter: others });
+  const narrow = await count({ filter });
+  expect(facets["name"]).toEqual(withoutName.facets["name"]);
+  expect(facets["name"]).toEqual({ answer: 100, plan: 50 });
+  expect({ ...facets, name: {} }).toEqual({ ...narrow.facets, name: {} });
+  expect(json).toMatchObject({ runs: 50, counted_to: null });
+  const entries = json["facets"] as unknown as readonly CountedFacet[];
+  expect(entries.filter((entry) => "counted_to" in entry)).toMatchObject([
+    { name: "name", counted_to: null },
+  ]);
+  const invalid = { session: [project], facets: [{ name: "name", filter: "eq(name" }] };
+  const unknown = { session: [project], facets: [{ name: "no facet" }] };
+  for (const body of [invalid, unknown]) {
+    expect((await call(server, "POST /ui/runs/facets", { body })).status).toBe(422);
+  }
+});
+
 test("another tenant's runs are not counted", async () => {
   const { project } = await createRuns();
   const other = await runServer();

@@ -6,14 +6,13 @@ import { toVisibleText } from "../text/visible-text.ts";
 import { applySuggestion } from "./filter-completion.ts";
 import type { Suggestion, ValueRequest } from "./filter-completion.ts";
 import {
-  describeCondition,
   joinConditions,
   mergeLaterFilter,
   removeConditions,
   replaceCondition,
   splitConditions,
-  toTypedCondition,
 } from "./filter-conditions.ts";
+import { toPlainFilter } from "./plain-filter.ts";
 import { Suggestions, useSuggestions } from "./filter-suggestions.tsx";
 import { createFilterCheckQuery, filterLanguageQuery } from "./queries.ts";
 import type { FilterFault } from "./queries.ts";
@@ -144,7 +143,7 @@ export const FilterBar = (props: FilterBarProps) => {
     applyFilter(mergeLaterFilter({ base: value, applied, later: latest.value }));
   };
   const editCondition = (condition: string): void => {
-    setDraft({ text: toTypedCondition(condition), edited: condition });
+    setDraft({ text: toPlainFilter(condition), edited: condition });
     close();
     input.current?.focus();
   };
@@ -230,7 +229,7 @@ export const FilterBar = (props: FilterBarProps) => {
             <FaultMirror filter={draft.text} fault={fault} scrollLeft={scrollLeft} />
           )}
         </span>
-        {draft.text !== toTypedCondition(draft.edited ?? "") && (
+        {draft.text !== toPlainFilter(draft.edited ?? "") && (
           <button type="button" className="filter-apply" onClick={() => void applyDraft()}>
             Apply filter ⏎
           </button>
@@ -292,16 +291,16 @@ const FilterChips = ({
         <button
           type="button"
           className="filter-chip-text"
-          title={toVisibleText(condition)}
-          aria-label={`Edit ${toVisibleText(describeCondition(condition))}`}
+          title={toVisibleText(toPlainFilter(condition))}
+          aria-label={`Edit ${toVisibleText(toPlainFilter(condition))}`}
           onClick={() => onEdit(condition)}
         >
-          {toVisibleText(describeCondition(condition))}
+          {toVisibleText(toPlainFilter(condition))}
         </button>
         <button
           type="button"
           className="filter-chip-remove"
-          aria-label={`Remove ${toVisibleText(describeCondition(condition))}`}
+          aria-label={`Remove ${toVisibleText(toPlainFilter(condition))}`}
           onClick={() => onApply(removeConditions(filter, (other) => other === condition))}
         >
           ✕

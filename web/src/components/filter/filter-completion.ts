@@ -1,5 +1,5 @@
 import type { FilterField, FilterLanguage, ValueKind } from "millrace/model";
-import { toTypedValue } from "./filter-conditions.ts";
+import { toPlainValue } from "./plain-filter.ts";
 import { toFilterTokens } from "./filter-tokens.ts";
 import type { FilterToken } from "./filter-tokens.ts";
 
@@ -265,7 +265,7 @@ function completeValue(
   const openingBracket =
     openCall.name === "in" && openCall.argumentIndex === 1 && typed === "" ? "[" : "";
   const fixedValues = [
-    ...field.choices.map((choice) => (isPlain ? toTypedValue(choice) : JSON.stringify(choice))),
+    ...field.choices.map((choice) => (isPlain ? toPlainValue(choice) : JSON.stringify(choice))),
     ...(field.type === "boolean" ? ["true", "false"] : []),
     // The models of a trace are a list, which is never null.
     ...(field.isNullable && !modelFields.has(field.name) && equalityNames.has(openCall.name)
@@ -352,7 +352,7 @@ function writeValue(
   if (isPath) {
     return value;
   }
-  return isPlain ? toTypedValue(value) : JSON.stringify(value);
+  return isPlain ? toPlainValue(value) : JSON.stringify(value);
 }
 
 /** Inserts a suggestion into the filter. Returns the new filter and the new cursor position. */

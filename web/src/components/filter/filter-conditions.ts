@@ -54,15 +54,24 @@ export const removeConditions = (
   isRemoved: (condition: string) => boolean,
 ): string => joinConditions(splitConditions(filter).filter((part) => !isRemoved(part)));
 
-/** Replaces one condition of a filter by the conditions of `replacement`; removes it if `replacement` is empty. */
-export const replaceCondition = (filter: string, condition: string, replacement: string): string =>
-  joinConditions([
+/**
+ * Replaces one condition of a filter by the conditions of `replacement`; removes it if `replacement` is empty. A
+ * condition that is an `and` itself stays one condition, because its parts may refer to the same feedback.
+ */
+export function replaceCondition(filter: string, condition: string, replacement: string): string {
+  const isConjunction = splitConditions(condition).length > 1;
+  const replacements = splitConditions(replacement);
+  return joinConditions([
     ...new Set(
-      splitConditions(filter).flatMap((part) =>
-        part === condition ? splitConditions(replacement) : [part],
-      ),
+      splitConditions(filter).flatMap((part) => {
+        if (part !== condition) {
+          return [part];
+        }
+        return isConjunction && replacements.length > 1 ? [replacement] : replacements;
+      }),
     ),
   ]);
+}
 
 /**
  * Merges a filter that took a while to apply with one that was applied in the meantime. The later one wins: what it
@@ -113,112 +122,3 @@ export function readConditionField(condition: string): string | undefined {
     ? field.text
     : undefined;
 }
-
-/** The symbol shown for each comparator. */
-const comparatorSymbols: Readonly<Record<string, string>> = {
-  eq: "=",
-  neq: "≠",
-  gt: ">",
-  gte: "≥",
-  lt: "<",
-  lte: "≤",
-  has: "has",
-  like: "like",
-  search: "contains",
-  in: "in",
-};
-
-/** A value of a simple condition. */
-type ValueToken = ReturnType<typeof toFilterTokens>[number];
-
-interface SimpleCondition {
-  readonly field: string;
-  readonly comparator: string;
-  readonly value: ValueToken;
-}
-
-/** The parts of a condition that compares a field with one value, such as `eq(field, value)`. */
-function readSimpleCondition(condition: string): SimpleCondition | undefined {
-  const [name, open, field, comma, value, close, ...following] = toFilterTokens(condition);
-  const isSimple =
-    comparatorSymbols[name?.text ?? ""] !== undefined &&
-    open?.text === "(" &&
-    field?.kind === "name" &&
-    comma?.text === "," &&
-    close?.text === ")" &&
-    following.length === 0;
-  return isSimple && name !== undefined && value !== undefined && value.kind !== "mark"
-    ? { field: field.text, comparator: name.text, value }
-    : undefined;
-}
-
-/** Shortens a simple condition for a chip: `status = error`. Any other condition is returned unchanged. */
-export function describeCondition(condition: string): string {
-  const simple = readSimpleCondition(condition);
-  const searched = readSearch(condition);
-  if (searched !== undefined) {
-    return `contains “${searched.text}”`;
-  }
-  return simple === undefined
-    ? condition
-    : `${simple.field} ${comparatorSymbols[simple.comparator]} ${simple.value.text}`;
-}
-
-/** The text of a condition such as `search("text")`. */
-function readSearch(condition: string): ValueToken | undefined {
-  const [name, open, text, close, ...following] = toFilterTokens(condition);
-  return name?.text === "search" &&
-    open?.text === "(" &&
-    text?.kind === "text" &&
-    close?.text === ")" &&
-    following.length === 0
-    ? text
-    : undefined;
-}
-
-/** The operators as they are typed. Those that are words need a quoted text after them. */
-const typedOperators: Readonly<Record<string, string>> = {
-  eq: "=",
-  neq: "!=",
-  gt: ">",
-  gte: ">=",
-  lt: "<",
-  lte: "<=",
-};
-const typedWordOperators: Readonly<Record<string, string>> = {
-  has: "has",
-  like: "like",
-  search: "contains",
-};
-
-/**
- * Writes a simple condition as one types it, for editing: `latency > 3s`. Any other condition is returned unchanged.
- */
-export function toTypedCondition(condition: string): string {
-  const searched = readSearch(condition);
-  if (searched !== undefined) {
-    return condition.slice(searched.from, searched.to);
-  }
-  const simple = readSimpleCondition(condition);
-  if (simple === undefined) {
-    return condition;
-  }
-  const { field, comparator, value } = simple;
-  const written = condition.slice(value.from, value.to);
-  const operator = typedOperators[comparator];
-  if (operator !== undefined) {
-    return `${field} ${operator} ${value.kind === "text" ? toTypedValue(value.text, written) : written}`;
-  }
-  const wordOperator = typedWordOperators[comparator];
-  return wordOperator !== undefined && value.kind === "text"
-    ? `${field} ${wordOperator} ${written}`
-    : condition;
-}
-
-/** A text that can be typed without quotes, because it is not read as a number, a keyword or several words. */
-const plainValuePattern =
-  /^(?!(?:true|false|null|and|or|not)$)(?:[A-Za-z_]|\d+[A-Za-z])[\w./:@-]*$/;
-
-/** A text value as it is typed: without quotes if that means the same. Numbers need quotes to remain texts. */
-export const toTypedValue = (text: string, quoted: string = JSON.stringify(text)): string =>
-  plainValuePattern.test(text) && Number.isNaN(Number(text)) ? text : quoted;

@@ -6,6 +6,7 @@ import { Confirm } from "../../components/dialog/confirm.tsx";
 import { DialogForm } from "../../components/dialog/dialog-form.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
+import { toPlainFilter } from "../../components/filter/plain-filter.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatTime } from "../../components/time/time.ts";
 import { Ago } from "../../components/time/ago.tsx";
@@ -101,7 +102,7 @@ const RuleCard = ({
           "All traces"
         ) : (
           <>
-            Traces with <code>{toVisibleText(rule.filter)}</code>
+            Traces with <code>{toVisibleText(toPlainFilter(rule.filter))}</code>
           </>
         )}
         {rule.samplingRate < 1 && ` (${formatPercent(rule.samplingRate)} of them)`}

@@ -1,4 +1,5 @@
 import { omitUndefined, requireItems, requireText, toRecord, toText } from "../../api/parse.ts";
+import { toPlainFilter } from "../../components/filter/plain-filter.ts";
 import { parseTimeMs } from "../../components/time/time.ts";
 
 /** A saved filter of a project's runs. Conditions are in the filter language; an absent condition matches every run. */
@@ -40,9 +41,9 @@ export const canOpen = ({ traceFilter, treeFilter }: View): boolean =>
 /** The conditions of a view as one line of text. */
 export const describeConditions = ({ filter, traceFilter, treeFilter }: View): string =>
   [
-    filter,
-    traceFilter === undefined ? undefined : `root run: ${traceFilter}`,
-    treeFilter === undefined ? undefined : `any run of the trace: ${treeFilter}`,
+    filter === undefined ? undefined : toPlainFilter(filter),
+    traceFilter === undefined ? undefined : `root run: ${toPlainFilter(traceFilter)}`,
+    treeFilter === undefined ? undefined : `any run of the trace: ${toPlainFilter(treeFilter)}`,
   ]
     .filter((condition) => condition !== undefined)
     .join("; ");

@@ -4,6 +4,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { Confirm } from "../../components/dialog/confirm.tsx";
 import { DialogForm } from "../../components/dialog/dialog-form.tsx";
+import { toPlainFilter } from "../../components/filter/plain-filter.ts";
 import { createFilterCheckQuery } from "../../components/filter/queries.ts";
 import { ActionMenu } from "../../components/page/action-menu.tsx";
 import { Empty } from "../../components/page/states.tsx";
@@ -183,7 +184,9 @@ const ViewForm = ({
   const queryClient = useQueryClient();
   const [name, setName] = useState(view?.name ?? "");
   const [description, setDescription] = useState(view?.description ?? "");
-  const [filter, setFilter] = useState(view === undefined ? currentFilter : (view.filter ?? ""));
+  const [filter, setFilter] = useState(() =>
+    toPlainFilter(view === undefined ? currentFilter : (view.filter ?? "")),
+  );
   return (
     <DialogForm
       title={view === undefined ? "New view" : "Edit view"}
@@ -191,7 +194,11 @@ const ViewForm = ({
       isDisabled={name.trim() === ""}
       onClose={onClose}
       onSubmit={async () => {
-        await saveView(projectId, view?.id, { name, description, filter });
+        // The run list splits a filter into its conditions, for which it must consist of functions.
+        const { functions = filter } = await queryClient.fetchQuery(
+          createFilterCheckQuery("runs", filter),
+        );
+        await saveView(projectId, view?.id, { name, description, filter: functions });
         await queryClient.invalidateQueries({ queryKey: ["views", projectId] });
       }}
     >

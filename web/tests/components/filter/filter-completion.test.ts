@@ -5,13 +5,12 @@ import {
   toValueSuggestions,
 } from "../../../src/components/filter/filter-completion.ts";
 import {
-  describeCondition,
   readConditionField,
   joinConditions,
   splitConditions,
   addCondition,
   removeConditions,
-  toTypedCondition,
+  replaceCondition,
 } from "../../../src/components/filter/filter-conditions.ts";
 import { filterWords } from "../../support/filter-words.ts";
 
@@ -171,31 +170,15 @@ describe("the conditions of a filter", () => {
     );
   });
 
-  test("are edited as one types them", () => {
-    for (const [condition, typed] of [
-      ['gt(latency, "3s")', "latency > 3s"],
-      ["gte(total_tokens, 5)", "total_tokens >= 5"],
-      ['eq(metadata.a, "5")', 'metadata.a = "5"'],
-      ['neq(name, "two words")', 'name != "two words"'],
-      ['eq(name, "null")', 'name = "null"'],
-      ["eq(error, null)", "error = null"],
-      ['has(tags, "prod")', 'tags has "prod"'],
-      ['search(error, "429")', 'error contains "429"'],
-      ['search("refund")', '"refund"'],
-      ['in(name, ["a", "b"])', 'in(name, ["a", "b"])'],
-      ['not(eq(name, "a"))', 'not(eq(name, "a"))'],
-      ["exists(metadata.a)", "exists(metadata.a)"],
-    ] as const) {
-      expect(toTypedCondition(condition)).toBe(typed);
-    }
-  });
-
-  test("are shortened for display if they are simple", () => {
-    expect(parts.map(describeCondition)).toEqual([
-      "status = error",
-      'or(eq(name, "a, (b"), has(tags, "c"))',
-      "latency > 5",
-    ]);
-    expect(describeCondition('search("refund")')).toBe("contains “refund”");
+  test("that were one condition stay one when it is edited", () => {
+    const scored = 'and(eq(feedback_key, "a"), gt(feedback_score, 0))';
+    const edited = 'and(eq(feedback_key, "a"), gt(feedback_score, 1))';
+    expect(replaceCondition(`and(${scored}, gt(latency, 5))`, scored, edited)).toBe(
+      `and(${edited}, gt(latency, 5))`,
+    );
+    expect(replaceCondition(`and(${scored}, gt(latency, 5))`, scored, "")).toBe("gt(latency, 5)");
+    expect(replaceCondition("and(gt(latency, 5), eq(a, 1))", "eq(a, 1)", "and(b, c)")).toBe(
+      "and(gt(latency, 5), b, c)",
+    );
   });
 });

@@ -1,26 +1,62 @@
 import { expect, test } from "vitest";
 import {
-  isFacetActive,
+  findChosenValues,
+  omitFacet,
   parseFacetCounts,
   toFacetCondition,
   toggleFacet,
 } from "../../../src/features/runs/facets/facet.ts";
 
-test("a value is added to the filter, and a second click removes it and nothing else", () => {
+test("values of one facet are joined to any of them; a second click removes one and nothing else", () => {
   const other = 'gt(latency, "5s")';
-  const added = toggleFacet(other, "model", "gpt-4o");
-  expect(added).toBe(`and(${other}, eq(model, "gpt-4o"))`);
-  expect(isFacetActive(added, "model", "gpt-4o")).toBe(true);
-  expect(isFacetActive(added, "model", "gpt-4")).toBe(false);
-  expect(toggleFacet(added, "model", "gpt-4o")).toBe(other);
+  const one = toggleFacet(other, "model", "gpt-4o");
+  expect(one).toBe(`and(${other}, eq(model, "gpt-4o"))`);
+  expect(findChosenValues(one, "model")).toEqual(["gpt-4o"]);
+  const two = toggleFacet(one, "model", "gpt-5");
+  expect(two).toBe(`and(${other}, in(model, ["gpt-4o", "gpt-5"]))`);
+  expect(findChosenValues(two, "model")).toEqual(["gpt-4o", "gpt-5"]);
+  expect(omitFacet(two, "model")).toBe(other);
+  expect(toggleFacet(two, "model", "gpt-4o")).toBe(`and(${other}, eq(model, "gpt-5"))`);
+  expect(toggleFacet(one, "model", "gpt-4o")).toBe(other);
   expect(toggleFacet(toggleFacet("", "status", "error"), "status", "error")).toBe("");
 });
 
+test("a condition keeps its place when its values change", () => {
+  const filter = 'and(eq(status, "error"), eq(name, "plan"))';
+  expect(toggleFacet(filter, "status", "pending")).toBe(
+    'and(in(status, ["error", "pending"]), eq(name, "plan"))',
+  );
+});
+
 test("each property has a condition of the filter language, and values are quoted", () => {
-  expect(toFacetCondition("tag", 'a "b"')).toBe(String.raw`has(tags, "a \"b\"")`);
-  expect(toFacetCondition("user", "ann")).toBe('eq(metadata.user_id, "ann")');
-  expect(toFacetCondition("version", "1.2")).toBe('eq(metadata.version, "1.2")');
-  expect(toFacetCondition("run_type", "llm")).toBe('eq(run_type, "llm")');
+  const hostile = 'a "b" \\ c';
+  for (const [name, value, condition] of [
+    ["tag", hostile, String.raw`has(tags, "a \"b\" \\ c")`],
+    ["user", "ann", 'eq(metadata.user_id, "ann")'],
+    ["version", "1.2", 'eq(metadata.version, "1.2")'],
+    ["run_type", "llm", 'eq(run_type, "llm")'],
+    ["trace_model", "gpt-5", 'eq(model, "gpt-5")'],
+  ] as const) {
+    expect(toFacetCondition(name, [value])).toBe(condition);
+    expect(findChosenValues(condition, name)).toEqual([value]);
+  }
+  expect(toFacetCondition("tag", ["a", "b"])).toBe('in(tags, ["a", "b"])');
+  expect(findChosenValues('in(tags, ["a", "b"])', "tag")).toEqual(["a", "b"]);
+});
+
+test("other conditions on the field of a facet choose no value", () => {
+  for (const condition of [
+    'neq(name, "a")',
+    'not(eq(name, "a"))',
+    'like(name, "a%")',
+    "eq(name, null)",
+    'or(eq(name, "a"), eq(status, "error"))',
+    'in(name, ["a", 5])',
+    'eq(name, "a',
+  ]) {
+    expect(findChosenValues(condition, "name")).toEqual([]);
+    expect(omitFacet(condition, "name")).toBe(condition);
+  }
 });
 
 test("counts that are partial say how far back they go", () => {

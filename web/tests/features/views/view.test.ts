@@ -53,8 +53,5 @@ test("the conditions of a view are described with the runs that they apply to", 
       { ...wireView, ...all },
       { ...wireView, ...none },
     ]).map(describeConditions),
-  ).toEqual([
-    "gt(latency, 5); root run: eq(name, 'ask'); any run of the trace: eq(error, true)",
-    "",
-  ]);
+  ).toEqual(["latency > 5; root run: name = ask; any run of the trace: error = true", ""]);
 });

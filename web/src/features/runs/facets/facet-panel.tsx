@@ -7,7 +7,13 @@ import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { formatTime } from "../../../components/time/time.ts";
 import { toSearchBody } from "../queries.ts";
 import type { RunListQuery } from "../queries.ts";
-import { facetTitles, isFacetActive, parseFacetCounts, toggleFacet } from "./facet.ts";
+import {
+  facetTitles,
+  findChosenValues,
+  omitFacet,
+  parseFacetCounts,
+  toggleFacet,
+} from "./facet.ts";
 import type { Facet, FacetCounts } from "./facet.ts";
 import "./facet-panel.css";
 
@@ -18,13 +24,26 @@ const createFacetsQuery = (query: RunListQuery, listKey: string) =>
     queryKey: ["run-facets", query.projectId, listKey],
     queryFn: async ({ signal }) =>
       parseFacetCounts(
-        await postJson(toEndpointPath("/ui/runs/facets"), toSearchBody(query), signal),
+        await postJson(
+          toEndpointPath("/ui/runs/facets"),
+          { ...toSearchBody(query), facets: listChosenFacets(query.filter) },
+          signal,
+        ),
       ),
     refetchInterval: refetchIntervalMs,
     placeholderData: keepPreviousData,
   });
 
-/** The values of the matching runs with their counts. A click on a value adds it to the filter, or removes it. */
+/** The facets with chosen values. Each is counted without its own conditions, to show the other values, too. */
+const listChosenFacets = (filter: string) =>
+  Object.keys(facetTitles)
+    .filter((name) => findChosenValues(filter, name).length > 0)
+    .map((name) => ({ name, filter: omitFacet(filter, name) }));
+
+/**
+ * The values of the matching runs with their counts. A click on a value chooses it, or removes it again. Of a facet with
+ * chosen values, the list shows the runs that have at least one of them.
+ */
 export const FacetPanel = ({
   query,
   listKey,
@@ -46,7 +65,10 @@ export const FacetPanel = ({
         <>
           <p className="facets-note">{describeCountedRuns(data)}</p>
           {data.facets
-            .filter(({ values }) => values.length > 0)
+            .filter(
+              ({ name, values }) =>
+                values.length > 0 || findChosenValues(query.filter, name).length > 0,
+            )
             .map((facet) => (
               <FacetSection
                 key={facet.name}
@@ -67,7 +89,7 @@ const describeCountedRuns = ({ runs, countedToMs }: FacetCounts): string =>
     : `The latest ${runs.toLocaleString("en")} matching, back to ${formatTime(countedToMs).slice(0, 16)}`;
 
 const FacetSection = ({
-  facet: { name, valueCount, values },
+  facet: { name, valueCount, values, countedToMs },
   filter,
   onFilter,
 }: {
@@ -76,6 +98,9 @@ const FacetSection = ({
   readonly onFilter: (filter: string) => void;
 }) => {
   const [isOpen, setIsOpen] = useStoredFlag(`facet-${name}`, true);
+  const chosenValues = findChosenValues(filter, name);
+  const rareValues = chosenValues.filter((value) => values.every((other) => other.value !== value));
+  const shownValues = [...values, ...rareValues.map((value) => ({ value, runs: undefined }))];
   return (
     <section className="facet">
       <h2>
@@ -85,28 +110,28 @@ const FacetSection = ({
       </h2>
       {isOpen && (
         <ul>
-          {values.map(({ value, runs }) => {
-            const isActive = isFacetActive(filter, name, value);
-            return (
-              <li key={value}>
-                <button
-                  type="button"
-                  aria-pressed={isActive}
-                  title={toVisibleText(value)}
-                  onClick={() => onFilter(toggleFacet(filter, name, value))}
-                >
-                  <bdi>{toVisibleText(value)}</bdi>
-                  <span>{runs.toLocaleString("en")}</span>
-                </button>
-              </li>
-            );
-          })}
+          {shownValues.map(({ value, runs }) => (
+            <li key={value}>
+              <button
+                type="button"
+                aria-pressed={chosenValues.includes(value)}
+                title={toVisibleText(value)}
+                onClick={() => onFilter(toggleFacet(filter, name, value))}
+              >
+                <bdi>{toVisibleText(value)}</bdi>
+                <span>{runs?.toLocaleString("en")}</span>
+              </button>
+            </li>
+          ))}
         </ul>
       )}
       {isOpen && valueCount > values.length && (
         <p className="facets-note">
           {(valueCount - values.length).toLocaleString("en")} more values
         </p>
+      )}
+      {isOpen && countedToMs !== undefined && (
+        <p className="facets-note">Back to {formatTime(countedToMs).slice(0, 16)}</p>
       )}
     </section>
   );

@@ -1,11 +1,12 @@
 import { requireItems, requireText, toItems, toNumber, toRecord } from "../../../api/parse.ts";
 import {
-  addCondition,
+  joinConditions,
   removeConditions,
   splitConditions,
 } from "../../../components/filter/filter-conditions.ts";
+import { toFilterTokens } from "../../../components/filter/filter-tokens.ts";
 import { parseTimeMs } from "../../../components/time/time.ts";
-import { createMetadataCondition, toFilterText } from "../quick-filters.ts";
+import { toFilterText } from "../quick-filters.ts";
 
 /** The values of a property of the matching runs, those with the most runs first. */
 export interface Facet {
@@ -13,6 +14,11 @@ export interface Facet {
   /** Number of different values; more than those in `values` if there are many. */
   readonly valueCount: number;
   readonly values: readonly FacetValue[];
+  /**
+   * For a facet with chosen values, which is counted without its own conditions: the start time down to which its runs
+   * were counted, if counting all would have taken too long.
+   */
+  readonly countedToMs?: number | undefined;
 }
 
 export interface FacetValue {
@@ -39,6 +45,7 @@ export function parseFacetCounts(value: unknown): FacetCounts {
       return {
         name: requireText(facet, "name"),
         valueCount: toNumber(facet["value_count"]) ?? 0,
+        countedToMs: parseTimeMs(facet["counted_to"]),
         values: toItems(facet["values"]).map((entry) => {
           const { value: text, runs } = toRecord(entry);
           return { value: typeof text === "string" ? text : "", runs: toNumber(runs) ?? 0 };
@@ -61,31 +68,82 @@ export const facetTitles: Readonly<Record<string, string>> = {
   version: "Version",
 };
 
-/** Creates the condition that a run has a value of a facet. */
-export function toFacetCondition(name: string, value: string): string {
-  switch (name) {
-    case "tag":
-      return `has(tags, ${toFilterText(value)})`;
-    case "user":
-      return createMetadataCondition("user_id", value);
-    case "version":
-      return createMetadataCondition("version", value);
-    case "trace_model":
-      // In a list of traces, both fields are the same.
-      return `eq(model, ${toFilterText(value)})`;
-    default:
-      return `eq(${name}, ${toFilterText(value)})`;
+/** How conditions on a facet are written. */
+interface FacetField {
+  readonly field: string;
+  /** The function that compares the field with one value. Several values are compared with `in`. */
+  readonly comparator: "eq" | "has";
+  /** Another name of the field, which links of other pages use. */
+  readonly alias?: string;
+}
+
+const facetFields: Readonly<Record<string, FacetField>> = {
+  model: { field: "model", comparator: "eq", alias: "metadata.ls_model_name" },
+  // In a list of traces, the field `model` is that of all runs of a trace.
+  trace_model: { field: "model", comparator: "eq" },
+  tag: { field: "tags", comparator: "has" },
+  user: { field: "metadata.user_id", comparator: "eq" },
+  version: { field: "metadata.version", comparator: "eq" },
+};
+
+const toField = (name: string): FacetField =>
+  facetFields[name] ?? { field: name, comparator: "eq" };
+
+/** Creates the condition that a run has at least one of the values of a facet. */
+export function toFacetCondition(name: string, values: readonly string[]): string {
+  const { field, comparator } = toField(name);
+  const texts = values.map(toFilterText);
+  return texts.length === 1
+    ? `${comparator}(${field}, ${texts[0]})`
+    : `in(${field}, [${texts.join(", ")}])`;
+}
+
+/** Returns the values that a condition requires of a facet; none if it is no such condition. */
+function readFacetValues(name: string, condition: string): readonly string[] {
+  const { field, comparator, alias } = toField(name);
+  const [functionName, , fieldName, , ...rest] = toFilterTokens(condition);
+  if (fieldName?.text !== field && (alias === undefined || fieldName?.text !== alias)) {
+    return [];
+  }
+  const values = rest.filter(({ kind }) => kind === "text").map(({ text }) => text);
+  const isWhole =
+    functionName?.text === "in"
+      ? rest.length === values.length * 2 + 2
+      : functionName?.text === comparator && rest.length === 2 && values.length === 1;
+  return isWhole ? values.map(unescapeText) : [];
+}
+
+/** Returns a text of a filter without its escapes. A text that is no JSON, such as a single-quoted one, has none. */
+function unescapeText(text: string): string {
+  try {
+    return String(JSON.parse(`"${text}"`));
+  } catch {
+    return text;
   }
 }
 
-/** Whether a filter requires a value. */
-export const isFacetActive = (filter: string, name: string, value: string): boolean =>
-  splitConditions(filter).includes(toFacetCondition(name, value));
+/** The values of a facet that a filter requires: a run must have at least one of them. */
+export const findChosenValues = (filter: string, name: string): readonly string[] => [
+  ...new Set(splitConditions(filter).flatMap((condition) => readFacetValues(name, condition))),
+];
 
-/** Adds the condition for a value to a filter, or removes it. */
-export const toggleFacet = (filter: string, name: string, value: string): string => {
-  const condition = toFacetCondition(name, value);
-  return isFacetActive(filter, name, value)
-    ? removeConditions(filter, (part) => part === condition)
-    : addCondition(filter, condition);
-};
+/** Returns a filter without its conditions on a facet. */
+export const omitFacet = (filter: string, name: string): string =>
+  removeConditions(filter, (condition) => readFacetValues(name, condition).length > 0);
+
+/** Adds a value to those of which a run must have at least one, or removes it from them. */
+export function toggleFacet(filter: string, name: string, value: string): string {
+  const chosen = findChosenValues(filter, name);
+  const values = chosen.includes(value)
+    ? chosen.filter((other) => other !== value)
+    : [...chosen, value];
+  const conditions = splitConditions(filter);
+  const position = conditions.findIndex((part) => readFacetValues(name, part).length > 0);
+  const others = splitConditions(omitFacet(filter, name));
+  if (values.length === 0) {
+    return joinConditions(others);
+  }
+  // The condition keeps its place among the others.
+  const index = position < 0 ? others.length : Math.min(position, others.length);
+  return joinConditions(others.toSpliced(index, 0, toFacetCondition(name, values)));
+}
