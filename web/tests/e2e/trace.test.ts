@@ -256,6 +256,55 @@ describe.skipIf(browser === undefined)("the trace view, in Chromium", () => {
     expect(faults.filter((fault) => !fault.includes("404"))).toEqual([]);
   });
 
+  test.each([390, 1_024, 1_440])(
+    "the tabs of a run are one row, with the open one in view, %i pixels wide",
+    async (width) => {
+      const { page } = opened;
+      await page.setViewportSize({ width, height: 800 });
+      await page.goto(`${address}&panel=code`);
+      await page.getByText("Replay this run").waitFor();
+      const tabs = page.getByRole("tablist").getByRole("tab");
+      const boxes = await tabs.evaluateAll((elements) =>
+        elements.map((element) => element.getBoundingClientRect().top),
+      );
+      expect(boxes).toHaveLength(9);
+      expect(new Set(boxes).size).toBe(1);
+      const [row, tab] = await Promise.all([
+        page.getByRole("tablist").boundingBox(),
+        page.getByRole("tab", { name: "Code" }).boundingBox(),
+      ]);
+      expect(tab!.x).toBeGreaterThanOrEqual(row!.x - 1);
+      expect(tab!.x + tab!.width).toBeLessThanOrEqual(row!.x + row!.width + 1);
+      expect(await page.evaluate(() => window.scrollY)).toBe(0);
+      expect(opened.faults).toEqual([]);
+    },
+  );
+
+  test.each([390, 1_024, 1_440])(
+    "no name in the tree is cut off, while searching either, %i pixels wide",
+    async (width) => {
+      const { page } = opened;
+      const findCutNames = async (): Promise<readonly string[]> =>
+        tree()
+          .locator(".name")
+          .evaluateAll((elements) =>
+            elements
+              .filter((element) => element.scrollWidth > element.clientWidth)
+              .map((element) => element.textContent ?? ""),
+          );
+      await page.setViewportSize({ width, height: 800 });
+      await page.goto(address);
+      await heading("travel-assistant");
+      expect(await findCutNames()).toEqual([]);
+      const usage = tree().getByRole("treeitem").first().locator(".tree-usage").first();
+      expect(await usage.isVisible()).toBe(width >= 1_024);
+      await page.getByRole("searchbox", { name: "Search this trace" }).fill("rome");
+      await tree().getByText("in content").first().waitFor();
+      expect(await findCutNames()).toEqual([]);
+      expect(await findFaults(page)).toEqual([]);
+    },
+  );
+
   test("a shared trace shows its whole tree, read only, and reads nothing else of the tenant", async () => {
     const { page, server } = opened;
     const share = { method: "PUT", body: "{}" };

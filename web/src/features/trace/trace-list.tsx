@@ -84,7 +84,11 @@ export const TraceList = (props: TraceListProps) => {
     }
   };
   return (
-    <div className="tree-side" data-usage={model.tokens.size + model.costs.size > 0 || undefined}>
+    <div
+      className="tree-side"
+      data-usage={model.tokens.size + model.costs.size > 0 || undefined}
+      data-searching={props.searchText !== "" || undefined}
+    >
       <TimeRuler window={window} fullRange={fullRange} onWindow={onWindow} />
       <div
         className="scroller tree"

@@ -22,6 +22,7 @@ import { MetadataTab } from "./metadata-tab.tsx";
 import { RunActions } from "./run-actions.tsx";
 import { RunData } from "./run-data.tsx";
 import { RunHead } from "./run-head.tsx";
+import { RunTabList } from "./run-tab-list.tsx";
 import { TimingTab } from "./timing-tab.tsx";
 
 const DiffTab = lazy(async () =>
@@ -90,7 +91,8 @@ const RunTabs = (props: RunPanelProps & { readonly details: TraceRunDetails }) =
     enabled: source.kind === "project",
   });
   const tabs = source.kind === "project" ? traceTabs : sharedTabs;
-  const openTab = search.panel ?? "data";
+  const requestedTab = search.panel ?? "data";
+  const openTab = tabs.includes(requestedTab) ? requestedTab : "data";
   const counts: { readonly [Tab in TraceTab]?: number } = {
     events: details.events.length,
     files: details.files.length,
@@ -106,15 +108,15 @@ const RunTabs = (props: RunPanelProps & { readonly details: TraceRunDetails }) =
     <>
       <RunHead details={details} />
       {source.kind === "project" && <RunActions address={source.address} details={details} />}
-      <Tabs value={tabs.includes(openTab) ? openTab : "data"} onChange={onTab} keepMounted={false}>
-        <Tabs.List className="panel-tabs">
+      <Tabs value={openTab} onChange={onTab} keepMounted={false}>
+        <RunTabList openTab={openTab}>
           {tabs.map((tab) => (
             <Tabs.Tab key={tab} value={tab}>
               {tabLabels[tab]}
               {(counts[tab] ?? 0) > 0 && <small> {counts[tab]?.toLocaleString()}</small>}
             </Tabs.Tab>
           ))}
-        </Tabs.List>
+        </RunTabList>
         {tabs.map((tab) => (
           <Tabs.Panel key={tab} value={tab}>
             <Suspense fallback={<Loading resourceName={tabLabels[tab]} />}>

@@ -1,0 +1,27 @@
+import { Tabs } from "@mantine/core";
+import { useEffect, useRef } from "react";
+import type { ReactNode } from "react";
+
+/** The tabs of a run in one row. Where they do not fit, the row is scrolled so that the open tab is in view. */
+export const RunTabList = ({
+  openTab,
+  children,
+}: {
+  readonly openTab: string;
+  readonly children: ReactNode;
+}) => {
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const tab = list.current?.querySelector("[data-active]");
+    if (list.current !== null && tab !== null && tab !== undefined) {
+      // `scrollIntoView` would also scroll the page to the tabs.
+      const [row, bounds] = [list.current.getBoundingClientRect(), tab.getBoundingClientRect()];
+      list.current.scrollLeft += bounds.left + bounds.width / 2 - (row.left + row.width / 2);
+    }
+  }, [openTab]);
+  return (
+    <Tabs.List className="panel-tabs" ref={list}>
+      {children}
+    </Tabs.List>
+  );
+};
