@@ -98,6 +98,7 @@ export function assertName(name: unknown): void {
   }
 }
 
+/** Converts the fields of a queue to the wire format. */
 export const toWireFields = (queue: AnnotationQueueFields): Readonly<Record<string, unknown>> => ({
   description: queue.description,
   rubric_instructions: queue.rubricInstructions,
@@ -107,6 +108,7 @@ export const toWireFields = (queue: AnnotationQueueFields): Readonly<Record<stri
   metadata: queue.metadata,
 });
 
+/** Converts a key of a run to the wire format. @throws {@link ValidationError} if an id is not a UUID. */
 export function toWireRunKey({ runId, projectId, startTime }: RunKey) {
   assertUuid(runId, "run id");
   assertUuid(projectId, "project id");

@@ -103,8 +103,8 @@ export async function sendInChunks(
   function startSending(drafts: readonly ExampleDraft[]): void {
     const chunk: SentChunk = { ids: drafts.map(({ id }) => id), isConfirmed: false };
     sentChunks.push(chunk);
-    const work = sendChunk(drafts, chunk).finally(() => inFlight.delete(work));
-    inFlight.add(work);
+    const sending = sendChunk(drafts, chunk).finally(() => inFlight.delete(sending));
+    inFlight.add(sending);
   }
 
   signal?.addEventListener("abort", onAbort);

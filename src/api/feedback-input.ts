@@ -171,6 +171,7 @@ export function toWireFeedback(feedback: CreateFeedback): Readonly<Record<string
   });
 }
 
+/** Converts the content of feedback to the wire format. @throws {@link ValidationError} if a value is invalid. */
 export function toWireFields(fields: FeedbackFields): Readonly<Record<string, unknown>> {
   const { score, value, correction, comment, feedbackConfig } = fields;
   if (typeof score === "number" && !Number.isFinite(score)) {
@@ -215,6 +216,7 @@ export function toWireFilter(filter: ListFeedback) {
   };
 }
 
+/** Converts the request for a feedback token to the wire format. @throws {@link ValidationError} if it is invalid. */
 export function toWireToken(request: FeedbackTokenRequest): Readonly<Record<string, unknown>> {
   const { runId, feedbackKey, feedbackConfig, expiration } = request;
   assertUuid(runId, "run id");

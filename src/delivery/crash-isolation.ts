@@ -40,8 +40,8 @@ export interface CrashIsolationOptions {
 
 /** A range of bytes on a tape, the buffer of recorded runs. */
 interface ByteRange {
-  readonly from: number;
-  readonly to: number;
+  readonly start: number;
+  readonly end: number;
 }
 
 /**
@@ -66,7 +66,7 @@ export class CrashIsolation {
    * Sends the tape. Returns the report of the last worker, or `undefined` if the tape is dropped.
    */
   send(): Promise<ShipReport | undefined> {
-    return this.#send({ from: 0, to: this.#tape.usedBytes });
+    return this.#send({ start: 0, end: this.#tape.usedBytes });
   }
 
   async #send(part: ByteRange): Promise<ShipReport | undefined> {
@@ -79,12 +79,12 @@ export class CrashIsolation {
         return await shipper.ship({
           tapeId,
           memory,
-          usedBytes: part.to,
-          from: part.from,
+          usedBytes: part.end,
+          from: part.start,
           suspectRecords,
         });
       } catch {
-        // The worker crashed or could not read the tape. The tape in our memory is intact.
+        // The worker crashed or could not read the tape. The tape in the memory of this thread is intact.
       }
       if (hasEnded()) {
         return undefined;
@@ -104,14 +104,18 @@ export class CrashIsolation {
     }
   }
 
-  async #sendHalves({ from, to }: ByteRange): Promise<ShipReport | undefined> {
-    const middle = findMiddleRecord(this.#tape, from, to);
-    if (middle === to) {
+  async #sendHalves({ start, end }: ByteRange): Promise<ShipReport | undefined> {
+    const middle = findMiddleRecord(this.#tape, start, end);
+    if (middle === end) {
       return undefined;
     }
-    const first = await this.#send({ from, to: middle });
-    const second = this.#options.hasEnded() ? undefined : await this.#send({ from: middle, to });
-    return first === undefined || second === undefined ? undefined : mergeReports(first, second);
+    const firstReport = await this.#send({ start, end: middle });
+    const secondReport = this.#options.hasEnded()
+      ? undefined
+      : await this.#send({ start: middle, end });
+    return firstReport === undefined || secondReport === undefined
+      ? undefined
+      : mergeReports(firstReport, secondReport);
   }
 
   /**
@@ -144,21 +148,21 @@ export class CrashIsolation {
 }
 
 /** Combines the reports on two parts of a tape, the buffer of recorded runs. */
-function mergeReports(first: ShipReport, second: ShipReport): ShipReport {
-  const reason = second.reason ?? first.reason;
-  const server = second.server ?? first.server;
-  const truncated = (first.truncated ?? 0) + (second.truncated ?? 0);
-  const quarantined = (first.quarantined ?? 0) + (second.quarantined ?? 0);
-  const redacted = first.redacted ?? second.redacted;
-  const warning = second.warning ?? first.warning;
+function mergeReports(firstReport: ShipReport, secondReport: ShipReport): ShipReport {
+  const reason = secondReport.reason ?? firstReport.reason;
+  const server = secondReport.server ?? firstReport.server;
+  const truncated = (firstReport.truncated ?? 0) + (secondReport.truncated ?? 0);
+  const quarantined = (firstReport.quarantined ?? 0) + (secondReport.quarantined ?? 0);
+  const redacted = firstReport.redacted ?? secondReport.redacted;
+  const warning = secondReport.warning ?? firstReport.warning;
   return {
-    delivered: first.delivered + second.delivered,
-    refused: [...first.refused, ...second.refused],
-    undelivered: first.undelivered + second.undelivered,
-    isServerUnavailable: first.isServerUnavailable && second.isServerUnavailable,
-    requests: first.requests + second.requests,
-    retries: first.retries + second.retries,
-    bytes: first.bytes + second.bytes,
+    delivered: firstReport.delivered + secondReport.delivered,
+    refused: [...firstReport.refused, ...secondReport.refused],
+    undelivered: firstReport.undelivered + secondReport.undelivered,
+    isServerUnavailable: firstReport.isServerUnavailable && secondReport.isServerUnavailable,
+    requests: firstReport.requests + secondReport.requests,
+    retries: firstReport.retries + secondReport.retries,
+    bytes: firstReport.bytes + secondReport.bytes,
     ...(truncated === 0 ? {} : { truncated }),
     ...(quarantined === 0 ? {} : { quarantined }),
     ...(redacted === undefined
@@ -166,9 +170,11 @@ function mergeReports(first: ShipReport, second: ShipReport): ShipReport {
       : {
           redacted: {
             maskedMatches:
-              (first.redacted?.maskedMatches ?? 0) + (second.redacted?.maskedMatches ?? 0),
+              (firstReport.redacted?.maskedMatches ?? 0) +
+              (secondReport.redacted?.maskedMatches ?? 0),
             failedRecords:
-              (first.redacted?.failedRecords ?? 0) + (second.redacted?.failedRecords ?? 0),
+              (firstReport.redacted?.failedRecords ?? 0) +
+              (secondReport.redacted?.failedRecords ?? 0),
           },
         }),
     ...(reason === undefined ? {} : { reason }),

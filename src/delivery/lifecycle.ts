@@ -44,7 +44,7 @@ export function watchEnd(endListener: EndListener): () => void {
 
 /**
  * Handles signals in the main thread only, because only it receives them; a worker thread of the program is ended by
- * its parent. Our listener must run first: it counts the program's listeners, and Node removes a listener that was
+ * its parent. The listener must run before those of the program: it counts them, and Node removes a listener that was
  * added with `once` from the list when it calls that listener.
  */
 function addSignalListeners(): void {
@@ -83,8 +83,8 @@ function onExit(): void {
 }
 
 /**
- * If the program handles the signal itself, it decides what happens, and the event `exit` follows.
- * Otherwise the signal would end the process without us, so we deliver records and then end the
+ * If the program handles the signal itself, it decides what happens, and the event `exit` follows. Otherwise the signal
+ * would end the process before the records are delivered. This function therefore delivers them, and then ends the
  * process with the same signal.
  */
 function onSignal(signal: NodeJS.Signals): void {
@@ -98,9 +98,9 @@ function onSignal(signal: NodeJS.Signals): void {
 
 /**
  * Counts the listeners of the package signal-exit, which many libraries use. They are not handlers of the program: like
- * ours, they let a signal end the process unless the program handles it. If our listener counted them as handlers, both
- * packages would leave the signal to each other and the process would not end. Versions 3 and 4 store their emitters at
- * these two locations.
+ * `onSignal`, they let a signal end the process unless the program handles it. If `onSignal` counted them as handlers,
+ * both packages would leave the signal to each other and the process would not end. Versions 3 and 4 store their
+ * emitters at these two locations.
  */
 function countExitHooks(): number {
   const emitters: unknown[] = [

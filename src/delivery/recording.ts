@@ -408,10 +408,10 @@ function computeTapeLimits({ tapeBytes, maxQueueBytes, requestsInFlight }: Resol
 } {
   const maxBytesInFlight = Math.floor(maxQueueBytes / 2);
   const share = Math.max(minTapeBytes, Math.floor(maxBytesInFlight / requestsInFlight));
-  const size = Math.min(tapeBytes, share);
+  const limitedTapeBytes = Math.min(tapeBytes, share);
   return {
-    tapeBytes: size,
-    maxTapesInFlight: Math.min(requestsInFlight, Math.floor(maxBytesInFlight / size)),
+    tapeBytes: limitedTapeBytes,
+    maxTapesInFlight: Math.min(requestsInFlight, Math.floor(maxBytesInFlight / limitedTapeBytes)),
     maxBytesInFlight,
   };
 }

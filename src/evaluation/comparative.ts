@@ -303,25 +303,25 @@ function orderRuns(
   experimentIds: readonly string[],
   seed: number | false,
 ): OrderedRuns | undefined {
-  const found = experimentIds.flatMap((experimentId) => {
+  const comparedRuns = experimentIds.flatMap((experimentId) => {
     const compared = runs[experimentId]?.[0];
     return compared === undefined || compared.run.error !== undefined
       ? []
       : [{ run: compared.run, experimentId }];
   });
-  if (found.length < experimentIds.length) {
+  if (comparedRuns.length < experimentIds.length) {
     return undefined;
   }
   const { attachments: _, ...fields } = example;
   if (seed === false) {
-    return { example: fields, runs: found };
+    return { example: fields, runs: comparedRuns };
   }
   // Sorting by a digest results in a random order that is the same each time.
   const rank = ({ experimentId }: { readonly experimentId: string }): string =>
     createNamedId(example.id, `order:${seed}:${experimentIds.indexOf(experimentId)}`);
   return {
     example: fields,
-    runs: found.toSorted((left, right) => (rank(left) < rank(right) ? -1 : 1)),
+    runs: comparedRuns.toSorted((left, right) => (rank(left) < rank(right) ? -1 : 1)),
   };
 }
 

@@ -100,10 +100,10 @@ export class IdCounter {
 
   #grow(): void {
     const [high, low, counts] = [this.#high, this.#low, this.#counts];
-    const size = counts.length * 2;
-    this.#high = new Uint32Array(size);
-    this.#low = new Uint32Array(size);
-    this.#counts = new Uint32Array(size);
+    const slotCount = counts.length * 2;
+    this.#high = new Uint32Array(slotCount);
+    this.#low = new Uint32Array(slotCount);
+    this.#counts = new Uint32Array(slotCount);
     counts.forEach((count, index) => {
       if (count > 0) {
         const [oldHigh, oldLow] = [high[index] ?? 0, low[index] ?? 0];

@@ -69,6 +69,7 @@ export function checkClient(client: Client | undefined): void {
 const isKeyValues = (value: unknown): value is KeyValues =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** The ranges and the defaults of the options that are whole numbers. */
 export const ranges = {
   concurrency: { fallback: 10, min: 1, max: 10_000 },
   repetitions: { fallback: 1, min: 1, max: 1_000 },

@@ -54,6 +54,7 @@ export function setEvaluationRunner(runner: EvaluationRunner | undefined): void 
   Reflect.set(globalThis, runnerKey, runner);
 }
 
+/** Returns the runner that {@link setEvaluationRunner} has set; `undefined` if there is none. */
 export const findEvaluationRunner = (): EvaluationRunner | undefined =>
   Reflect.get(globalThis, runnerKey) as EvaluationRunner | undefined;
 

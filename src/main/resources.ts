@@ -90,6 +90,7 @@ export interface ApiContext extends Pick<HttpOptions, "getAmbientSignal"> {
 /** Logs a warning. */
 export type Warn = (message: string, topic?: WarningKind) => void;
 
+/** Creates the resources of a client, with the HTTP client and the upload threads that they share. */
 export function createApi(
   options: ResolvedOptions,
   headers: Readonly<Record<string, string>>,

@@ -8,7 +8,7 @@ interface BufferInternals extends Buffer {
   latin1Write(text: string, offset: number, length: number): number;
   utf8Write(text: string, offset: number, length: number): number;
   ucs2Write(text: string, offset: number, length: number): number;
-  latin1Slice(from: number, to: number): string;
+  latin1Slice(start: number, end: number): string;
 }
 
 const methods = ["latin1Write", "utf8Write", "ucs2Write", "latin1Slice"];
@@ -38,7 +38,7 @@ export const writeUtf16 = (bytes: Buffer, text: string, offset: number): number 
     : bytes.write(text, offset, 2 * text.length, "utf16le");
 
 /** Reads bytes as a string: each byte becomes one code unit. */
-export const readLatin1 = (bytes: Buffer, from: number, to: number): string =>
+export const readLatin1 = (bytes: Buffer, start: number, end: number): string =>
   hasInternals
-    ? (bytes as BufferInternals).latin1Slice(from, to)
-    : bytes.toString("latin1", from, to);
+    ? (bytes as BufferInternals).latin1Slice(start, end)
+    : bytes.toString("latin1", start, end);

@@ -3,6 +3,7 @@ import { isUuid } from "./ids.ts";
 
 /** Length of a timestamp: `YYYYMMDDTHHMMSS` + six digits + `Z` (docs/wire.md, "Dotted order"). */
 export const stampLength = 22;
+/** Length of a UUID as text. */
 export const uuidLength = 36;
 /** Length of a timestamp without its fraction of a second: `YYYYMMDDTHHMMSS`. */
 const secondLength = 15;
@@ -34,8 +35,8 @@ export interface DottedOrder {
 export function parseDottedOrder(text: string): DottedOrder {
   const segments = text.split(".").map(parseSegment);
   const [root] = segments;
-  const last = segments.at(-1);
-  if (root === undefined || last === undefined) {
+  const lastSegment = segments.at(-1);
+  if (root === undefined || lastSegment === undefined) {
     throw new ValidationError(
       "dotted_order is empty: it must consist of segments <YYYYMMDDTHHMMSSffffffZ><uuid>, joined by dots",
     );
@@ -44,7 +45,7 @@ export function parseDottedOrder(text: string): DottedOrder {
   return {
     segments,
     traceId: root.runId,
-    runId: last.runId,
+    runId: lastSegment.runId,
     ...(parent === undefined ? {} : { parentRunId: parent.runId }),
   };
 }

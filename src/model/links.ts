@@ -22,6 +22,7 @@ export interface ProjectPath {
   readonly projectId: string;
 }
 
+/** Creates the URL of a project's page. */
 export const createProjectUrl = (host: string, { tenantId, projectId }: ProjectPath): string =>
   `${host}/o/${encodeURIComponent(tenantId)}/projects/p/${encodeURIComponent(projectId)}`;
 
@@ -35,6 +36,7 @@ export interface RunPath extends ProjectPath {
 export const createRunUrl = (host: string, path: RunPath): string =>
   `${createProjectUrl(host, path)}?${new URLSearchParams({ trace: path.traceId, run: path.runId }).toString()}`;
 
+/** Creates the URL of a shared run's page. `token` is the token of the share. */
 export const createSharedRunUrl = (host: string, token: string): string =>
   `${host}/public/${encodeURIComponent(token)}/r`;
 
@@ -44,9 +46,11 @@ export interface DatasetAddress {
   readonly datasetId: string;
 }
 
+/** Creates the URL of a dataset's page. */
 export const createDatasetUrl = (host: string, { tenantId, datasetId }: DatasetAddress): string =>
   `${host}/o/${encodeURIComponent(tenantId)}/datasets/${encodeURIComponent(datasetId)}`;
 
+/** Creates the URL of a shared dataset's page. `token` is the token of the share. */
 export const createSharedDatasetUrl = (host: string, token: string): string =>
   `${host}/public/${encodeURIComponent(token)}/d`;
 

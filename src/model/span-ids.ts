@@ -8,8 +8,8 @@ export const toTraceUuid = (traceId: string): string => toUuid(traceId);
  */
 export function toSpanUuid(traceId: string, spanId: string): string {
   const [high, low] = [traceId.slice(0, 16), traceId.slice(16)].map((half) => BigInt(`0x${half}`));
-  const first = ((high ?? 0n) ^ (low ?? 0n)).toString(16).padStart(16, "0");
-  return toUuid(first + spanId);
+  const firstHalf = ((high ?? 0n) ^ (low ?? 0n)).toString(16).padStart(16, "0");
+  return toUuid(firstHalf + spanId);
 }
 
 /** Returns the span id of a UUID that contains no trace id, that is, `00000000-0000-0000-` followed by 8 bytes. */

@@ -69,12 +69,12 @@ export function checkKeys<Options>(
 }
 
 /**
- * For each name that users of the LangSmith client and of its wire types may expect: our names for the same thing. If
- * an entry lists several of our names, the first one that the call accepts is suggested. Names that differ only in
+ * For each name that users of the LangSmith client and of its wire types may expect: Millrace's names for the same
+ * thing. If an entry lists several names, the first one that the call accepts is suggested. Names that differ only in
  * case, underscores or the plural need no entry.
  */
 const expectedNames: Readonly<Record<string, readonly string[]>> = {
-  // Options of the LangSmith client, and our options for the same purpose.
+  // Options of the LangSmith client, and Millrace's options for the same purpose.
   apiUrl: ["endpoint"],
   anonymizer: ["redact"],
   autoBatchTracing: ["batchLimit"],
@@ -91,7 +91,7 @@ const expectedNames: Readonly<Record<string, readonly string[]>> = {
   tracingEnabled: ["enabled"],
   tracingMode: ["enabled"],
   tracingSamplingRate: ["samplingRate"],
-  // Names that the LangSmith client uses in calls about runs and projects, and our names for the same.
+  // Names that the LangSmith client uses in calls about runs and projects, and Millrace's names for the same.
   dataset: ["datasetName", "datasetNames"],
   execution_order: ["order"],
   extra: ["metadata"],
@@ -110,8 +110,8 @@ const expectedNames: Readonly<Record<string, readonly string[]>> = {
   sessionId: ["projectId", "projectIds"],
   sessionName: ["projectName", "projectNames"],
   parent_run: ["parent"],
-  // Names that the LangSmith client uses in calls about datasets, examples, feedback and prompts, and our names for the
-  // same.
+  // Names that the LangSmith client uses in calls about datasets, examples, feedback and prompts, and Millrace's names
+  // for the same.
   data_type: ["dataType"],
   datasetName: ["name"],
   exampleIds: ["ids"],

@@ -173,22 +173,22 @@ export const scorerForms: readonly ScorerForm[] = scorers.map(({ create: _, ...f
  * @throws `ValidationError` if the scorer or an option does not exist, or an option has the wrong type.
  */
 export function createConfiguredScorer({ scorer, options = {} }: ScorerConfig): OutputScorer {
-  const found = scorers.find((candidate) => candidate.scorer === scorer);
-  if (found === undefined) {
+  const definition = scorers.find((candidate) => candidate.scorer === scorer);
+  if (definition === undefined) {
     const names = scorers.map((candidate) => candidate.scorer).join(", ");
     throw new ValidationError(`There is no scorer ${JSON.stringify(scorer)}. Use one of ${names}`);
   }
   const [unknownKey] = unknownKeysOf(
     options,
-    found.fields.map(({ name }) => name),
+    definition.fields.map(({ name }) => name),
   );
   if (unknownKey !== undefined) {
     throw new ValidationError(`${scorer}: ${unknownKeyText("option", unknownKey)}`);
   }
-  for (const field of found.fields) {
+  for (const field of definition.fields) {
     checkField(scorer, field, options[field.name]);
   }
-  return found.create(options);
+  return definition.create(options);
 }
 
 function checkField(scorer: string, { name, kind, isRequired }: ScorerField, value: unknown): void {

@@ -75,9 +75,9 @@ class Rendering {
           this.#append(node.text);
           break;
         case "variable": {
-          const from = this.text.length;
+          const valueStart = this.text.length;
           this.#append(this.#readText(node, contexts));
-          this.#scope.onVariable?.(node.name, from, this.text.length);
+          this.#scope.onVariable?.(node.name, valueStart, this.text.length);
           break;
         }
         case "section":

@@ -37,8 +37,8 @@ export const isUnsent = (failure: unknown): boolean =>
 
 /**
  * Converts a failed request to an error of this package. The property `data` is removed from the failure and its
- * causes: an HTTP parser stores there the part of a response that it could not parse. That part may be our own request
- * with the API key, if the server sent the request back.
+ * causes: an HTTP parser stores there the part of a response that it could not parse. That part may be the request
+ * itself with the API key, if the server sent the request back.
  */
 export function toError(
   action: string,

@@ -13,6 +13,7 @@ export interface HttpResponse {
   readonly bodyFailure?: unknown;
 }
 
+/** Whether a status means success: 2xx. */
 export const isOk = (status: number): boolean => status >= 200 && status < 300;
 
 /** Maximum number of bytes of an error response that are read. */
@@ -21,12 +22,12 @@ const maxErrorBodyBytes = 65_536;
 /** Reads the beginning of an error response. */
 export async function readErrorBody(chunks: AsyncIterable<Uint8Array>): Promise<string> {
   const readChunks: Uint8Array[] = [];
-  let size = 0;
+  let receivedBytes = 0;
   try {
     for await (const chunk of chunks) {
-      readChunks.push(chunk.subarray(0, maxErrorBodyBytes - size));
-      size += chunk.length;
-      if (size >= maxErrorBodyBytes) {
+      readChunks.push(chunk.subarray(0, maxErrorBodyBytes - receivedBytes));
+      receivedBytes += chunk.length;
+      if (receivedBytes >= maxErrorBodyBytes) {
         break;
       }
     }

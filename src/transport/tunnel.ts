@@ -20,9 +20,9 @@ export interface TunnelOptions {
 }
 
 /**
- * Connects to a server with `CONNECT` through a proxy, and uses TLS inside this tunnel. We don't use undici's
- * implementation, because it waits five minutes for a proxy that does not respond, and reconnects forever if the proxy
- * closes the connection.
+ * Connects to a server with `CONNECT` through a proxy, and uses TLS inside this tunnel. Undici's implementation is not
+ * used, because it waits five minutes for a proxy that does not respond, and reconnects forever if the proxy closes the
+ * connection.
  */
 export function createTunnel(options: TunnelOptions): buildConnector.connector {
   const { proxy: _proxy, timeoutMs: timeout, ...tls } = options;

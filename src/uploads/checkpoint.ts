@@ -108,8 +108,8 @@ export class CheckpointFile {
     const { path, source } = this.#checkpoint;
     const { target } = this.#options;
     const record = Buffer.from(JSON.stringify({ format, target, source, ...position }));
-    const size = measureSlot(this.#checkpoint, target);
-    const slot = Buffer.concat([record, Buffer.alloc(size - record.length - 1, " "), newline]);
+    const slotBytes = measureSlot(this.#checkpoint, target);
+    const slot = Buffer.concat([record, Buffer.alloc(slotBytes - record.length - 1, " "), newline]);
     try {
       const file = await openToWrite(path);
       try {
@@ -118,7 +118,7 @@ export class CheckpointFile {
           await writeSlot(file, slot, 0);
         }
         if (isLast) {
-          await file.truncate(size);
+          await file.truncate(slotBytes);
         }
       } finally {
         await file.close();
@@ -247,16 +247,16 @@ function findLatestRecord(
     return { record: singleRecord, slot: decodeSlot(bytes.subarray(0, blockBytes)) === "" ? 1 : 0 };
   }
   for (
-    let size = blockBytes;
-    size <= maxSlotBlocks * blockBytes && size < bytes.length;
-    size += blockBytes
+    let slotBytes = blockBytes;
+    slotBytes <= maxSlotBlocks * blockBytes && slotBytes < bytes.length;
+    slotBytes += blockBytes
   ) {
-    const first = parseRecord(decodeSlot(bytes.subarray(0, size)));
-    const second = parseRecord(decodeSlot(bytes.subarray(size)));
-    if (first !== undefined || second !== undefined) {
-      return readRowCount(second) > readRowCount(first)
+    const firstRecord = parseRecord(decodeSlot(bytes.subarray(0, slotBytes)));
+    const second = parseRecord(decodeSlot(bytes.subarray(slotBytes)));
+    if (firstRecord !== undefined || second !== undefined) {
+      return readRowCount(second) > readRowCount(firstRecord)
         ? { record: second, slot: 1 }
-        : { record: first ?? second, slot: first === undefined ? 1 : 0 };
+        : { record: firstRecord ?? second, slot: firstRecord === undefined ? 1 : 0 };
     }
   }
   return undefined;

@@ -83,8 +83,8 @@ export class RowWriter {
 
   #replaceFullTape(minBytes: number): Tape {
     const { tapeBytes, onFull } = this.#options;
-    const size = minBytes > tapeBytes ? Math.ceil(minBytes * 1.5) + tapeBytes : tapeBytes;
-    const nextTape = this.#pool.take(size);
+    const capacity = minBytes > tapeBytes ? Math.ceil(minBytes * 1.5) + tapeBytes : tapeBytes;
+    const nextTape = this.#pool.take(capacity);
     const fullTape = this.#tape;
     this.#tape = nextTape;
     if (fullTape.records > 0) {

@@ -227,13 +227,13 @@ export class BulkUpload {
     this.#firstRow ??= last;
     const chunk: Chunk = { lastRowNumber, lastEncodedRow: last, isDone: false };
     this.#chunks.push(chunk);
-    const work = this.#send(tape, chunk)
+    const sending = this.#send(tape, chunk)
       .catch((error: unknown) => this.#fail(error))
       .finally(() => {
-        this.#inFlight.delete(work);
+        this.#inFlight.delete(sending);
         this.#writer.release(tape);
       });
-    this.#inFlight.add(work);
+    this.#inFlight.add(sending);
   }
 
   /** Sends a chunk. If that fails, sends it again until the server has been failing for `patienceMs`. */

@@ -33,6 +33,7 @@ export function assertDatasetKey({ datasetId, datasetName }: DatasetKey): void {
   }
 }
 
+/** @throws {@link ValidationError} if the name of a dataset is empty or not a string. */
 export function assertDatasetName(name: unknown): void {
   if (typeof name !== "string" || name === "") {
     throw new ValidationError("The name of a dataset must be a non-empty string");

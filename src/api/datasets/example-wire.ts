@@ -199,6 +199,7 @@ function createParts({ id, fields, payloads, attachments }: ExampleDraft): reado
   ];
 }
 
+/** Whether an example has attachments. */
 export const hasAttachments = ({ attachments }: ExampleDraft): boolean =>
   Object.keys(attachments).length > 0;
 

@@ -43,21 +43,21 @@ export interface OffsetRequest {
  */
 export const listByOffset = <Item>(
   limit: number | undefined,
-  fetchPage: (request: OffsetRequest, last: Item | undefined) => Promise<readonly Item[]>,
+  fetchPage: (request: OffsetRequest, lastItem: Item | undefined) => Promise<readonly Item[]>,
 ): Pages<Item> => {
   const maxItems = assertLimit(limit);
   return new Pages(async function* pages() {
     let offset = 0;
-    let last: Item | undefined;
+    let lastItem: Item | undefined;
     while (offset < maxItems) {
-      const size = Math.min(maxPageItems, maxItems - offset);
-      const page = await fetchPage({ limit: size, offset }, last);
-      yield page.slice(0, size);
-      if (page.length < size) {
+      const pageSize = Math.min(maxPageItems, maxItems - offset);
+      const page = await fetchPage({ limit: pageSize, offset }, lastItem);
+      yield page.slice(0, pageSize);
+      if (page.length < pageSize) {
         return;
       }
-      offset += size;
-      last = page.at(-1);
+      offset += pageSize;
+      lastItem = page.at(-1);
     }
   });
 };
@@ -84,10 +84,10 @@ export function checkOffset(offset: number = 0, ids: readonly string[] = []): nu
 /** Splits a list into chunks of at most `size` items; by default as many ids as fit into one request. */
 export const splitIntoChunks = <Item>(
   items: readonly Item[],
-  size = idsPerRequest,
+  pageSize = idsPerRequest,
 ): (readonly Item[])[] =>
-  Array.from({ length: Math.ceil(items.length / size) }, (_, n) =>
-    items.slice(n * size, (n + 1) * size),
+  Array.from({ length: Math.ceil(items.length / pageSize) }, (_, n) =>
+    items.slice(n * pageSize, (n + 1) * pageSize),
   );
 
 /**
@@ -148,12 +148,12 @@ export const listByCursor = <Item>(
     let remaining = maxItems;
     let cursor: string | undefined;
     while (remaining > 0) {
-      const size = Math.min(maxPageItems, remaining);
+      const pageSize = Math.min(maxPageItems, remaining);
       const page: CursorPage<Item> = await fetchPage({
-        limit: size,
+        limit: pageSize,
         ...(cursor === undefined ? {} : { cursor }),
       });
-      yield page.items.slice(0, size);
+      yield page.items.slice(0, pageSize);
       remaining -= page.items.length;
       if (page.next === undefined) {
         return;

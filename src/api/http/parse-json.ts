@@ -105,8 +105,8 @@ async function concatenate(
   chunks: readonly Uint8Array[],
   loopYielder: LoopYielder,
 ): Promise<Buffer> {
-  const size = chunks.reduce((sum, { length }) => sum + length, 0);
-  const bytes = Buffer.allocUnsafe(size);
+  const totalBytes = chunks.reduce((sum, { length }) => sum + length, 0);
+  const bytes = Buffer.allocUnsafe(totalBytes);
   let offset = 0;
   for (const chunk of chunks) {
     bytes.set(chunk, offset);
@@ -137,8 +137,8 @@ interface LargeContainer {
 
 /** Start and end of a string that is long enough to be parsed in parts. */
 interface LongString {
-  readonly from: number;
-  readonly to: number;
+  readonly start: number;
+  readonly end: number;
 }
 
 /** Constructor arguments of {@link SegmentParser}. */
@@ -248,9 +248,11 @@ class SegmentParser {
       } else if (byte === quote) {
         this.#isInString = false;
         this.#position = position + 1;
-        const from = this.#stringStart;
-        const isLong = position - from > segmentsPerStringPart * this.#segmentBytes;
-        return isLong && this.#isValue(from) ? { from, to: position + 1 } : undefined;
+        const stringStart = this.#stringStart;
+        const isLong = position - stringStart > segmentsPerStringPart * this.#segmentBytes;
+        return isLong && this.#isValue(stringStart)
+          ? { start: stringStart, end: position + 1 }
+          : undefined;
       } else {
         position += 1;
       }
@@ -276,14 +278,14 @@ class SegmentParser {
     }
   }
 
-  /** Whether the string at `from` is a value, not a member name. */
-  #isValue(from: number): boolean {
+  /** Whether the string at `start` is a value, not a member name. */
+  #isValue(start: number): boolean {
     const depth = this.#openStarts.length;
     if (depth === 0 || this.#bytes[this.#openStarts[depth - 1] ?? 0] === openBracket) {
       return true;
     }
     const lastComma = this.#lastCommas[depth - 1] ?? 0;
-    return this.#bytes.subarray(lastComma + 1, from).includes(":");
+    return this.#bytes.subarray(lastComma + 1, start).includes(":");
   }
 
   /** Starts to parse an open list or object in segments if it began more than `segmentBytes` before `position`. */
@@ -362,22 +364,22 @@ class SegmentParser {
 
   #onComma(position: number): void {
     const depth = this.#openStarts.length;
-    const current =
+    const container =
       depth === this.#largeContainers.length ? this.#largeContainers.at(-1) : undefined;
     if (depth === 0) {
       throw new SyntaxError("Unexpected comma in JSON");
     }
     this.#lastCommas[depth - 1] = position;
-    if (current === undefined) {
+    if (container === undefined) {
       return;
     }
-    if (current.isAfterLargeValue) {
-      this.#assertWhitespace(current.segmentStart, position);
-      current.isAfterLargeValue = false;
-      current.segmentStart = position + 1;
-    } else if (position - current.segmentStart > this.#segmentBytes) {
-      this.#addSegment(current, position);
-      current.segmentStart = position + 1;
+    if (container.isAfterLargeValue) {
+      this.#assertWhitespace(container.segmentStart, position);
+      container.isAfterLargeValue = false;
+      container.segmentStart = position + 1;
+    } else if (position - container.segmentStart > this.#segmentBytes) {
+      this.#addSegment(container, position);
+      container.segmentStart = position + 1;
     }
   }
 
@@ -398,38 +400,38 @@ class SegmentParser {
   }
 
   #finishContainer(position: number): LargeContainer {
-    const current = this.#largeContainers.pop();
-    if (current === undefined) {
+    const container = this.#largeContainers.pop();
+    if (container === undefined) {
       throw new SyntaxError("Unexpected bracket in JSON");
     }
-    const bracket = current.target.kind === "list" ? closeBracket : closeBrace;
+    const bracket = container.target.kind === "list" ? closeBracket : closeBrace;
     if (this.#bytes[position] !== bracket) {
       throw new SyntaxError("A bracket in JSON is closed by a bracket of another kind");
     }
-    if (current.isAfterLargeValue) {
-      this.#assertWhitespace(current.segmentStart, position);
+    if (container.isAfterLargeValue) {
+      this.#assertWhitespace(container.segmentStart, position);
     } else {
-      this.#addSegment(current, position, {
-        mayBeEmpty: current.segmentStart === current.start + 1,
+      this.#addSegment(container, position, {
+        mayBeEmpty: container.segmentStart === container.start + 1,
       });
     }
-    return current;
+    return container;
   }
 
-  async #addLongString({ from, to }: LongString): Promise<void> {
+  async #addLongString({ start: stringStart, end: stringEnd }: LongString): Promise<void> {
     // Every open container contains this string, and is therefore large.
     while (this.#largeContainers.length < this.#openStarts.length) {
       this.#enterLargeContainer(this.#openStarts[this.#largeContainers.length] ?? 0);
     }
-    this.#beginLargeValue(from);
+    this.#beginLargeValue(stringStart);
     let text = "";
-    for (let start = from + 1; start < to - 1;) {
-      const end = this.#findStringPartEnd(start, to - 1);
-      text += JSON.parse(`"${this.#bytes.toString("utf8", start, end)}"`) as string;
-      start = end;
+    for (let partStart = stringStart + 1; partStart < stringEnd - 1;) {
+      const partEnd = this.#findStringPartEnd(partStart, stringEnd - 1);
+      text += JSON.parse(`"${this.#bytes.toString("utf8", partStart, partEnd)}"`) as string;
+      partStart = partEnd;
       await this.#loopYielder.yieldIfDue();
     }
-    this.#addLargeValue(text, to);
+    this.#addLargeValue(text, stringEnd);
   }
 
   /** Returns where the next part of a string can end without splitting an escape sequence or a UTF-8 character. */
@@ -484,29 +486,29 @@ class SegmentParser {
   }
 
   /** Reads the member name before a large value. In a list, only whitespace may stand there. */
-  #readMemberName(kind: AssembledContainer["kind"], from: number, to: number): string {
-    const text = this.#decode(from, to);
+  #readMemberName(kind: AssembledContainer["kind"], start: number, end: number): string {
+    const text = this.#decode(start, end);
     if (kind === "list") {
-      this.#assertWhitespace(from, to);
+      this.#assertWhitespace(start, end);
       return "";
     }
     const [name] = Object.keys(JSON.parse(`{${text}[]}`) as object);
     return name ?? "";
   }
 
-  #assertWhitespace(from: number, to: number): void {
-    if (this.#decode(from, to).trim() !== "") {
+  #assertWhitespace(start: number, end: number): void {
+    if (this.#decode(start, end).trim() !== "") {
       throw new SyntaxError("Unexpected text between two values of JSON");
     }
   }
 
-  #decode(from: number, to: number): string {
-    if (to - from > maxIndivisibleBytes) {
+  #decode(start: number, end: number): string {
+    if (end - start > maxIndivisibleBytes) {
       throw new JsonLimitError(
         `the response contains a member name, a number or whitespace of more than ${maxIndivisibleBytes} bytes`,
       );
     }
-    return this.#bytes.toString("utf8", from, to);
+    return this.#bytes.toString("utf8", start, end);
   }
 }
 

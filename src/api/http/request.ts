@@ -6,6 +6,7 @@ import { ValidationError } from "../../model/errors.ts";
 /** Value of a query parameter. A list repeats the parameter; `undefined` omits it. */
 export type QueryValue = string | number | boolean | readonly string[] | undefined;
 
+/** Content type of request bodies that are JSON. */
 export const jsonType = "application/json";
 
 /** A request body that is already encoded. It may have any content type, including JSON. */

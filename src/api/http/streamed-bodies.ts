@@ -69,9 +69,9 @@ async function createFileBody(path: string | URL, label: string): Promise<Stream
 
 async function readFileSize(path: string | URL, label: string): Promise<number> {
   try {
-    const found = await stat(path);
-    if (found.isFile()) {
-      return found.size;
+    const stats = await stat(path);
+    if (stats.isFile()) {
+      return stats.size;
     }
   } catch (cause) {
     throw createReadError(label, cause);
@@ -81,6 +81,7 @@ async function readFileSize(path: string | URL, label: string): Promise<number> 
   );
 }
 
+/** Creates a request body that is read from a blob. */
 export const createBlobBody = (blob: Blob): StreamedBody => ({
   sizeBytes: blob.size,
   isConsumed: false,

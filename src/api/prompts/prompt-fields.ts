@@ -41,6 +41,7 @@ export const pickPromptFields = ({
 /** The message of LangSmith's client for a prompt that does not exist; programs may compare messages with it. */
 export const promptMustExistMessage = "Prompt does not exist, you must create it first.";
 
+/** Creates the message of the error for a prompt that does not exist. */
 export const createNotFoundText = ({ owner, repo }: PromptPath): string =>
   `Prompt[${owner}/${repo}] not found. Create it with client.prompts.create, or check the owner, the endpoint and the tenant of the key`;
 

@@ -229,10 +229,10 @@ export class Runs {
     if (names === undefined) {
       return ids;
     }
-    const found = await Promise.all(
+    const projects = await Promise.all(
       names.map((name) => this.#projects.read({ projectName: name, signal })),
     );
-    return [...(ids ?? []), ...found.map(({ id }) => id)];
+    return [...(ids ?? []), ...projects.map(({ id }) => id)];
   }
 }
 

@@ -141,11 +141,11 @@ function extractTimeout(
   args: readonly unknown[],
   { findTimeoutProblem }: SyncFacadeOptions,
 ): { readonly args: readonly unknown[]; readonly timeoutMs?: number | undefined } {
-  const last = args.at(-1);
-  if (typeof last !== "object" || last === null || Array.isArray(last)) {
+  const lastArgument = args.at(-1);
+  if (typeof lastArgument !== "object" || lastArgument === null || Array.isArray(lastArgument)) {
     return { args };
   }
-  const { timeoutMs, signal, ...rest } = last as Readonly<Record<string, unknown>>;
+  const { timeoutMs, signal, ...otherOptions } = lastArgument as Readonly<Record<string, unknown>>;
   if (signal !== undefined) {
     throw new ValidationError(
       "A blocking call takes no signal, because the blocked thread could not abort it; pass timeoutMs instead",
@@ -158,7 +158,7 @@ function extractTimeout(
   if (problem !== undefined) {
     throw new ValidationError(`timeoutMs must be ${problem}`);
   }
-  return { args: [...args.slice(0, -1), rest], timeoutMs: Number(timeoutMs) };
+  return { args: [...args.slice(0, -1), otherOptions], timeoutMs: Number(timeoutMs) };
 }
 
 /** Returns the stack frames of the caller of `method`. */

@@ -21,7 +21,7 @@ export function observeBody(
 } {
   const reader = body.getReader();
   let chunks: Uint8Array[] = [];
-  let size = 0;
+  let receivedBytes = 0;
   let cancelReason: string | undefined;
   let onDemand: (() => void) | undefined;
   let controller: ReadableByteStreamController | undefined;
@@ -42,7 +42,7 @@ export function observeBody(
   const readAll = async (): Promise<ObservedBody> => {
     try {
       while (true) {
-        if (size > maxBytes && (controller?.desiredSize ?? 0) <= 0) {
+        if (receivedBytes > maxBytes && (controller?.desiredSize ?? 0) <= 0) {
           // A body that is too large to be cached is read only as fast as the program reads the stream.
           await new Promise<void>((resolve) => {
             onDemand = resolve;
@@ -54,12 +54,12 @@ export function observeBody(
         }
         if (done) {
           closeStream(controller);
-          return size > maxBytes
+          return receivedBytes > maxBytes
             ? { kind: "incomplete", reason: `it is larger than ${maxBytes} bytes` }
             : { kind: "complete", chunks };
         }
-        size += value.length;
-        if (size > maxBytes) {
+        receivedBytes += value.length;
+        if (receivedBytes > maxBytes) {
           chunks = [];
         } else {
           // Keep a copy, because the stream transfers the memory of the chunk to its reader.

@@ -17,14 +17,14 @@ export async function readLimited(
     return { chunks };
   }
   const reader = body.getReader();
-  for (let size = 0; ;) {
+  for (let receivedBytes = 0; ;) {
     const { done, value } = await reader.read();
     if (done) {
       return { chunks };
     }
     chunks.push(value);
-    size += value.length;
-    if (size > maxBytes) {
+    receivedBytes += value.length;
+    if (receivedBytes > maxBytes) {
       return { chunks: [], rest: joinStream(chunks, reader) };
     }
   }

@@ -15,6 +15,7 @@ export type StoredBody =
 const streamType =
   /^(?:text\/event-stream|application\/(?:x-)?(?:ndjson|jsonl|jsonlines|json-seq|stream\+json)|application\/vnd\.amazon\.eventstream)\b/i;
 
+/** Whether a body with this content type is a stream. */
 export const isStreamType = (contentType: string | undefined): boolean =>
   contentType !== undefined && streamType.test(contentType);
 
@@ -105,14 +106,14 @@ async function redactChunks(chunks: readonly string[], redact: Redact): Promise<
   }
   const text = lines
     .map((line, index) => {
-      const before = values[index];
-      const after: unknown = redacted[index];
-      if (typeof before === "string") {
-        return String(after);
+      const value = values[index];
+      const redactedValue: unknown = redacted[index];
+      if (typeof value === "string") {
+        return String(redactedValue);
       }
-      return JSON.stringify(before) === JSON.stringify(after)
+      return JSON.stringify(value) === JSON.stringify(redactedValue)
         ? line
-        : (eventPrefix.exec(line)?.[0] ?? "") + JSON.stringify(after);
+        : (eventPrefix.exec(line)?.[0] ?? "") + JSON.stringify(redactedValue);
     })
     .join("\n");
   return splitAgain(Buffer.from(text), chunks);

@@ -46,6 +46,7 @@ export class Occurrences {
   }
 }
 
+/** Creates the context for a row whose evaluation begins. */
 export const createRowContext = (
   row: CurrentRow,
   cache: RequestSender | undefined,

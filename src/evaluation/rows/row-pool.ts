@@ -20,7 +20,7 @@ export async function runPool<Task>(
   let failure: { readonly error: unknown } | undefined;
   /** Whether all tasks have been read. */
   let isAtEnd = false;
-  const work = async (): Promise<void> => {
+  const runTasks = async (): Promise<void> => {
     while (!isAtEnd && failure === undefined && !signal.aborted) {
       try {
         const next = await tasks.next();
@@ -34,7 +34,7 @@ export async function runPool<Task>(
       }
     }
   };
-  await Promise.all(Array.from({ length: concurrency }, work));
+  await Promise.all(Array.from({ length: concurrency }, runTasks));
   // Closes the source of the tasks if it was not read to the end.
   await tasks.return().catch((error: unknown) => {
     failure ??= { error };

@@ -184,17 +184,18 @@ async function openIterable(
   const iterator =
     Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]();
   // Read the first row now. If it is an example of a dataset, the experiment needs the dataset's id when it is created.
-  const first = await iterator.next();
-  const datasetId = first.done === true ? undefined : checkRow(first.value, 1).datasetId;
-  const size = Array.isArray(rows) ? rows.length : undefined;
+  const firstResult = await iterator.next();
+  const datasetId =
+    firstResult.done === true ? undefined : checkRow(firstResult.value, 1).datasetId;
+  const rowCount = Array.isArray(rows) ? rows.length : undefined;
   return {
     name: "rows",
     identity: JSON.stringify({ iterable: datasetId ?? true }),
     ...(datasetId === undefined ? {} : { dataset: await client.datasets.read({ datasetId }) }),
-    ...(size === undefined ? {} : { size }),
+    ...(rowCount === undefined ? {} : { size: rowCount }),
     async *read() {
       const ids = new RowIds(rowNamespace);
-      let [result, number] = [first, 1];
+      let [result, number] = [firstResult, 1];
       let isAtEnd = result.done === true;
       try {
         while (!isAtEnd) {

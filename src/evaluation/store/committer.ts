@@ -215,10 +215,10 @@ export class Committer {
   async #restoreRuns(batch: readonly PendingRow[]): Promise<void> {
     for (let start = 0; start < batch.length; start += lookupRuns) {
       const rows = batch.slice(start, start + lookupRuns).map(({ row }) => row);
-      const found = await this.#findRuns(rows);
-      const incomplete = rows.filter(({ runId }) => found.get(runId) !== "ended");
+      const states = await this.#findRuns(rows);
+      const incomplete = rows.filter(({ runId }) => states.get(runId) !== "ended");
       for (const row of incomplete) {
-        if (found.has(row.runId)) {
+        if (states.has(row.runId)) {
           this.#sendEnd(row);
         } else {
           this.#sendRun(row);
@@ -226,8 +226,8 @@ export class Committer {
       }
       if (incomplete.length > 0) {
         await this.#deliverRuns();
-        const foundNow = await this.#findRuns(incomplete);
-        const missing = incomplete.filter(({ runId }) => foundNow.get(runId) !== "ended");
+        const newStates = await this.#findRuns(incomplete);
+        const missing = incomplete.filter(({ runId }) => newStates.get(runId) !== "ended");
         if (missing.length > 0) {
           const reason = this.#init.client.stats().lastFailure?.cause ?? "it refused them";
           throw new Error(`the server does not have ${missing.length} runs (${reason})`);
@@ -239,12 +239,12 @@ export class Committer {
   /** Returns which of the rows' runs the server has, and whether it has their ends. */
   async #findRuns(rows: readonly StoredRow[]): Promise<ReadonlyMap<string, "open" | "ended">> {
     const states = new Map<string, "open" | "ended">();
-    const found = this.#init.client.runs.list({
+    const runs = this.#init.client.runs.list({
       ids: rows.map(({ runId }) => runId),
       projectIds: [this.#init.project.id],
       select: ["id", "endTime"],
     });
-    for await (const { id, endTime } of found) {
+    for await (const { id, endTime } of runs) {
       states.set(id, endTime === undefined ? "open" : "ended");
     }
     return states;
@@ -343,9 +343,9 @@ function toFeedback(
 function toRanges(batch: readonly PendingRow[]): readonly (readonly [from: number, to: number])[] {
   const ranges: [number, number][] = [];
   for (const { number } of batch) {
-    const last = ranges.at(-1);
-    if (last?.[1] === number) {
-      last[1] = number + 1;
+    const lastRange = ranges.at(-1);
+    if (lastRange?.[1] === number) {
+      lastRange[1] = number + 1;
     } else {
       ranges.push([number, number + 1]);
     }

@@ -177,9 +177,9 @@ function createRangeSet(
 ): (number: number) => boolean {
   const merged: [from: number, to: number][] = [];
   for (const [from, to] of ranges.toSorted(([left], [right]) => left - right)) {
-    const last = merged.at(-1);
-    if (last !== undefined && from <= last[1]) {
-      last[1] = Math.max(last[1], to);
+    const lastRange = merged.at(-1);
+    if (lastRange !== undefined && from <= lastRange[1]) {
+      lastRange[1] = Math.max(lastRange[1], to);
     } else {
       merged.push([from, to]);
     }

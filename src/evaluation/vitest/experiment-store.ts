@@ -232,8 +232,8 @@ class UnacknowledgedRows {
     for (let number = from; number < to; number += 1) {
       const row = this.#rows[number];
       if (row !== undefined) {
-        const { outputs: _, referenceOutputs: __, ...rest } = row;
-        this.#rows[number] = { ...rest, inputs: undefined, scores: [] };
+        const { outputs: _, referenceOutputs: __, ...otherFields } = row;
+        this.#rows[number] = { ...otherFields, inputs: undefined, scores: [] };
         this.#names.delete(row.runId);
       }
     }

@@ -127,8 +127,8 @@ export const describe: DescribeFunction = createDescribe(vitestDescribe as Vites
 export const test: TestFunction = createTest(vitestTest);
 
 function createDescribe(base: VitestDescribe): DescribeFunction {
-  const describeDataset = (name: string, ...rest: readonly unknown[]): void => {
-    const { options, fn } = readArguments("describe", rest);
+  const describeDataset = (name: string, ...otherArguments: readonly unknown[]): void => {
+    const { options, fn } = readArguments("describe", otherArguments);
     const { repetitions, ...suiteOptions } = readDescribeOptions(name, options);
     if (isCollecting) {
       throw new ValidationError(
@@ -159,8 +159,8 @@ function createDescribe(base: VitestDescribe): DescribeFunction {
 }
 
 function createTest(base: VitestTest): TestFunction {
-  const testExample = (name: string, ...rest: readonly unknown[]): void => {
-    const { options, fn, timeout } = readArguments("test", rest);
+  const testExample = (name: string, ...otherArguments: readonly unknown[]): void => {
+    const { options, fn, timeout } = readArguments("test", otherArguments);
     const { suite, repetitions } = requireSuite();
     const subject = `test ${JSON.stringify(name)}`;
     const testOptions = options as ExampleTestOptions;
@@ -181,8 +181,8 @@ function createTest(base: VitestTest): TestFunction {
   };
   const each =
     (rows: readonly TestExampleFields[]) =>
-    (name: string, ...rest: readonly unknown[]): void => {
-      const { options, fn, timeout } = readArguments("test.each", rest);
+    (name: string, ...otherArguments: readonly unknown[]): void => {
+      const { options, fn, timeout } = readArguments("test.each", otherArguments);
       const { suite, repetitions } = requireSuite();
       if (!Array.isArray(rows)) {
         throw new ValidationError("test.each: pass an array of examples such as { inputs }");

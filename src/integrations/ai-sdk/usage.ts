@@ -76,12 +76,12 @@ function includeCached(
   providerMetadata: unknown,
 ): Pick<FlatUsage, "input" | "cacheWrite"> {
   const usage = readObject(readObject(readObject(providerMetadata)["anthropic"])["usage"]);
-  const read = readNumber(usage["cache_read_input_tokens"]) ?? cacheRead ?? 0;
+  const cachedTokens = readNumber(usage["cache_read_input_tokens"]) ?? cacheRead ?? 0;
   const written = readNumber(usage["cache_creation_input_tokens"]) ?? cacheWrite ?? 0;
   const isExclusive =
-    input !== undefined && (usage["input_tokens"] === input || read + written > input);
+    input !== undefined && (usage["input_tokens"] === input || cachedTokens + written > input);
   return {
-    input: isExclusive ? input + read + written : input,
+    input: isExclusive ? input + cachedTokens + written : input,
     cacheWrite: cacheWrite ?? (written === 0 ? undefined : written),
   };
 }

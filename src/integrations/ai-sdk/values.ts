@@ -2,15 +2,18 @@ import type { KeyValues } from "../../main/index.ts";
 
 // The AI SDK's events and spans differ between its versions, so these functions check the type of every member.
 
+/** Whether a value is an object, and not a list. */
 export const isObject = (value: unknown): value is KeyValues =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** Whether a value is a list. */
 export const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 
 /** Returns the value if it is a text that is not empty, otherwise `undefined`. */
 export const readText = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;
 
+/** Returns the value if it is a finite number, otherwise `undefined`. */
 export const readNumber = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isFinite(value) ? value : undefined;
 

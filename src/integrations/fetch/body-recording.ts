@@ -55,8 +55,8 @@ export class BodyRecording {
     }
     const end = offset + bytes.length;
     if (end > this.#recordedBytes) {
-      const known = this.#recordedBytes - offset;
-      this.#exchange.addChunk(known > 0 ? bytes.subarray(known) : bytes);
+      const recordedPart = this.#recordedBytes - offset;
+      this.#exchange.addChunk(recordedPart > 0 ? bytes.subarray(recordedPart) : bytes);
       this.#recordedBytes = end;
     }
     return end;
@@ -136,6 +136,7 @@ export class BodyBranch {
  * response may be collected while a reader of its body is in use, so there are two.
  */
 export const abandonedReaders = new FinalizationRegistry<BodyBranch>((branch) => branch.abandon());
+/** Ends the run of a response that was garbage collected, unless a reader of its body is still in use. */
 export const abandonedResponses = new FinalizationRegistry<BodyBranch>((branch) => {
   if (!branch.isReading) {
     branch.abandon();

@@ -67,9 +67,9 @@ export function tracedFetch(
   const calls = new CallRecorder(options);
   const globalAtStart = globalThis.fetch;
   const traced: typeof globalThis.fetch = (...args) => {
-    const current = fetch ?? globalThis.fetch;
+    const targetFetch = fetch ?? globalThis.fetch;
     // The program may have made this function its global `fetch`.
-    return calls.send(current === traced ? globalAtStart : current, args);
+    return calls.send(targetFetch === traced ? globalAtStart : targetFetch, args);
   };
   Object.defineProperty(traced, tracedKey, { value: true });
   Object.defineProperty(traced, "name", { value: "fetch", configurable: true });

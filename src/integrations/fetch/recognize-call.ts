@@ -145,14 +145,14 @@ function cacheResults(recognize: RecognizeCall): RecognizeCall {
     if (call !== undefined || cache.has(address)) {
       return call;
     }
-    const found = recognize(address);
+    const newCall = recognize(address);
     if (address.length <= maxCachedAddressLength && !/[?@]/.test(address)) {
       if (cache.size >= maxCachedAddresses) {
         cache.clear();
       }
-      cache.set(address, found);
+      cache.set(address, newCall);
     }
-    return found;
+    return newCall;
   };
 }
 
@@ -177,11 +177,11 @@ function findRoute(
 }
 
 function checkName(name: unknown): ProviderName {
-  const known = apiNames.find((api) => api === name);
-  if (known === undefined) {
+  const providerName = apiNames.find((api) => api === name);
+  if (providerName === undefined) {
     throw new OptionError(`The option providers names no known API (${String(name)}); ${rule}`);
   }
-  return known;
+  return providerName;
 }
 
 function parseBase(provider: unknown): URL {

@@ -85,11 +85,11 @@ function readRequest(request: Request): RequestBody {
  */
 async function readLimited({ body }: Request): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
-  let size = 0;
+  let totalBytes = 0;
   for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
     chunks.push(chunk);
-    size += chunk.length;
-    if (size > maxReadBytes) {
+    totalBytes += chunk.length;
+    if (totalBytes > maxReadBytes) {
       // This also cancels the copy.
       throw new RangeError("The body is too large");
     }

@@ -64,13 +64,13 @@ const globalDispatcherKey = Symbol.for("undici.globalDispatcher.1");
  * library disables them too, by passing a dispatcher, but not if the option `fetch` is set.
  */
 const fetchWithoutTimeouts: typeof globalThis.fetch = (input, init) => {
-  const known = findGlobalDispatcher();
-  if (known === undefined || (init !== undefined && "dispatcher" in init)) {
+  const globalDispatcher = findGlobalDispatcher();
+  if (globalDispatcher === undefined || (init !== undefined && "dispatcher" in init)) {
     return globalThis.fetch(input, init);
   }
   const dispatcher: Dispatcher = {
     dispatch: (options, handler) =>
-      (findGlobalDispatcher() ?? known).dispatch(
+      (findGlobalDispatcher() ?? globalDispatcher).dispatch(
         { ...options, headersTimeout: 0, bodyTimeout: 0 },
         handler,
       ),

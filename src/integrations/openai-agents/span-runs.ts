@@ -236,9 +236,9 @@ export class SpanRuns {
     if (parentId === null) {
       return undefined;
     }
-    const known = this.#open.get(parentId) ?? this.#ended.get(parentId);
-    const parentSpan = known === undefined ? findParentSpan(span) : undefined;
-    return parentSpan === undefined ? known : this.#findOrStart(parentSpan);
+    const parentRun = this.#open.get(parentId) ?? this.#ended.get(parentId);
+    const parentSpan = parentRun === undefined ? findParentSpan(span) : undefined;
+    return parentSpan === undefined ? parentRun : this.#findOrStart(parentSpan);
   }
 }
 

@@ -26,6 +26,7 @@ export interface AgentsSpan {
 /** An object with unknown members. */
 export type Fields = Readonly<Record<string, unknown>>;
 
+/** Whether a value is an object, and not a list. */
 export const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 

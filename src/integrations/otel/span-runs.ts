@@ -112,9 +112,10 @@ export class SpanRuns {
    */
   #findParent({ traceId, parentSpanId }: StartedSpan): RunTree | undefined {
     const parent = parentSpanId === undefined ? undefined : this.#find(traceId + parentSpanId);
-    const current = currentRun();
-    const isBelow = parent !== undefined && current?.dottedOrder.startsWith(parent.dottedOrder);
-    return parent === undefined || isBelow === true ? current : parent;
+    const runOfContext = currentRun();
+    const isBelow =
+      parent !== undefined && runOfContext?.dottedOrder.startsWith(parent.dottedOrder);
+    return parent === undefined || isBelow === true ? runOfContext : parent;
   }
 
   #find(key: string): RunTree | undefined {

@@ -80,11 +80,11 @@ export interface AiSdkPrompt {
  * @throws `ValidationError` if a message can't be represented in the AI SDK.
  */
 export function toAiSdk(compiled: CompiledPrompt): AiSdkPrompt {
-  const all = readMessages("toAiSdk", compiled);
-  const system = toSystem(all.filter(isSystem));
-  const messages = all
+  const allMessages = readMessages("toAiSdk", compiled);
+  const system = toSystem(allMessages.filter(isSystem));
+  const messages = allMessages
     .filter((message) => !isSystem(message))
-    .map((message) => toMessage(message, all));
+    .map((message) => toMessage(message, allMessages));
   return { ...(system === undefined ? {} : { system }), messages };
 }
 
@@ -98,8 +98,8 @@ function toSystem(messages: readonly PromptMessage[]): string | AiSdkSystemMessa
   }
   return messages.map((message): AiSdkSystemMessage => {
     const { content } = message;
-    const last = typeof content === "string" ? undefined : content.at(-1);
-    return { role: "system", content: requireText(message), ...readProviderOptions(last) };
+    const lastPart = typeof content === "string" ? undefined : content.at(-1);
+    return { role: "system", content: requireText(message), ...readProviderOptions(lastPart) };
   });
 }
 

@@ -61,10 +61,10 @@ const mediaTypes: readonly string[] = ["image/jpeg", "image/png", "image/gif", "
  * @throws `ValidationError` if a message can't be sent to Anthropic.
  */
 export function toAnthropic(compiled: CompiledPrompt): AnthropicPrompt {
-  const all = readMessages("toAnthropic", compiled);
-  const system = toSystem(all.filter(isSystem));
+  const allMessages = readMessages("toAnthropic", compiled);
+  const system = toSystem(allMessages.filter(isSystem));
   const messages = joinResults(
-    all.filter((message) => !isSystem(message)).map(toMessage),
+    allMessages.filter((message) => !isSystem(message)).map(toMessage),
     readToolResults,
   );
   const { schema } = compiled;
@@ -103,9 +103,9 @@ function toMessage(message: PromptMessage): AnthropicMessage {
     const id = requireCallId(message);
     return { role: "user", content: [{ type: "tool_result", tool_use_id: id, content: result }] };
   }
-  const side = role === "assistant" ? "assistant" : "user";
+  const anthropicRole = role === "assistant" ? "assistant" : "user";
   if (typeof content === "string" && toolCalls.length === 0) {
-    return { role: side, content };
+    return { role: anthropicRole, content };
   }
   const calls = toolCalls.map(({ id, name, arguments: values }): AnthropicBlock => ({
     type: "tool_use",
@@ -113,7 +113,7 @@ function toMessage(message: PromptMessage): AnthropicMessage {
     name,
     input: { ...values },
   }));
-  return { role: side, content: [...toBlocks(content), ...calls] };
+  return { role: anthropicRole, content: [...toBlocks(content), ...calls] };
 }
 
 /**

@@ -94,9 +94,9 @@ const parsedManifests = new WeakMap<object, PromptTemplate>();
 function readTemplate(prompt: unknown): PromptTemplate {
   const manifest = readManifest(prompt);
   const isShared = isObject(prompt) && isObject(manifest) && Object.isFrozen(prompt);
-  const known = isShared ? parsedManifests.get(manifest) : undefined;
-  if (known !== undefined) {
-    return known;
+  const cachedTemplate = isShared ? parsedManifests.get(manifest) : undefined;
+  if (cachedTemplate !== undefined) {
+    return cachedTemplate;
   }
   const parsed = parseManifest(manifest);
   if (isShared && Object.isFrozen(manifest)) {

@@ -26,6 +26,7 @@ export function readMessages(
   return messages as readonly PromptMessage[];
 }
 
+/** Whether a message gives instructions to the model. Some models call the role `developer`. */
 export const isSystem = ({ role }: PromptMessage): boolean =>
   role === "system" || role === "developer";
 

@@ -53,11 +53,11 @@ const mediaTypes: Readonly<Record<string, string>> = {
  * @throws `ValidationError` if a message can't be sent to Gemini.
  */
 export function toGemini(compiled: CompiledPrompt): GeminiPrompt {
-  const all = readMessages("toGemini", compiled);
-  const system = all.filter(isSystem).map((message) => ({ text: requireText(message) }));
-  const turns = all
+  const allMessages = readMessages("toGemini", compiled);
+  const system = allMessages.filter(isSystem).map((message) => ({ text: requireText(message) }));
+  const turns = allMessages
     .filter((message) => !isSystem(message))
-    .map((message) => toContent(message, all));
+    .map((message) => toContent(message, allMessages));
   const contents = joinResults(turns, readFunctionResponses);
   const { schema } = compiled;
   return {

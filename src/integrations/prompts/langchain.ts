@@ -180,11 +180,13 @@ const toDictNode = (template: KeyValues, context: WritingContext): KeyValues =>
 
 /** Returns the names of the variables in templates, and adds them to those of the prompt. */
 function listNames(templates: readonly string[], { format, names }: WritingContext): string[] {
-  const own = new Set(templates.flatMap((template) => [...parseTemplate(template, format).names]));
-  for (const name of own) {
+  const templateNames = new Set(
+    templates.flatMap((template) => [...parseTemplate(template, format).names]),
+  );
+  for (const name of templateNames) {
     names.add(name);
   }
-  return [...own];
+  return [...templateNames];
 }
 
 function listTexts(value: unknown): readonly string[] {

@@ -10,6 +10,7 @@ export interface AttachmentOptions {
 
 const mebibyte = 1_048_576;
 
+/** The rows of the option table for {@link AttachmentOptions}. */
 export const attachmentOptionRows: { readonly [Name in keyof AttachmentOptions]: OptionRow } = {
   maxAttachmentBytes: {
     kind: "number",

@@ -12,6 +12,7 @@ export interface ConnectionOptions {
   readonly noProxy: string | undefined;
 }
 
+/** The rows of the option table for {@link ConnectionOptions}. */
 export const connectionOptionRows: { readonly [Name in keyof ConnectionOptions]: OptionRow } = {
   ca: {
     kind: "text",

@@ -35,6 +35,7 @@ export interface KeepingOptions {
 
 const mebibyte = 1_048_576;
 
+/** The rows of the option table for {@link KeepingOptions}. */
 export const keepingOptionRows: { readonly [Name in keyof KeepingOptions]: OptionRow } = {
   maxFieldBytes: {
     kind: "number",

@@ -12,6 +12,7 @@ export interface RuntimePromptOptions {
 
 const mebibyte = 1_048_576;
 
+/** The rows of the option table for {@link RuntimePromptOptions}. */
 export const promptOptionRows: { readonly [Name in keyof RuntimePromptOptions]: OptionRow } = {
   promptTtlMs: {
     kind: "number",

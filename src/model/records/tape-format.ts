@@ -12,6 +12,7 @@
  * little-endian.
  */
 export const recordHeadBytes = 8;
+/** Length of a field's head: its code and the length of its content. */
 export const fieldHeadBytes = 5;
 
 /** Offsets in a record's head, the fixed bytes at the record's start. */
@@ -31,6 +32,7 @@ export const headOffset = {
 /** Redaction state of a record. Values from 2 on identify the rules that were applied. */
 export const redactionState = { none: 0, inProgress: 1 } as const;
 
+/** Whether a record is a run's start or a later record of the run. */
 export const operationCode = { post: 1, patch: 2 } as const;
 
 /**

@@ -18,5 +18,6 @@ export const permits = (scopes: readonly KeyScope[], required: KeyScope): boolea
       scope === required || scope === "admin" || (scope === "write" && required !== "admin"),
   );
 
+/** Whether a value is one of {@link keyScopes}. */
 export const isKeyScope = (value: unknown): value is KeyScope =>
   keyScopes.some((scope) => scope === value);

@@ -440,8 +440,8 @@ export class Batcher {
   #allocateTape(...[minBytes, isExact]: Parameters<ProvideTape>): Tape {
     const { tapeBytes, maxQueueBytes } = this.#options;
     // A record larger than a tape may still grow. Allocating half as much again avoids a copy at each step.
-    const largeSize = isExact ? minBytes : Math.ceil(minBytes * 1.5) + tapeBytes;
-    const size = minBytes > tapeBytes ? largeSize : tapeBytes;
+    const largeCapacity = isExact ? minBytes : Math.ceil(minBytes * 1.5) + tapeBytes;
+    const capacity = minBytes > tapeBytes ? largeCapacity : tapeBytes;
     while (this.heldBytes + minBytes > maxQueueBytes) {
       // A record larger than the whole queue is lost alone and evicts nothing.
       if (minBytes > maxQueueBytes || !this.#evictOldest()) {
@@ -449,7 +449,7 @@ export class Batcher {
       }
     }
     const freeBytes = Math.max(minBytes, maxQueueBytes - this.heldBytes);
-    return this.#tapePool.take(size > tapeBytes ? Math.min(size, freeBytes) : size);
+    return this.#tapePool.take(capacity > tapeBytes ? Math.min(capacity, freeBytes) : capacity);
   }
 
   /**

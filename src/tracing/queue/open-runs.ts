@@ -3,6 +3,7 @@ export interface OpenRun {
   readonly id: string;
   /** The records in the order in which they were recorded: usually only the start. */
   readonly records: readonly DataView[];
+  /** How many records there are. */
   readonly count: number;
   /** Bytes of the records. */
   readonly sizeBytes: number;

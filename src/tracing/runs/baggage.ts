@@ -26,7 +26,7 @@ const ownKeyPrefix = "langsmith-";
 const maxEntryLength = 8_192;
 
 /**
- * Reads a `baggage` header. Entries of other vendors are ignored. A malformed entry with one of our keys is
+ * Reads a `baggage` header. Entries of other vendors are ignored. A malformed entry with a key that this SDK reads is
  * reported to `onMalformed` and skipped; the other entries are still read.
  */
 export function parseBaggage(header: string, onMalformed: (message: string) => void): Baggage {
@@ -55,8 +55,8 @@ export function parseBaggage(header: string, onMalformed: (message: string) => v
 }
 
 /**
- * Writes a `baggage` header: first the entries of other vendors in `existing`, unchanged, then ours. A value that is
- * too long or can't be written as JSON is left out and reported to `onOmitted`.
+ * Writes a `baggage` header: first the entries of other vendors in `existing`, unchanged, then those of this run. A
+ * value that is too long or can't be written as JSON is left out and reported to `onOmitted`.
  */
 export function formatBaggage(
   { tags, metadata, projectName }: Baggage,

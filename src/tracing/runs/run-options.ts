@@ -95,6 +95,7 @@ export function readId(id: unknown, runRecorder: Recorder): string | undefined {
 /** The metadata key of each option that child runs inherit. */
 const inheritedOptions = { threadId: "thread_id", userId: "user_id" } as const;
 
+/** The metadata keys of the options that child runs inherit. */
 export const inheritedKeys: readonly string[] = Object.values(inheritedOptions);
 
 /**

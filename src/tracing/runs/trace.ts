@@ -5,7 +5,7 @@ const lastExactMicros = Number.MAX_SAFE_INTEGER;
 
 /**
  * Largest accepted clock skew of another process, in microseconds. A start time further in the future is wrong or
- * forged and must not affect the start times of our runs.
+ * forged and must not affect the start times of runs in this process.
  */
 const maxSkewMicros = 3_600_000_000;
 

@@ -59,9 +59,9 @@ export class BodyCollector {
 
   /** The kept bytes, in order. The parts share the collector's memory. */
   get parts(): readonly Uint8Array[] {
-    const last = this.#blocks.length - 1;
+    const lastIndex = this.#blocks.length - 1;
     const headParts = this.#blocks.map((block, index) =>
-      index === last ? block.subarray(0, this.#lastBlockBytes) : block,
+      index === lastIndex ? block.subarray(0, this.#lastBlockBytes) : block,
     );
     if (this.#tail === undefined) {
       return headParts;
@@ -87,18 +87,18 @@ export class BodyCollector {
   }
 
   /** Copies the bytes of a chunk between two offsets, as many as fit into the last block. Returns their number. */
-  #addToBlock(chunk: Uint8Array, from: number, to: number): number {
+  #addToBlock(chunk: Uint8Array, start: number, end: number): number {
     let block = this.#blocks.at(-1);
     if (block === undefined || this.#lastBlockBytes === block.length) {
       const usualSize = Math.min(firstBlockBytes * 2 ** this.#blocks.length, maxBlockBytes);
-      const size = Math.min(Math.max(usualSize, to - from), this.#headLimit - this.#headBytes);
+      const size = Math.min(Math.max(usualSize, end - start), this.#headLimit - this.#headBytes);
       block = takeBlock(size);
       this.#blocks.push(block);
       this.#lastBlockBytes = 0;
     }
-    const count = Math.min(to - from, block.length - this.#lastBlockBytes);
-    const isWhole = from === 0 && count === chunk.length;
-    block.set(isWhole ? chunk : chunk.subarray(from, from + count), this.#lastBlockBytes);
+    const count = Math.min(end - start, block.length - this.#lastBlockBytes);
+    const isWhole = start === 0 && count === chunk.length;
+    block.set(isWhole ? chunk : chunk.subarray(start, start + count), this.#lastBlockBytes);
     this.#lastBlockBytes += count;
     this.#headBytes += count;
     return count;

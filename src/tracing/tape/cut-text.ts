@@ -28,15 +28,15 @@ export const cutText = (text: string, bytes: number): string =>
 function countFittingUnits(text: string, bytes: number): number {
   const maxUnits = Math.min(text.length, bytes);
   const head = text.slice(0, maxUnits);
-  let size = Buffer.byteLength(head);
-  if (size === maxUnits) {
+  let utf8Bytes = Buffer.byteLength(head);
+  if (utf8Bytes === maxUnits) {
     return maxUnits;
   }
   let units = Math.min(maxUnits, Math.floor(bytes / 2));
-  size = Buffer.byteLength(text.slice(0, units));
-  while (size > bytes) {
-    units = Math.floor(units * (bytes / size));
-    size = Buffer.byteLength(text.slice(0, units));
+  utf8Bytes = Buffer.byteLength(text.slice(0, units));
+  while (utf8Bytes > bytes) {
+    units = Math.floor(units * (bytes / utf8Bytes));
+    utf8Bytes = Buffer.byteLength(text.slice(0, units));
   }
   return units;
 }
@@ -56,6 +56,6 @@ export function truncateText(text: string, units: number): string {
 /** Whether a cut before this unit would split a surrogate pair. */
 function isInsidePair(text: string, index: number): boolean {
   const unit = text.charCodeAt(index);
-  const before = text.charCodeAt(index - 1);
-  return unit >= 0xdc00 && unit <= 0xdfff && before >= 0xd800 && before <= 0xdbff;
+  const previousUnit = text.charCodeAt(index - 1);
+  return unit >= 0xdc00 && unit <= 0xdfff && previousUnit >= 0xd800 && previousUnit <= 0xdbff;
 }

@@ -98,6 +98,7 @@ function nameOf(value: object): string {
   return typeof name === "string" ? name : "";
 }
 
+/** Returns the bytes of a view, such as a typed array, without copying them. */
 export const bytesOf = (view: ArrayBufferView): Uint8Array =>
   new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
 

@@ -225,10 +225,14 @@ export class RecordEncoder {
  */
 export type EncodeFunction<Source> = (encoder: RecordEncoder, source: Source) => void;
 
+/** Calls {@link RecordEncoder.encodeStart}. */
 export const encodeStart: EncodeFunction<RecordedRun> = (encoder, run) => encoder.encodeStart(run);
+/** Calls {@link RecordEncoder.encodeEnd}. */
 export const encodeEnd: EncodeFunction<RecordedRun> = (encoder, run) => encoder.encodeEnd(run);
+/** Calls {@link RecordEncoder.encodeExchange}. */
 export const encodeExchange: EncodeFunction<ExchangeRecord> = (encoder, record) =>
   encoder.encodeExchange(record);
+/** Calls {@link RecordEncoder.encodeWire}. */
 export const encodeWire: EncodeFunction<WireRecord> = (encoder, record) =>
   encoder.encodeWire(record);
 

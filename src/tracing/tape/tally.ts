@@ -59,11 +59,11 @@ export const copyPendingRecords = (tape: Tape): Buffer =>
   copyRecords(tape, (outcome) => outcome === outcomeCode.pending);
 
 /**
- * Copies the undelivered records from byte `from` on. They include rejected and quarantined records, because these are
+ * Copies the undelivered records from byte `start` on. They include rejected and quarantined records, because these are
  * counted and stored as dead letters only when the outcomes of all records of their tape are known.
  */
-export const copyUndeliveredRecords = (tape: Tape, from: number): Buffer =>
-  copyRecords(tape, (outcome, offset) => outcome !== outcomeCode.delivered && offset >= from);
+export const copyUndeliveredRecords = (tape: Tape, start: number): Buffer =>
+  copyRecords(tape, (outcome, offset) => outcome !== outcomeCode.delivered && offset >= start);
 
 /** Counts the records in a buffer that contains them one after the other, as a tape does. */
 export function countRecords(records: Buffer): number {
@@ -101,21 +101,21 @@ export function clearWritingMarks(tape: Tape): void {
   }
 }
 
-/** Returns the offset of a record about halfway between two offsets; `to` if there is only one record between them. */
-export function findMiddleRecord(tape: Tape, from: number, to: number): number {
+/** Returns the offset of a record about halfway between two offsets; `end` if there is only one record between them. */
+export function findMiddleRecord(tape: Tape, start: number, end: number): number {
   for (const [offset] of readHeads(tape)) {
-    if (offset > from && offset < to && offset >= (from + to) / 2) {
+    if (offset > start && offset < end && offset >= (start + end) / 2) {
       return offset;
     }
   }
-  return findLastRecord(tape, from, to);
+  return findLastRecord(tape, start, end);
 }
 
-/** Returns the offset of the last record that begins between two offsets; `to` if no record does. */
-function findLastRecord(tape: Tape, from: number, to: number): number {
-  let lastOffset = to;
+/** Returns the offset of the last record that begins between two offsets; `end` if no record does. */
+function findLastRecord(tape: Tape, start: number, end: number): number {
+  let lastOffset = end;
   for (const [offset] of readHeads(tape)) {
-    if (offset > from && offset < to) {
+    if (offset > start && offset < end) {
       lastOffset = offset;
     }
   }

@@ -110,17 +110,17 @@ export abstract class TapeCursor {
   addEarlierRecords(records: readonly DataView[]): number {
     const addedBytes = sumBytes(records);
     this.reserve(addedBytes);
-    let to = this.offset;
+    let targetOffset = this.offset;
     if (records.length > 1) {
       // Of several updates of a run the last one counts, so the closed record must follow the others. A single start
       // may be written after it, so that the closed record need not be moved.
       this.bytes.copyWithin(this.#recordStart + addedBytes, this.#recordStart, this.offset);
-      to = this.#recordStart;
+      targetOffset = this.#recordStart;
       this.#recordStart += addedBytes;
     }
     for (const record of records) {
-      copyBytes(record, this.view, { from: 0, to, length: record.byteLength });
-      to += record.byteLength;
+      copyBytes(record, this.view, { from: 0, to: targetOffset, length: record.byteLength });
+      targetOffset += record.byteLength;
     }
     this.offset += addedBytes;
     return addedBytes;

@@ -11,7 +11,7 @@ export interface InlineShipper extends TapeShipper {
   report(report: StatsReport, signal: AbortSignal): Promise<void>;
 }
 
-/** The options of a pool that a shipper on this thread needs. */
+/** Options of {@link createInlineShipper}, which are those of a worker pool with the same names. */
 interface InlineShipperOptions {
   readonly shipping: ShippingOptions;
   readonly onFailure?: (tapeId: number) => void;
@@ -50,7 +50,7 @@ export async function createInlineShipper(
   };
 }
 
-/** Whether Node's own HTTP client can be used. Our transport with this client supports no proxies. */
+/** Whether Node's own HTTP client can be used. The transport that uses this client supports no proxies. */
 const canUseNodeTransport = (connection: Connection): boolean =>
   chooseProxy(connection) === undefined && hasNodeSockets();
 

@@ -24,13 +24,13 @@ export function copyText(
   const { out, to, size } = target;
   const end = start + size;
   if (size >= float64Bytes) {
-    let from = start;
+    let sourceOffset = start;
     for (
       let targetOffset = to;
-      from + float64Bytes <= end;
-      from += float64Bytes, targetOffset += float64Bytes
+      sourceOffset + float64Bytes <= end;
+      sourceOffset += float64Bytes, targetOffset += float64Bytes
     ) {
-      out.setFloat64(targetOffset, source.getFloat64(from, true), true);
+      out.setFloat64(targetOffset, source.getFloat64(sourceOffset, true), true);
     }
     out.setFloat64(to + size - float64Bytes, source.getFloat64(end - float64Bytes, true), true);
   } else if (size >= wordBytes) {

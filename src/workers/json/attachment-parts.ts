@@ -77,6 +77,7 @@ export class AttachmentParts {
   }
 }
 
+/** Returns the total size of the attachments to insert. */
 export const sumAttachmentBytes = (inserts: readonly AttachmentInsert[]): number =>
   inserts.reduce((sum, { attachment }) => sum + attachment.sizeBytes, 0);
 

@@ -1,3 +1,4 @@
+/** The byte of the character `"`. */
 export const quote = 0x22;
 const backslash = 0x5c;
 const hexDigits = "0123456789abcdef";
@@ -36,55 +37,55 @@ export function escapeText(
   out: DataView,
   offset: number,
 ): number {
-  let from = start;
-  let to = offset;
-  for (; from + float64Bytes <= end; from += float64Bytes) {
-    const first = source.getInt32(from, true);
-    const second = source.getInt32(from + wordBytes, true);
+  let sourceOffset = start;
+  let targetOffset = offset;
+  for (; sourceOffset + float64Bytes <= end; sourceOffset += float64Bytes) {
+    const first = source.getInt32(sourceOffset, true);
+    const second = source.getInt32(sourceOffset + wordBytes, true);
     if (((markEscaped(first) | markEscaped(second)) & escapedBits) === 0) {
-      out.setFloat64(to, source.getFloat64(from, true), true);
-      to += float64Bytes;
+      out.setFloat64(targetOffset, source.getFloat64(sourceOffset, true), true);
+      targetOffset += float64Bytes;
     } else {
-      for (let i = from; i < from + float64Bytes; i++) {
-        to = escapeByte(out, to, source.getUint8(i));
+      for (let i = sourceOffset; i < sourceOffset + float64Bytes; i++) {
+        targetOffset = escapeByte(out, targetOffset, source.getUint8(i));
       }
     }
   }
-  if (from + wordBytes <= end) {
-    const word = source.getInt32(from, true);
+  if (sourceOffset + wordBytes <= end) {
+    const word = source.getInt32(sourceOffset, true);
     if ((markEscaped(word) & escapedBits) === 0) {
-      out.setInt32(to, word, true);
-      from += wordBytes;
-      to += wordBytes;
+      out.setInt32(targetOffset, word, true);
+      sourceOffset += wordBytes;
+      targetOffset += wordBytes;
     }
   }
-  for (; from < end; from++) {
-    to = escapeByte(out, to, source.getUint8(from));
+  for (; sourceOffset < end; sourceOffset++) {
+    targetOffset = escapeByte(out, targetOffset, source.getUint8(sourceOffset));
   }
-  return to;
+  return targetOffset;
 }
 
 /**
  * Writes one byte of text, escaped where JSON.stringify would escape it, and returns the position
  * after it.
  */
-export function escapeByte(out: DataView, to: number, byte: number): number {
+export function escapeByte(out: DataView, offset: number, byte: number): number {
   if (!needsEscape(byte)) {
-    out.setUint8(to, byte);
-    return to + 1;
+    out.setUint8(offset, byte);
+    return offset + 1;
   }
-  out.setUint8(to, backslash);
+  out.setUint8(offset, backslash);
   const shortEscape = shortEscapes[byte];
   if (shortEscape !== undefined) {
-    out.setUint8(to + 1, shortEscape);
-    return to + 2;
+    out.setUint8(offset + 1, shortEscape);
+    return offset + 2;
   }
   // Write the characters `u00`.
-  out.setUint8(to + 1, 0x75);
-  out.setUint16(to + 2, 0x3030);
-  out.setUint8(to + 4, hexDigits.charCodeAt(byte >> 4));
-  out.setUint8(to + 5, hexDigits.charCodeAt(byte & 15));
-  return to + 6;
+  out.setUint8(offset + 1, 0x75);
+  out.setUint16(offset + 2, 0x3030);
+  out.setUint8(offset + 4, hexDigits.charCodeAt(byte >> 4));
+  out.setUint8(offset + 5, hexDigits.charCodeAt(byte & 15));
+  return offset + 6;
 }
 
 const shortEscapes: readonly (number | undefined)[] = Object.assign(
@@ -93,30 +94,32 @@ const shortEscapes: readonly (number | undefined)[] = Object.assign(
 );
 
 /** Writes a UTF-16 code unit as `\uXXXX` and returns the position after it. */
-export function escapeUnit(out: Buffer, to: number, unit: number): number {
-  out[to] = backslash;
-  out[to + 1] = 0x75;
+export function escapeUnit(out: Buffer, offset: number, unit: number): number {
+  out[offset] = backslash;
+  out[offset + 1] = 0x75;
   for (let digit = 0; digit < 4; digit++) {
-    out[to + 2 + digit] = hexDigits.charCodeAt((unit >> (12 - 4 * digit)) & 15);
+    out[offset + 2 + digit] = hexDigits.charCodeAt((unit >> (12 - 4 * digit)) & 15);
   }
-  return to + 6;
+  return offset + 6;
 }
 
+/** Whether a UTF-16 code unit is the first one of a surrogate pair. */
 export const isHighSurrogate = (unit: number): boolean => (unit & 0xfc00) === 0xd800;
+/** Whether a UTF-16 code unit is the second one of a surrogate pair. */
 export const isLowSurrogate = (unit: number): boolean => (unit & 0xfc00) === 0xdc00;
 
 /** Writes a surrogate pair as UTF-8 and returns the position after it. */
 export function writeSurrogatePair(
   out: Buffer,
-  to: number,
+  offset: number,
   { high, low }: { readonly high: number; readonly low: number },
 ): number {
   const codePoint = 0x10000 + ((high & 0x3ff) << 10) + (low & 0x3ff);
-  out[to] = 0xf0 | (codePoint >> 18);
-  out[to + 1] = 0x80 | ((codePoint >> 12) & 0x3f);
-  out[to + 2] = 0x80 | ((codePoint >> 6) & 0x3f);
-  out[to + 3] = 0x80 | (codePoint & 0x3f);
-  return to + 4;
+  out[offset] = 0xf0 | (codePoint >> 18);
+  out[offset + 1] = 0x80 | ((codePoint >> 12) & 0x3f);
+  out[offset + 2] = 0x80 | ((codePoint >> 6) & 0x3f);
+  out[offset + 3] = 0x80 | (codePoint & 0x3f);
+  return offset + 4;
 }
 
 /**

@@ -86,13 +86,13 @@ export class JsonWriter {
   writeRaw(source: DataView, start: number, end: number): void {
     const size = end - start;
     this.ensureCapacity(size);
-    const to = this.length;
+    const targetOffset = this.length;
     this.length += size;
     if (size >= builtInCopyBytes) {
       const { buffer, byteOffset } = source;
-      this.bytes.set(new Uint8Array(buffer, byteOffset + start, size), to);
+      this.bytes.set(new Uint8Array(buffer, byteOffset + start, size), targetOffset);
     } else {
-      copyText(source, start, { out: this.#view, to, size });
+      copyText(source, start, { out: this.#view, to: targetOffset, size });
     }
   }
 
@@ -120,9 +120,9 @@ export class JsonWriter {
   overwriteDigits(end: number, value: number, count: number): void {
     const out = this.bytes;
     let remaining = value;
-    for (let to = end - 1; to >= end - count; to--) {
+    for (let targetOffset = end - 1; targetOffset >= end - count; targetOffset--) {
       const quotient = Math.floor(remaining / 10);
-      out[to] = zero + remaining - quotient * 10;
+      out[targetOffset] = zero + remaining - quotient * 10;
       remaining = quotient;
     }
   }
@@ -236,9 +236,9 @@ export class JsonWriter {
   #writeShortText(source: DataView, start: number, end: number): void {
     this.ensureCapacity((end - start) * maxJsonBytesPerByte + 2);
     this.bytes[this.length] = quote;
-    const to = escapeText(source, start, end, this.#view, this.length + 1);
-    this.bytes[to] = quote;
-    this.length = to + 1;
+    const textEnd = escapeText(source, start, end, this.#view, this.length + 1);
+    this.bytes[textEnd] = quote;
+    this.length = textEnd + 1;
   }
 
   /** Writes UTF-8 text in quotes. Only quotes, backslashes and control characters are escaped. */
@@ -257,8 +257,8 @@ export class JsonWriter {
     const start = offset + 5;
     const end = start + view.getUint32(offset + 1, true);
     this.writeByte(quote);
-    for (let from = start; from < end;) {
-      from = this.#writeWideStep(view, from, end);
+    for (let stepStart = start; stepStart < end;) {
+      stepStart = this.#writeWideStep(view, stepStart, end);
     }
     this.writeByte(quote);
     return end;
@@ -272,30 +272,33 @@ export class JsonWriter {
     const stepEnd = Math.min(start + textStepBytes, end);
     this.ensureCapacity((stepEnd - start) * maxJsonBytesPerWideByte + 4);
     const view = this.#view;
-    let to = this.length;
-    let from = start;
-    while (from < stepEnd) {
-      const unit = source.getUint16(from, true);
+    let targetOffset = this.length;
+    let sourceOffset = start;
+    while (sourceOffset < stepEnd) {
+      const unit = source.getUint16(sourceOffset, true);
       const packed = packedUtf8ByUnit[unit] ?? 0;
-      from += 2;
+      sourceOffset += 2;
       if (packed !== 0) {
-        view.setInt32(to, packed, true);
-        to += packed >> 24;
+        view.setInt32(targetOffset, packed, true);
+        targetOffset += packed >> 24;
       } else if (
         isHighSurrogate(unit) &&
-        from < end &&
-        isLowSurrogate(source.getUint16(from, true))
+        sourceOffset < end &&
+        isLowSurrogate(source.getUint16(sourceOffset, true))
       ) {
-        to = writeSurrogatePair(this.bytes, to, { high: unit, low: source.getUint16(from, true) });
-        from += 2;
+        targetOffset = writeSurrogatePair(this.bytes, targetOffset, {
+          high: unit,
+          low: source.getUint16(sourceOffset, true),
+        });
+        sourceOffset += 2;
       } else if (unit < 0x80) {
-        to = escapeByte(view, to, unit);
+        targetOffset = escapeByte(view, targetOffset, unit);
       } else {
-        to = escapeUnit(this.bytes, to, unit);
+        targetOffset = escapeUnit(this.bytes, targetOffset, unit);
       }
     }
-    this.length = to;
-    return from;
+    this.length = targetOffset;
+    return sourceOffset;
   }
 
   /**
@@ -313,8 +316,10 @@ export class JsonWriter {
     }
     this.writeAscii(',"encoding":"base64","data":"');
     // The data is converted in steps, because the base64 of all bytes could exceed the maximum length of a string.
-    for (let from = offset + 4; from < end; from += base64StepBytes) {
-      this.writeAscii(source.toString("base64", from, Math.min(from + base64StepBytes, end)));
+    for (let stepStart = offset + 4; stepStart < end; stepStart += base64StepBytes) {
+      this.writeAscii(
+        source.toString("base64", stepStart, Math.min(stepStart + base64StepBytes, end)),
+      );
     }
     this.writeAscii('"}');
     return end;

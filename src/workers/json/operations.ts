@@ -101,11 +101,11 @@ export const countTruncated = ({ withheldFields, attachments }: RunOperation): n
 
 /** Returns the number of bytes of the contents of a run's records, which is about the size of the run's JSON. */
 export function measureRun(reader: TapeReader, operation: RunOperation): number {
-  let size = 0;
+  let totalBytes = 0;
   for (const record of operation.records) {
-    size += reader.measureRecord(record);
+    totalBytes += reader.measureRecord(record);
   }
-  return size;
+  return totalBytes;
 }
 
 const wordBytes = 4;
@@ -124,10 +124,10 @@ class RunIndex {
   readonly #idOffsets: Int32Array;
 
   constructor(reader: TapeReader) {
-    const size = 2 ** Math.ceil(Math.log2(slotsPerRecord * reader.count + 1));
+    const slotCount = 2 ** Math.ceil(Math.log2(slotsPerRecord * reader.count + 1));
     this.#reader = reader;
-    this.#runs = new Int32Array(size).fill(emptySlot);
-    this.#idOffsets = new Int32Array(size);
+    this.#runs = new Int32Array(slotCount).fill(emptySlot);
+    this.#idOffsets = new Int32Array(slotCount);
   }
 
   /**

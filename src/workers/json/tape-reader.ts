@@ -48,16 +48,16 @@ export class TapeReader {
   readonly #exchanges = new Map<number, number[]>();
 
   /**
-   * Reads `memory` from byte `from` to byte `used`.
+   * Reads `memory` from byte `start` to byte `end`.
    *
    * @throws RangeError if there are no valid records.
    */
-  constructor(memory: ArrayBufferLike, used: number, from = 0) {
-    this.bytes = Buffer.from(memory, 0, used);
-    this.view = new DataView(memory, 0, used);
-    for (let offset = from; offset < used;) {
+  constructor(memory: ArrayBufferLike, end: number, start = 0) {
+    this.bytes = Buffer.from(memory, 0, end);
+    this.view = new DataView(memory, 0, end);
+    for (let offset = start; offset < end;) {
       const length = this.view.getUint32(offset + headOffset.length, true);
-      if (length < recordHeadBytes || offset + length > used) {
+      if (length < recordHeadBytes || offset + length > end) {
         throw new RangeError(`No record at byte ${offset} of the tape`);
       }
       if (this.bytes[offset + headOffset.outcome] === outcomeCode.pending) {
@@ -170,8 +170,8 @@ export class TapeReader {
 
   /** Returns the range of the tape that contains all these records. */
   findExtent(groups: readonly { readonly records: readonly number[] }[]): {
-    readonly from: number;
-    readonly to: number;
+    readonly start: number;
+    readonly end: number;
   } {
     let firstRecord = Number.POSITIVE_INFINITY;
     let lastRecord = -1;
@@ -182,11 +182,11 @@ export class TapeReader {
       }
     }
     if (lastRecord < 0) {
-      return { from: 0, to: 0 };
+      return { start: 0, end: 0 };
     }
     const recordStart = this.#findHead(lastRecord);
-    const to = recordStart + this.view.getUint32(recordStart + headOffset.length, true);
-    return { from: this.#findHead(firstRecord), to };
+    const end = recordStart + this.view.getUint32(recordStart + headOffset.length, true);
+    return { start: this.#findHead(firstRecord), end };
   }
 
   /**
@@ -243,8 +243,8 @@ export class TapeReader {
         appendOffset(this.#exchanges, record, start);
       } else if (code === field.attachment) {
         appendOffset(this.#attachments, record, start);
-        const before = this.#attachmentBytes.get(record) ?? 0;
-        this.#attachmentBytes.set(record, before + fieldHeadBytes + length);
+        const earlierBytes = this.#attachmentBytes.get(record) ?? 0;
+        this.#attachmentBytes.set(record, earlierBytes + fieldHeadBytes + length);
       }
       offset = start + length;
     }

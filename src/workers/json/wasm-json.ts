@@ -109,19 +109,19 @@ export class WasmJson {
    * large or the memory can't grow.
    */
   begin(out: JsonWriter, reader: TapeReader, runs: readonly HasRecords[]): boolean {
-    const { from, to } = reader.findExtent(runs);
-    if (to - from > maxTapeBytes) {
+    const { start, end } = reader.findExtent(runs);
+    if (end - start > maxTapeBytes) {
       return false;
     }
-    const address = this.#tapeAddress + ((from - this.#tapeAddress) & (copyAlignment - 1));
+    const address = this.#tapeAddress + ((start - this.#tapeAddress) & (copyAlignment - 1));
     try {
-      this.#ensureCapacity(address + to - from + this.#exports.marginBytes.value);
+      this.#ensureCapacity(address + end - start + this.#exports.marginBytes.value);
     } catch {
       // The memory can't grow. The TypeScript writer is used instead.
       return false;
     }
-    this.#bytes.set(reader.bytes.subarray(from, to), address);
-    this.#addressShift = address - from;
+    this.#bytes.set(reader.bytes.subarray(start, end), address);
+    this.#addressShift = address - start;
     this.#out = out;
     this.#reader = reader;
     this.#exports.begin(this.#runtimeBytes);

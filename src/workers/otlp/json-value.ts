@@ -5,6 +5,7 @@ export type Members = Readonly<Record<string, unknown>>;
 
 const noMembers: Members = {};
 
+/** Whether a value is an object, and not a list. */
 export const isObject = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 

@@ -151,20 +151,20 @@ export class ProtobufWriter {
   #writeVarint(value: number): void {
     const { out } = this;
     out.ensureCapacity(maxLengthBytes);
-    let rest = value;
-    while (rest > 0x7f) {
-      out.bytes[out.length++] = (rest & 0x7f) | 0x80;
-      rest = Math.floor(rest / 0x80);
+    let remaining = value;
+    while (remaining > 0x7f) {
+      out.bytes[out.length++] = (remaining & 0x7f) | 0x80;
+      remaining = Math.floor(remaining / 0x80);
     }
-    out.bytes[out.length++] = rest;
+    out.bytes[out.length++] = remaining;
   }
 
   #writeLongVarint(value: bigint): void {
-    let rest = value;
-    while (rest > 0x7fn) {
-      this.out.writeByte(Number(rest & 0x7fn) | 0x80);
-      rest >>= 7n;
+    let remaining = value;
+    while (remaining > 0x7fn) {
+      this.out.writeByte(Number(remaining & 0x7fn) | 0x80);
+      remaining >>= 7n;
     }
-    this.out.writeByte(Number(rest));
+    this.out.writeByte(Number(remaining));
   }
 }

@@ -30,16 +30,16 @@ const controlCharacter = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 /** Calls `onText` for each part of a text that is base64 of another text. */
 export function visitEncodedText(
   text: string,
-  onText: (decoded: string, from: number, to: number) => void,
+  onText: (decoded: string, start: number, end: number) => void,
 ): void {
   // Checking every `minSequenceLength`-th character is enough, because a sequence of at least this length contains one
   // of the checked characters.
   for (let index = minSequenceLength - 1; index < text.length; index += minSequenceLength) {
     if (isBase64Unit[text.charCodeAt(index)] === 1) {
-      const from = findSequenceStart(text, index);
+      const start = findSequenceStart(text, index);
       index = findSequenceEnd(text, index);
-      if (index - from >= minSequenceLength) {
-        decodeSequence(text, from, index, onText);
+      if (index - start >= minSequenceLength) {
+        decodeSequence(text, start, index, onText);
       }
     }
   }
@@ -64,14 +64,14 @@ function findSequenceEnd(text: string, innerIndex: number): number {
 // oxlint-disable-next-line max-params -- called for many words of each text; an object would create garbage
 function decodeSequence(
   text: string,
-  from: number,
-  to: number,
-  onText: (decoded: string, from: number, to: number) => void,
+  start: number,
+  end: number,
+  onText: (decoded: string, start: number, end: number) => void,
 ): void {
-  const sample = Buffer.from(text.slice(from, Math.min(to, from + sampleLength)), "base64");
-  if (isText(sample, to - from > sampleLength)) {
-    const sequence = text.slice(from, Math.min(to, from + maxSequenceLength));
-    onText(Buffer.from(sequence, "base64").toString("utf8"), from, to);
+  const sample = Buffer.from(text.slice(start, Math.min(end, start + sampleLength)), "base64");
+  if (isText(sample, end - start > sampleLength)) {
+    const sequence = text.slice(start, Math.min(end, start + maxSequenceLength));
+    onText(Buffer.from(sequence, "base64").toString("utf8"), start, end);
   }
 }
 

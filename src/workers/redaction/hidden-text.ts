@@ -35,18 +35,18 @@ export function decodeHiddenText(text: string, isAscii = false): DecodedText | u
    * Between two pairs both indexes advance by the same amount.
    */
   const indexPairs: number[] = [0, 0];
-  const appendMapped = (character: string, from: number, to: number): void => {
-    indexPairs.push(decodedText.length, from);
+  const appendMapped = (character: string, start: number, end: number): void => {
+    indexPairs.push(decodedText.length, start);
     decodedText += character;
-    indexPairs.push(decodedText.length, to);
+    indexPairs.push(decodedText.length, end);
   };
   for (; match !== null; match = hiddenCharacters.exec(text)) {
     const [encoded] = match;
     const { index } = match;
     decodedText += text.slice(copiedTo, index);
     if (encoded.startsWith("%")) {
-      decodePercents(encoded, (character, from, to) =>
-        appendMapped(character, index + from, index + to),
+      decodePercents(encoded, (character, start, end) =>
+        appendMapped(character, index + start, index + end),
       );
     } else if (encoded >= "\uff01" && encoded <= "\uff5e") {
       appendMapped(
@@ -70,7 +70,7 @@ export function decodeHiddenText(text: string, isAscii = false): DecodedText | u
 /** Decodes each character of a sequence of `%XX`. Invalid UTF-8 becomes U+FFFD. */
 function decodePercents(
   sequence: string,
-  onCharacter: (character: string, from: number, to: number) => void,
+  onCharacter: (character: string, start: number, end: number) => void,
 ): void {
   const bytes = Buffer.from(sequence.replaceAll("%", ""), "hex");
   for (let position = 0; position < bytes.length;) {

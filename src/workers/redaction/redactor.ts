@@ -361,38 +361,42 @@ export class Redactor {
     const text = this.#bytes.toString(encoding, start, end);
     const position = { start, end, encoding };
     const toByte = createByteOffsetMapper(text, position);
-    const mask = (name: string, from: number, to: number): void => {
-      const firstByte = toByte(toPairStart(text, from));
-      this.#maskText(name, { ...position, start: firstByte, end: toByte(toPairEnd(text, to)) });
+    const mask = (name: string, matchStart: number, matchEnd: number): void => {
+      const firstByte = toByte(toPairStart(text, matchStart));
+      this.#maskText(name, {
+        ...position,
+        start: firstByte,
+        end: toByte(toPairEnd(text, matchEnd)),
+      });
     };
     // A match in the original text is found again in the decoded text. Skip it if it is masked
     // already, so that it counts once.
-    const maskIfUnmasked = (name: string, from: number, to: number): void => {
-      const byte = this.#bytes[toByte(toPairStart(text, from))];
-      if ((byte !== asterisk && byte !== bracket) || byte === text.charCodeAt(from)) {
-        mask(name, from, to);
+    const maskIfUnmasked = (name: string, matchStart: number, matchEnd: number): void => {
+      const byte = this.#bytes[toByte(toPairStart(text, matchStart))];
+      if ((byte !== asterisk && byte !== bracket) || byte === text.charCodeAt(matchStart)) {
+        mask(name, matchStart, matchEnd);
       }
     };
     this.#searchText(text, mask);
     const decodedText = decodeHiddenText(text, encoding === "utf8" && text.length === end - start);
     if (decodedText !== undefined) {
-      this.#searchText(decodedText.text, (name, from, to) =>
-        maskIfUnmasked(name, decodedText.mapStart(from), decodedText.mapEnd(to)),
+      this.#searchText(decodedText.text, (name, matchStart, matchEnd) =>
+        maskIfUnmasked(name, decodedText.mapStart(matchStart), decodedText.mapEnd(matchEnd)),
       );
     }
-    visitEncodedText(text, (decoded, from, to) => {
+    visitEncodedText(text, (decoded, matchStart, matchEnd) => {
       let ruleName: string | undefined;
       this.#searchText(decoded, (name) => {
         ruleName ??= name;
       });
       if (ruleName !== undefined) {
-        maskIfUnmasked(ruleName, from, to);
+        maskIfUnmasked(ruleName, matchStart, matchEnd);
       }
     });
   }
 
   /** Calls `onFound` for each match of a rule in a text. */
-  #searchText(text: string, onFound: (name: string, from: number, to: number) => void): void {
+  #searchText(text: string, onFound: (name: string, start: number, end: number) => void): void {
     let lower: string | undefined;
     for (const search of this.#plan.searches) {
       const { name, requiredTexts } = search;
@@ -400,7 +404,7 @@ export class Redactor {
         lower ??= text.toLowerCase();
       }
       if (requiredTexts === undefined || containsAny(lower ?? text, requiredTexts)) {
-        visitMatches(text, search, (from, to) => onFound(name, from, to));
+        visitMatches(text, search, (start, end) => onFound(name, start, end));
       }
     }
   }

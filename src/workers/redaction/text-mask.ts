@@ -93,21 +93,21 @@ export const isPlainKey = (key: string): boolean => plainKey.test(key);
 export function visitMatches(
   text: string,
   { pattern, isCard }: Pick<RedactionSearch, "pattern" | "isCard">,
-  onMatch: (from: number, to: number) => void,
+  onMatch: (start: number, end: number) => void,
 ): void {
   pattern.lastIndex = 0;
   for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
     const [whole] = match;
     const length = isCard === true ? findCardLength(whole) : whole.length;
-    const [from, to] = match.indices?.groups?.["masked"] ?? [match.index, match.index + length];
+    const [start, end] = match.indices?.groups?.["masked"] ?? [match.index, match.index + length];
     if (whole === "") {
       pattern.lastIndex += 1;
     } else if (length < whole.length) {
       // Continue after the card number, or at the next group of digits, which may begin one.
       pattern.lastIndex = match.index + (length > 0 ? length : findNextGroup(whole));
     }
-    if (to > from) {
-      onMatch(from, to);
+    if (end > start) {
+      onMatch(start, end);
     }
   }
 }

@@ -77,7 +77,7 @@ const createRejection = (error: SdkError, status: number | undefined): Rejection
   ...(status === undefined ? {} : { status }),
 });
 
-/** The server's reason for rejecting a run is truncated to this many UTF-16 code units in our messages. */
+/** In error messages, the server's reason for rejecting a run is truncated to this many UTF-16 code units. */
 const maxReasonLength = 500;
 
 /**

@@ -20,7 +20,7 @@ import type { Batch, BatchResult, Outcome, RequestCounts, TrafficSink } from "./
 const maxReusedBytes = 33_554_432;
 /** The action in error messages. */
 const action = "send spans";
-/** The server's reason for rejecting a span is truncated to this many UTF-16 code units in our messages. */
+/** In error messages, the server's reason for rejecting a span is truncated to this many UTF-16 code units. */
 const maxReasonLength = 500;
 
 /** Objects that all requests of one client share. */

@@ -23,6 +23,7 @@ export type BodyFormat = "multipart" | "batch" | "single";
  */
 const boundary = `millrace-${randomBytes(12).toString("hex")}`;
 
+/** Content types of request bodies by their format. */
 export const contentTypes: Readonly<Record<BodyFormat, string>> = {
   multipart: `multipart/form-data; boundary=${boundary}`,
   batch: "application/json",
@@ -181,8 +182,8 @@ class PartWriter {
   /** Finishes the part whose body begins at `bodyStart`, and corrects its length. */
   endPart(bodyStart: number, estimate: number): void {
     const { out } = this;
-    const size = out.length - bodyStart;
-    const digits = countDigits(size);
+    const bodyBytes = out.length - bodyStart;
+    const digits = countDigits(bodyBytes);
     const shift = digits - countDigits(estimate);
     if (shift !== 0) {
       out.ensureCapacity(Math.max(shift, 0));
@@ -193,7 +194,7 @@ class PartWriter {
       );
       out.length += shift;
     }
-    out.overwriteDigits(bodyStart + shift - blankLine.byteLength, size, digits);
+    out.overwriteDigits(bodyStart + shift - blankLine.byteLength, bodyBytes, digits);
     out.writeLiteral(lineEndBytes);
   }
 }

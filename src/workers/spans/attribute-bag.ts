@@ -151,11 +151,11 @@ function insertAtPath(root: TreeBranch, steps: readonly string[], value: Attribu
     branch.set(step, next);
     branch = next;
   }
-  const last = steps.at(-1) ?? "";
-  if (branch.has(last)) {
+  const lastStep = steps.at(-1) ?? "";
+  if (branch.has(lastStep)) {
     return false;
   }
-  branch.set(last, { leaf: value });
+  branch.set(lastStep, { leaf: value });
   return true;
 }
 

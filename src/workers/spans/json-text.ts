@@ -99,21 +99,21 @@ function splitMembers(text: string): ReadonlyMap<string, JsonText> {
   }
 }
 
-/** Returns the position after the value that begins at `from`. */
-function findValueEnd(text: string, from: number): number {
-  const first = text.charCodeAt(from);
-  if (first === quote) {
-    return findStringEnd(text, from);
+/** Returns the position after the value that begins at `start`. */
+function findValueEnd(text: string, start: number): number {
+  const firstUnit = text.charCodeAt(start);
+  if (firstUnit === quote) {
+    return findStringEnd(text, start);
   }
-  if (first !== openBrace && first !== openBracket) {
-    let end = from;
+  if (firstUnit !== openBrace && firstUnit !== openBracket) {
+    let end = start;
     while (!isValueEnd(text.charCodeAt(end))) {
       end += 1;
     }
     return end;
   }
   let depth = 0;
-  for (let index = from; ; index += 1) {
+  for (let index = start; ; index += 1) {
     const unit = text.charCodeAt(index);
     if (unit === quote) {
       index = findStringEnd(text, index) - 1;
@@ -128,9 +128,9 @@ function findValueEnd(text: string, from: number): number {
   }
 }
 
-/** Returns the position after the string whose opening quote is at `from`. */
-function findStringEnd(text: string, from: number): number {
-  for (let end = text.indexOf('"', from + 1); ; end = text.indexOf('"', end + 1)) {
+/** Returns the position after the string whose opening quote is at `start`. */
+function findStringEnd(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); ; end = text.indexOf('"', end + 1)) {
     let escapes = 0;
     while (text.charCodeAt(end - 1 - escapes) === backslash) {
       escapes += 1;
@@ -141,8 +141,8 @@ function findStringEnd(text: string, from: number): number {
   }
 }
 
-function skipSpace(text: string, from: number): number {
-  let index = from;
+function skipSpace(text: string, start: number): number {
+  let index = start;
   while (isSpace(text.charCodeAt(index))) {
     index += 1;
   }

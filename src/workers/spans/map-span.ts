@@ -26,8 +26,8 @@ export interface MappedSpan {
 }
 
 /**
- * Converts a span to a run. `project` is the project of the request, for spans that name none. A run that our SDK sent as a
- * span is restored exactly.
+ * Converts a span to a run. `project` is the project of the request, for spans that name none. A run that Millrace's
+ * SDK sent as a span is restored exactly.
  */
 export function mapSpan(span: Span, project: string | undefined): MappedSpan {
   return restoreRun(span) ?? convertSpan(span, project);
@@ -120,7 +120,7 @@ function takeUuid(bag: AttributeBag, name: string): string | undefined {
   return isUuid(bag.peekText(name)) ? bag.takeText(name) : undefined;
 }
 
-/** The attribute with all members of the run except its payloads. Only our SDK sends it. */
+/** The attribute with all members of the run except its payloads. Only Millrace's SDK sends it. */
 const runAttribute = "millrace.run";
 
 /** The attributes that contain the payloads of the run as JSON. */
@@ -134,8 +134,9 @@ const payloadAttributes: readonly (readonly [member: string, ...names: string[]]
 ];
 
 /**
- * Restores a run that our SDK sent as a span (the option `otlp`). Returns `undefined` for any other span. Also returns
- * `undefined` if an attribute was changed on its way and is no longer JSON: the span is then converted like any other.
+ * Restores a run that Millrace's SDK sent as a span (the option `otlp`). Returns `undefined` for any other span. Also
+ * returns `undefined` if an attribute was changed on its way and is no longer JSON: the span is then converted like any
+ * other.
  */
 function restoreRun(span: Span): MappedSpan | undefined {
   const encoded = span.attributes.get(runAttribute);

@@ -69,14 +69,14 @@ export async function readTapes(
 
 /** Joins records that were written to disk one by one into tapes. */
 function* joinJournal(records: readonly Buffer[]): Generator<StoredTape> {
-  let from = 0;
+  let firstIndex = 0;
   let bytes = 0;
   for (const [index, record] of records.entries()) {
     bytes += record.length;
     if (bytes >= tapeBytes || index === records.length - 1) {
-      const tapeRecords = records.slice(from, index + 1);
+      const tapeRecords = records.slice(firstIndex, index + 1);
       yield { body: Buffer.concat(tapeRecords), recordCount: tapeRecords.length };
-      from = index + 1;
+      firstIndex = index + 1;
       bytes = 0;
     }
   }

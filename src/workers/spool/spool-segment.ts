@@ -62,7 +62,7 @@ export class OpenSegment implements Segment {
       throw new Error(`${this.name} is sealed and can't be written to`);
     }
     const head = createFrameHead(body, { kind, recordCount, salt: this.#salt });
-    const size = frameHeadBytes + body.length;
+    const frameBytes = frameHeadBytes + body.length;
     let writtenBytes = 0;
     try {
       // Write at an explicit position: truncating after a failed write does not move the file position.
@@ -71,7 +71,7 @@ export class OpenSegment implements Segment {
         [head, body],
         this.sizeBytes,
       );
-      if (writtenBytes < size) {
+      if (writtenBytes < frameBytes) {
         // On a full disk only a part is written. The second attempt throws the reason.
         const unwritten = Buffer.concat([head, body]).subarray(writtenBytes);
         writtenBytes += this.#fileSystem.writevSync(
@@ -80,7 +80,7 @@ export class OpenSegment implements Segment {
           this.sizeBytes + writtenBytes,
         );
       }
-      if (writtenBytes < size) {
+      if (writtenBytes < frameBytes) {
         throw new RangeError("The disk accepted only a part of the frame: it may be full");
       }
     } catch (error) {
@@ -88,7 +88,7 @@ export class OpenSegment implements Segment {
       throw error;
     }
     this.#isDirty = true;
-    this.sizeBytes += size;
+    this.sizeBytes += frameBytes;
     this.recordCount += recordCount;
   }
 

@@ -185,13 +185,13 @@ export class Spool {
     body: Uint8Array,
     { isCopy = false, ...frame }: FrameOfRecords,
   ): void {
-    const size = frameHeadBytes + body.length;
-    if (this.#bytesOnDisk + size > this.#options.quotaBytes) {
-      this.#evictUntilFits(size, segment);
+    const frameBytes = frameHeadBytes + body.length;
+    if (this.#bytesOnDisk + frameBytes > this.#options.quotaBytes) {
+      this.#evictUntilFits(frameBytes, segment);
     }
     this.#options.maskRecords?.(body, isCopy);
     segment.append(body, frame);
-    this.#bytesOnDisk += size;
+    this.#bytesOnDisk += frameBytes;
     this.#groupCommit.add(segment);
   }
 

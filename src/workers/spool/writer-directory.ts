@@ -26,6 +26,7 @@ export const createOwnDirectoryName = (createdMs: number = createUniqueMs()): st
 export const toFreeDirectoryName = (name: string): string =>
   `${formatMs(parseCreatedMs(name))}-free-${createRandomHex()}`;
 
+/** Whether a folder's name is that of a writer directory. */
 export const isWriterDirectory = (name: string): boolean => directoryPattern.test(name);
 
 /**

@@ -100,6 +100,7 @@ export type ParsedJson =
   | { readonly value: unknown; readonly fault?: undefined }
   | { readonly value?: undefined; readonly fault: string };
 
+/** Parses JSON. Never throws. */
 export function parseJson(text: string): ParsedJson {
   try {
     const value: unknown = JSON.parse(text);

@@ -4,6 +4,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 /** An object that a reader builds. */
 export type MutableJsonObject = Record<string, unknown>;
 
+/** Whether a value is an object, and not a list. */
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
@@ -41,8 +42,8 @@ export function appendItems(
   key: string,
   items: readonly unknown[],
 ): void {
-  const current = target[key];
-  const list: unknown[] = Array.isArray(current) ? current : [];
+  const earlierValue = target[key];
+  const list: unknown[] = Array.isArray(earlierValue) ? earlierValue : [];
   // `push(...items)` would fail for more items than the call stack can hold.
   for (const item of items) {
     list.push(item);

@@ -22,9 +22,9 @@ export function readFormData(exchange: RawExchange, warnings: Warnings): JsonObj
   for (const part of splitParts(exchange, delimiter, warnings)) {
     const { name, value } = readPart(part);
     if (name !== undefined) {
-      const current = Object.hasOwn(fields, name) ? fields[name] : undefined;
-      const values: unknown[] = Array.isArray(current) ? current : [current];
-      setMember(fields, name, current === undefined ? value : [...values, value]);
+      const earlierValue = Object.hasOwn(fields, name) ? fields[name] : undefined;
+      const values: unknown[] = Array.isArray(earlierValue) ? earlierValue : [earlierValue];
+      setMember(fields, name, earlierValue === undefined ? value : [...values, value]);
     }
   }
   return fields;
