@@ -14,6 +14,7 @@ export interface LoadPlan {
   readonly workerCount: number | undefined;
 }
 
+/** A load to record, with what measures and stops it. */
 export interface Load extends LoadPlan {
   readonly signal: AbortSignal;
   readonly meter: Meter;

@@ -10,7 +10,9 @@ export interface Payload {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
+/** The names of the sizes of runs, from the smallest to the largest. */
 export const sizeNames = ["S", "M", "L", "XL"] as const;
+/** One of {@link sizeNames}. */
 export type SizeName = (typeof sizeNames)[number];
 
 interface Size {
@@ -20,6 +22,7 @@ interface Size {
   readonly textBytes: number;
 }
 
+/** The sizes of runs by name. */
 export const sizes: Readonly<Record<SizeName, Size>> = {
   S: { runBytes: 1_300, textBytes: 180 },
   M: { runBytes: 5_500, textBytes: 500 },
@@ -29,6 +32,7 @@ export const sizes: Readonly<Record<SizeName, Size>> = {
 
 /** Number of children below the root of each trace. */
 export const childrenPerTree = 9;
+/** Number of runs of each trace. */
 export const runsPerTree = 1 + childrenPerTree;
 
 /**

@@ -21,6 +21,7 @@ export function toPrintableUrl(text: string): string {
   return url.href.replace(/\/$/, "");
 }
 
+/** Checks that the endpoint is an http or https URL without a user name or password. */
 export function checkEndpoint({ endpoint: { value, source } }: Settings): Check {
   const name = "endpoint";
   const url = URL.canParse(value) ? new URL(value) : undefined;
@@ -43,6 +44,7 @@ export function checkEndpoint({ endpoint: { value, source } }: Settings): Check 
   return { name, status: "ok", found: `${toPrintableUrl(value)} (from ${source})` };
 }
 
+/** Reports which proxy is used, and why. */
 export function checkProxy(settings: Settings): Check {
   const name = "proxy";
   const { endpoint, httpProxy, httpsProxy, noProxy, socketPath } = settings;
@@ -73,6 +75,7 @@ export function checkProxy(settings: Settings): Check {
   };
 }
 
+/** Checks that the host name of the endpoint can be resolved, unless a proxy resolves it. */
 export async function checkDns(settings: Settings): Promise<Check> {
   const name = "dns";
   const host = new URL(settings.endpoint.value).hostname.replaceAll(/^\[|\]$/g, "");
@@ -98,6 +101,10 @@ export async function checkDns(settings: Settings): Promise<Check> {
   }
 }
 
+/**
+ * Checks that the connection to the server is encrypted, that its certificate is trusted, and how long the certificate
+ * is valid.
+ */
 export async function checkTls(settings: Settings): Promise<Check> {
   const name = "tls";
   const url = new URL(settings.endpoint.value);
@@ -158,6 +165,7 @@ function adviseOnTls(code: string): string {
     : "Check that the server is running and that the port is open.";
 }
 
+/** Returns the code of an error of Node; empty if it has none. */
 export const readErrorCode = (error: unknown): string =>
   error instanceof Error && "code" in error ? String(error.code) : "";
 

@@ -11,6 +11,7 @@ interface InfoResponse {
   readonly version: string;
 }
 
+/** The result of {@link checkServer}: with the server's response if it is a tracing server. */
 export type ServerCheckResult =
   | { readonly check: Check; readonly info: InfoResponse; readonly response: ServerResponse }
   | {
@@ -69,6 +70,7 @@ function parseInfo({ status, body }: ServerResponse): InfoResponse | undefined {
   }
 }
 
+/** Reports the versions of Millrace, Node and the server, and checks that Node is new enough. */
 export function checkVersions(info: InfoResponse | undefined): Check {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   const isTooOld = major < 20 || (major === 20 && minor < 19);
@@ -133,6 +135,7 @@ const clockToleranceMs = 5_000;
 /** Clock difference from which on the check fails. A smaller difference is only a warning. */
 const clockFailureMs = 60_000;
 
+/** Compares the clock of this machine with that of the server. */
 export function checkClock({ headers, respondedAtMs }: ServerResponse): Check {
   const name = "clock";
   const serverMs = Date.parse(headers.date ?? "");

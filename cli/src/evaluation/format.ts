@@ -15,6 +15,7 @@ export function formatCost(dollars: number | undefined): string {
   return `$${dollars >= 1 || dollars === 0 ? dollars.toFixed(2) : Number(dollars.toPrecision(2))}`;
 }
 
+/** Formats a count with its noun, such as `1 row` or `1,200 rows`. */
 export const formatCount = (count: number, singular: string): string =>
   `${count.toLocaleString("en")} ${singular}${count === 1 ? "" : "s"}`;
 

@@ -18,6 +18,7 @@ export interface ImportPosition {
  */
 export type ImportIdentity = Readonly<Record<string, unknown>>;
 
+/** The progress of an import, as its checkpoint stores it. */
 export interface StoredImport {
   /**
    * Runs that started at this time or later are not imported, because the import would otherwise never end if new runs

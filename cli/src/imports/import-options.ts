@@ -18,7 +18,9 @@ export interface ImportFlags extends ServerFlags {
   readonly json?: true;
 }
 
+/** The values of `--from`: the products that data can be imported from. */
 export const products = ["langsmith", "langfuse"] as const;
+/** One of {@link products}. */
 export type Product = (typeof products)[number];
 
 /** The validated flags. */

@@ -1,6 +1,7 @@
 import { sendRequest } from "./send-request.ts";
 import type { Settings } from "./settings.ts";
 
+/** A request to a server. */
 export interface ServerCall {
   readonly method: string;
   readonly path: string;

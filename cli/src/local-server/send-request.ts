@@ -22,6 +22,7 @@ export interface ServerResponse {
 const requestTimeoutMs = 5_000;
 const defaultMaxBodyBytes = 4_194_304;
 
+/** Options of {@link sendRequest}. */
 export interface RequestInit {
   /** @defaultValue "GET" */
   readonly method?: string;
@@ -110,9 +111,9 @@ export async function sendRequest(
   try {
     await once(secureSocket, "secureConnect", { signal });
     // Any agent, including `false`, would resolve the host name itself and bypass the proxy.
-    const { agent: _agent, ...rest } = commonOptions;
+    const { agent: _agent, ...otherOptions } = commonOptions;
     return await readResponse(
-      https.request(url, { ...rest, createConnection: () => secureSocket }),
+      https.request(url, { ...otherOptions, createConnection: () => secureSocket }),
       bodyText,
       maxBodyBytes,
     );
@@ -172,15 +173,15 @@ async function readResponse(
   const [response] = (await once(request, "response")) as [http.IncomingMessage];
   const respondedAtMs = Date.now();
   const chunks: Buffer[] = [];
-  let size = 0;
+  let receivedBytes = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     chunks.push(chunk);
-    size += chunk.length;
-    if (size > maxBodyBytes) {
+    receivedBytes += chunk.length;
+    if (receivedBytes > maxBodyBytes) {
       break;
     }
   }
-  if (size > maxBodyBytes) {
+  if (receivedBytes > maxBodyBytes) {
     request.destroy();
   }
   const { statusCode: status = 0, headers } = response;
@@ -192,7 +193,7 @@ async function readResponse(
       return content.toString();
     },
     content,
-    isTruncated: size > maxBodyBytes,
+    isTruncated: receivedBytes > maxBodyBytes,
     respondedAtMs,
   };
 }

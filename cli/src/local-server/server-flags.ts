@@ -9,6 +9,7 @@ export interface ServerFlags {
   readonly apiKey?: string | undefined;
 }
 
+/** Adds the flags of {@link ServerFlags} to a command. */
 export const addServerFlags = (command: Command): Command =>
   command
     .option("--endpoint <address>", "server URL; also MILLRACE_ENDPOINT")

@@ -13,6 +13,7 @@ export interface ByteSource {
   readonly getFractionRead: () => number | undefined;
 }
 
+/** How a file is compressed. */
 export type Compression = "gzip" | "zstd" | "none";
 
 /** The file argument that stands for standard input. */
@@ -96,5 +97,6 @@ const decompressGzip = (chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> =>
   // An error of either stream ends the other, and is thrown to the code that reads the result.
   pipeline(Readable.from(chunks, { objectMode: false }), zlib.createGunzip(), () => undefined);
 
+/** Returns the message of a thrown value, which is not necessarily an error. */
 export const readErrorMessage = (cause: unknown): string =>
   cause instanceof Error ? cause.message : String(cause);

@@ -9,6 +9,7 @@ import type { CsvType } from "./csv-types.ts";
 import { BadRow, SourceError } from "./source-row.ts";
 import type { RowSource, SourceRow } from "./source-row.ts";
 
+/** How a CSV file is read. */
 export interface CsvOptions {
   readonly delimiter: string;
   /** Returns the types of some columns. The types of the other columns are inferred from the first thousand rows. */

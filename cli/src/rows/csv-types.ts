@@ -1,6 +1,7 @@
 /** The type of the values in a CSV column. */
 export type CsvType = "text" | "number" | "boolean" | "json";
 
+/** The names of the types, for checking and listing them. */
 export const csvTypes: readonly CsvType[] = ["text", "number", "boolean", "json"];
 
 /** The grammar of numbers in JSON. */

@@ -33,22 +33,22 @@ const newline = 0x0a;
  */
 async function* splitLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer | BadRow> {
   let lineParts: Buffer[] = [];
-  let length = 0;
+  let lineBytes = 0;
   const finishLine = (): Buffer | BadRow => {
     const line =
       lineParts.length === 1 && lineParts[0] !== undefined
         ? lineParts[0]
         : Buffer.concat(lineParts);
-    const isTooLong = length > maxRowLength;
+    const isTooLong = lineBytes > maxRowLength;
     lineParts = [];
-    length = 0;
+    lineBytes = 0;
     return isTooLong
       ? new BadRow(`the line is longer than ${maxRowLength} bytes`, line.toString("utf8", 0, 1_000))
       : line;
   };
   const appendToLine = (part: Buffer): void => {
-    length += part.length;
-    if (length <= maxRowLength) {
+    lineBytes += part.length;
+    if (lineBytes <= maxRowLength) {
       lineParts.push(part);
     } else {
       lineParts.splice(1);
@@ -56,17 +56,17 @@ async function* splitLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buf
   };
   for await (const view of bytes) {
     const chunk = Buffer.from(view.buffer, view.byteOffset, view.byteLength);
-    let from = 0;
-    for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, from)) {
-      appendToLine(chunk.subarray(from, end));
+    let lineStart = 0;
+    for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, lineStart)) {
+      appendToLine(chunk.subarray(lineStart, end));
       yield finishLine();
-      from = end + 1;
+      lineStart = end + 1;
     }
-    if (from < chunk.length) {
-      appendToLine(chunk.subarray(from));
+    if (lineStart < chunk.length) {
+      appendToLine(chunk.subarray(lineStart));
     }
   }
-  if (length > 0) {
+  if (lineBytes > 0) {
     yield finishLine();
   }
 }

@@ -11,6 +11,7 @@ import { openJsonLines } from "./json-lines.ts";
 import { openParquet } from "./parquet-rows.ts";
 import type { RowSource } from "./source-row.ts";
 
+/** The format of a file of rows. */
 export type Format = "csv" | "jsonl" | "parquet";
 
 const formats: Readonly<Record<string, Format>> = {
@@ -37,6 +38,7 @@ const readExtension = (path: string): string =>
 /** Returns the format of a file according to its extension; `undefined` if the extension is unknown. */
 export const inferFormat = (path: string): Format | undefined => formats[readExtension(path)];
 
+/** Arguments of {@link openRows}. */
 export interface OpenRowsOptions {
   readonly path: string;
   /** @defaultValue the format that the file's name implies */

@@ -61,31 +61,32 @@ export class RejectedFile {
  */
 async function readWrittenRows(path: string, doneRowCount: number): Promise<ReadonlySet<number>> {
   const rowNumbers = new Set<number>();
-  let size = 0;
-  let completeSize = 0;
+  let readBytes = 0;
+  let completeBytes = 0;
   /** The beginning of the current line: enough of it to contain the row number. */
-  let head = "";
+  let lineHead = "";
   const appendToHead = (part: Buffer): void => {
-    head = head.length < headLength ? head + part.toString("latin1", 0, headLength) : head;
+    lineHead =
+      lineHead.length < headLength ? lineHead + part.toString("latin1", 0, headLength) : lineHead;
   };
   try {
     for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
-      let from = 0;
-      for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, from)) {
-        appendToHead(chunk.subarray(from, end));
-        const row = Number(/^\{"row":(\d+)/.exec(head)?.[1] ?? 0);
+      let lineStart = 0;
+      for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, lineStart)) {
+        appendToHead(chunk.subarray(lineStart, end));
+        const row = Number(/^\{"row":(\d+)/.exec(lineHead)?.[1] ?? 0);
         if (row > doneRowCount) {
           rowNumbers.add(row);
         }
-        head = "";
-        from = end + 1;
-        completeSize = size + from;
+        lineHead = "";
+        lineStart = end + 1;
+        completeBytes = readBytes + lineStart;
       }
-      appendToHead(chunk.subarray(from));
-      size += chunk.length;
+      appendToHead(chunk.subarray(lineStart));
+      readBytes += chunk.length;
     }
-    if (completeSize < size) {
-      await truncate(path, completeSize);
+    if (completeBytes < readBytes) {
+      await truncate(path, completeBytes);
     }
   } catch (cause) {
     if (!isFileMissing(cause)) {

@@ -126,6 +126,7 @@ async function readLatestVersion(
   }
 }
 
+/** The flags of `millrace download`. */
 export interface DownloadFlags extends ServerFlags {
   readonly dataset: string;
   readonly asOf?: string;

@@ -22,6 +22,7 @@ import { BadRow } from "../rows/source-row.ts";
 import type { RowSource, SourceRow } from "../rows/source-row.ts";
 import { showProgress } from "./show-progress.ts";
 
+/** What the rows of an uploaded file become. */
 export type RowKind = "examples" | "feedback" | "runs";
 
 /** The settings of an upload, which apply to each of its files. */
@@ -58,6 +59,7 @@ export interface FileResult extends UploadResult {
 
 type InputRow = SourceRow | BadRow;
 
+/** Uploads the rows of one file, and writes rejected rows to a file next to it. */
 export async function uploadFile(
   client: Client,
   path: string,

@@ -67,13 +67,13 @@ async function readVersion(
 ): Promise<VersionContent | LeftOutVersion> {
   // In this response, references to other prompts are already replaced by their texts. A Millrace prompt can't refer to
   // other prompts.
-  const found = await client.find(`/api/public/v2/prompts/${encodeURIComponent(name)}`, {
+  const response = await client.find(`/api/public/v2/prompts/${encodeURIComponent(name)}`, {
     version,
   });
-  if (found === undefined) {
+  if (response === undefined) {
     return { leftOut: "it was deleted during the import" };
   }
-  const json = toObject(found);
+  const json = toObject(response);
   try {
     return {
       manifest: toManifest(json),

@@ -50,11 +50,11 @@ export class TraceOutline {
    * Start of the earliest observation, in microseconds since the Unix epoch; `undefined` if there are no observations.
    */
   get firstMicros(): number | undefined {
-    let first: number | undefined;
+    let earliestMicros: number | undefined;
     for (const { startMicros } of this.#outlines.values()) {
-      first = Math.min(first ?? startMicros, startMicros);
+      earliestMicros = Math.min(earliestMicros ?? startMicros, startMicros);
     }
-    return first;
+    return earliestMicros;
   }
 
   /**
@@ -73,9 +73,11 @@ export class TraceOutline {
       upward.set(next, outline);
       next = outline.parentId;
     }
-    const all = [...upward].map(([key, { startMicros }]) => ({ id: key, startMicros }));
+    const observations = [...upward].map(([key, { startMicros }]) => ({ id: key, startMicros }));
     const cycleStart = next === undefined ? -1 : [...upward.keys()].indexOf(next);
-    const path = (cycleStart < 0 ? all : all.slice(0, cycleStart + 1)).toReversed();
+    const path = (
+      cycleStart < 0 ? observations : observations.slice(0, cycleStart + 1)
+    ).toReversed();
     return path.length <= maxDepth ? path : [...path.slice(0, maxDepth - 1), ...path.slice(-1)];
   }
 }

@@ -158,9 +158,9 @@ class TraceImport {
           ? root.id
           : ids.observation(traceId, toText(observation["id"]) ?? ""),
       );
-      const known = await this.#settings.target.findRuns(runIds);
+      const runStates = await this.#settings.target.findRuns(runIds);
       for (const [index, observation] of batch.entries()) {
-        const state = known.get(runIds[index] ?? "");
+        const state = runStates.get(runIds[index] ?? "");
         if (state !== undefined) {
           const end =
             state === "open" && observation !== undefined

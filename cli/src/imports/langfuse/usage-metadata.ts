@@ -57,16 +57,16 @@ function sum(numbers: KeyValues): Sums {
     }
     const name = key.toLowerCase();
     const detail = details.find(({ pattern }) => pattern.test(name));
-    const side = detail?.side ?? findSide(name);
+    const tokenKind = detail?.side ?? findSide(name);
     if (detail !== undefined) {
       const target = detail.side === "input" ? inputDetails : outputDetails;
       target[detail.name] = (target[detail.name] ?? 0) + count;
     }
     if (name === "total") {
       total = count;
-    } else if (side === "input") {
+    } else if (tokenKind === "input") {
       input = (input ?? 0) + count;
-    } else if (side === "output") {
+    } else if (tokenKind === "output") {
       output = (output ?? 0) + count;
     } else {
       others = (others ?? 0) + count;

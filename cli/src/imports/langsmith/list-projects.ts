@@ -29,13 +29,13 @@ export async function listProjects(
   }
   const projects: SourceProject[] = [];
   for (const name of new Set(names)) {
-    const found = await findByName(client, name);
-    if (found === undefined) {
+    const namedProject = await findByName(client, name);
+    if (namedProject === undefined) {
       throw new SourceError(
         `${client.address} has no project ${JSON.stringify(name)}. Check --project; without it, all projects are imported`,
       );
     }
-    projects.push(found);
+    projects.push(namedProject);
   }
   return projects;
 }

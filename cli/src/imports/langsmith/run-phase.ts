@@ -60,8 +60,8 @@ class ProjectImport {
     this.#targetName ??= await this.#findTargetName();
     const { rows: runs, next } = await this.#readRuns(cursor);
     const { target } = this.#settings;
-    const known = await target.findRuns(runs.map(({ id }) => toText(id) ?? ""));
-    const findState = ({ id }: KeyValues) => known.get(toText(id) ?? "");
+    const runStates = await target.findRuns(runs.map(({ id }) => toText(id) ?? ""));
+    const findState = ({ id }: KeyValues) => runStates.get(toText(id) ?? "");
     const missing = runs.filter((run) => findState(run) === undefined);
     const ended = runs.filter(
       (run) => findState(run) === "open" && toTime(run["end_time"]) !== undefined,

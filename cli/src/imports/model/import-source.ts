@@ -1,6 +1,7 @@
 /** The values of `--only`. */
 export const importKinds = ["projects", "datasets", "runs", "feedback", "prompts"] as const;
 
+/** One of {@link importKinds}. */
 export type ImportKind = (typeof importKinds)[number];
 
 /** A server that data is imported from, phase by phase. */

@@ -12,6 +12,7 @@ export const rowKinds = [
   "commits",
 ] as const;
 
+/** One of {@link rowKinds}. */
 export type RowKind = (typeof rowKinds)[number];
 
 /** The outcomes of the rows of one kind. */
@@ -57,11 +58,11 @@ export class Tally {
     this.#reasons.set(kind, reasons);
     const text = reason.slice(0, maxReasonLength);
     const key = reasons.has(text) || reasons.size < maxReasons ? text : otherReasons;
-    const known = reasons.get(key);
+    const earlierRows = reasons.get(key);
     reasons.set(key, {
       ...(example === undefined ? {} : { example: example.slice(0, maxReasonLength) }),
-      ...known,
-      count: (known?.count ?? 0) + count,
+      ...earlierRows,
+      count: (earlierRows?.count ?? 0) + count,
     });
   }
 

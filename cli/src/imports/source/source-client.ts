@@ -71,6 +71,7 @@ const defaultSourceLimits: SourceLimits = {
   maxRetryAfterMs: 900_000,
 };
 
+/** Options of a {@link SourceClient}. */
 export interface SourceClientInit {
   /** The name of the product, for messages. */
   readonly product: string;
@@ -159,27 +160,27 @@ export class SourceClient {
    * @throws {@link SourceError} if the file can't be downloaded. The message does not contain the signature of the URL.
    */
   async download(address: string, maxBytes: number): Promise<Buffer> {
-    const what = "download a file";
+    const action = "download a file";
     let url = this.#parseDownloadUrl(address, this.#init.url);
     for (let redirects = 0; ; redirects += 1) {
-      const current = url;
-      const response = await this.#repeat(`${what} from ${current.origin}`, () =>
-        this.#send(current, { method: "GET", headers: {}, maxBytes }),
+      const currentUrl = url;
+      const response = await this.#repeat(`${action} from ${currentUrl.origin}`, () =>
+        this.#send(currentUrl, { method: "GET", headers: {}, maxBytes }),
       );
       const { location } = response.headers;
       if (isRedirect(response.status) && location !== undefined && redirects < maxRedirects) {
-        url = this.#parseDownloadUrl(location, current);
+        url = this.#parseDownloadUrl(location, currentUrl);
         continue;
       }
       if (response.status !== 200) {
         throw new SourceError(
-          `can't ${what} from ${current.origin}: it responded with ${response.status}`,
+          `can't ${action} from ${currentUrl.origin}: it responded with ${response.status}`,
           { status: response.status },
         );
       }
       if (response.isTruncated) {
         throw new ResponseTooLarge(
-          `can't ${what} from ${current.origin}: it is larger than ${formatBytes(maxBytes)}`,
+          `can't ${action} from ${currentUrl.origin}: it is larger than ${formatBytes(maxBytes)}`,
         );
       }
       return response.content;
@@ -197,31 +198,34 @@ export class SourceClient {
   async #callJson(call: Call): Promise<unknown> {
     const { product } = this.#init;
     const { maxBytes } = this.#limits;
-    const what = `${call.method} ${call.path}`;
-    const response = await this.#repeat(what, () => this.#followRedirects(call));
+    const request = `${call.method} ${call.path}`;
+    const response = await this.#repeat(request, () => this.#followRedirects(call));
     const { status } = response;
     if (status < 200 || status >= 300) {
-      throw this.#explainStatus(what, response);
+      throw this.#explainStatus(request, response);
     }
-    const bytes = await this.#decode(response, what);
+    const bytes = await this.#decode(response, request);
     try {
       const json: unknown = JSON.parse(bytes.toString());
       return json;
     } catch (cause) {
       throw new SourceError(
         bytes.length > maxBytes
-          ? `the response to ${what} is larger than ${formatBytes(maxBytes)}`
-          : `${this.address} is not the API of a ${product} server: its response to ${what} is not JSON. Check --from-url`,
+          ? `the response to ${request} is larger than ${formatBytes(maxBytes)}`
+          : `${this.address} is not the API of a ${product} server: its response to ${request} is not JSON. Check --from-url`,
         { cause },
       );
     }
   }
 
   /** Returns the uncompressed body. */
-  async #decode({ content, isTruncated, headers }: ServerResponse, what: string): Promise<Buffer> {
+  async #decode(
+    { content, isTruncated, headers }: ServerResponse,
+    request: string,
+  ): Promise<Buffer> {
     const { maxBytes } = this.#limits;
     const tooLarge = new ResponseTooLarge(
-      `the response of ${this.address} to ${what} is larger than ${formatBytes(maxBytes)}`,
+      `the response of ${this.address} to ${request} is larger than ${formatBytes(maxBytes)}`,
     );
     if (isTruncated) {
       throw tooLarge;
@@ -234,7 +238,7 @@ export class SourceClient {
     } catch (cause) {
       throw cause instanceof RangeError
         ? tooLarge
-        : new SourceError(`the response of ${this.address} to ${what} is damaged`, { cause });
+        : new SourceError(`the response of ${this.address} to ${request} is damaged`, { cause });
     }
   }
 
@@ -296,7 +300,7 @@ export class SourceClient {
   }
 
   /** Repeats a request after temporary failures. Returns the first other response. */
-  async #repeat(what: string, send: () => Promise<ServerResponse>): Promise<ServerResponse> {
+  async #repeat(action: string, send: () => Promise<ServerResponse>): Promise<ServerResponse> {
     const { signal, onWait } = this.#init;
     const { patienceMs, firstPatienceMs, firstWaitMs, maxWaitMs, maxRetryAfterMs } = this.#limits;
     // Waits that the server requested are not counted, because the server is reachable.
@@ -330,10 +334,10 @@ export class SourceClient {
       }
       if (failingMs > patienceMs || waitMs > maxRetryAfterMs) {
         throw new SourceError(
-          `no usable response from ${this.address} to ${what}: ${reason}${waitMs > maxRetryAfterMs ? ` and asks to wait for ${Math.round(waitMs / 1_000)} s` : ""}. Check --from-url and the network`,
+          `no usable response from ${this.address} to ${action}: ${reason}${waitMs > maxRetryAfterMs ? ` and asks to wait for ${Math.round(waitMs / 1_000)} s` : ""}. Check --from-url and the network`,
         );
       }
-      onWait(`${what}: ${reason}; waiting for ${Math.ceil(waitMs / 1_000)} s`);
+      onWait(`${action}: ${reason}; waiting for ${Math.ceil(waitMs / 1_000)} s`);
       await sleep(waitMs, undefined, { signal }).catch((cause: unknown) => {
         signal.throwIfAborted();
         throw cause;
@@ -341,7 +345,7 @@ export class SourceClient {
     }
   }
 
-  #explainStatus(what: string, response: ServerResponse): SourceError {
+  #explainStatus(request: string, response: ServerResponse): SourceError {
     const { status } = response;
     const { product, keyVariables, secrets } = this.#init;
     if (status === 401 || status === 403) {
@@ -353,7 +357,7 @@ export class SourceClient {
     const text = this.#hideSecrets(response.body).slice(0, maxQuotedLength);
     // As JSON, the text can't move the terminal's cursor.
     return new SourceError(
-      `${this.address} responded to ${what} with ${status}: ${JSON.stringify(text)}`,
+      `${this.address} responded to ${request} with ${status}: ${JSON.stringify(text)}`,
       { status },
     );
   }
@@ -368,7 +372,10 @@ export class SourceClient {
   }
 
   #hideSecrets(text: string): string {
-    return this.#init.secrets.reduce((rest, secret) => rest.replaceAll(secret, "***"), text);
+    return this.#init.secrets.reduce(
+      (redactedText, secret) => redactedText.replaceAll(secret, "***"),
+      text,
+    );
   }
 }
 
@@ -376,6 +383,7 @@ const maxQuotedLength = 200;
 
 const isRedirect = (status: number): boolean => [301, 302, 303, 307, 308].includes(status);
 
+/** Whether a URL has the scheme http or https. */
 export const isHttp = ({ protocol }: URL): boolean => protocol === "http:" || protocol === "https:";
 
 function createUrl(base: URL, path: string, query: Query): URL {

@@ -15,6 +15,7 @@ import { isUuid } from "millrace/model";
 import type { RowKind, Tally } from "../model/tally.ts";
 import { SourceError } from "../source/source-client.ts";
 
+/** Options of an {@link ImportTarget}. */
 export interface ImportTargetInit {
   readonly client: Client;
   readonly tally: Tally;
@@ -182,15 +183,15 @@ export class ImportTarget {
   async findRuns(ids: readonly string[]): Promise<ReadonlyMap<string, "open" | "ended">> {
     const { client, signal, isDryRun } = this.#init;
     const validIds = ids.filter(isUuid);
-    const found = new Map<string, "open" | "ended">();
+    const states = new Map<string, "open" | "ended">();
     if (isDryRun || validIds.length === 0) {
-      return found;
+      return states;
     }
     const runs = client.runs.list({ ids: validIds, select: ["id", "endTime"], signal });
     for await (const { id, endTime } of runs) {
-      found.set(id, endTime === undefined ? "open" : "ended");
+      states.set(id, endTime === undefined ? "open" : "ended");
     }
-    return found;
+    return states;
   }
 
   /** Ends runs that were still open when an earlier import created them. */
