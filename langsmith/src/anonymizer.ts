@@ -17,6 +17,10 @@ export interface StringNodeRule {
   replace?: string;
 }
 
+/**
+ * What replaces texts: a function that is called with each text and its path, a list of rules, or an object that
+ * replaces all texts at once.
+ */
 export type ReplacerType =
   | ((value: string, path?: string) => string)
   | StringNodeRule[]

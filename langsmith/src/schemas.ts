@@ -4,9 +4,13 @@ import type { Any } from "./any.ts";
 
 /** An object with any members. */
 export type KVMap = Record<string, Any>;
+/** The kinds of work that a run can represent. */
 export type RunType = "llm" | "chain" | "tool" | "retriever" | "embedding" | "prompt" | "parser";
+/** A score of feedback; null if there is none. */
 export type ScoreType = number | boolean | null;
+/** A value of feedback; null if there is none. */
 export type ValueType = number | boolean | string | object | null;
+/** Types of examples in a dataset: free-form pairs, prompts with completions, or chats. */
 export type DataType = "kv" | "llm" | "chat";
 
 /** A project. */
@@ -34,12 +38,16 @@ export interface TracerSessionResult extends TracerSession {
   run_facets?: KVMap[];
 }
 
+/** An attachment that can be downloaded from a URL. */
 export interface AttachmentInfo {
   presigned_url: string;
   mime_type?: string;
 }
+/** The content of an attachment. */
 export type AttachmentData = Uint8Array | ArrayBuffer;
+/** The content of an attachment, with its MIME type. */
 export type AttachmentDescription = { mimeType: string; data: AttachmentData };
+/** Attachments by name. A pair contains the MIME type and the content. */
 export type Attachments = Record<string, [string, AttachmentData] | AttachmentDescription>;
 
 /** The fields that all types of runs have. */
@@ -125,6 +133,7 @@ export interface ExampleCreate {
   use_source_run_io?: boolean;
   use_source_run_attachments?: string[];
 }
+/** The same as {@link ExampleCreate}. */
 export type ExampleUploadWithAttachments = ExampleCreate;
 
 /** Changes of an example. */
@@ -138,15 +147,20 @@ export interface ExampleUpdate {
   attachments_operations?: KVMap;
   dataset_id?: string;
 }
+/** Changes of an example whose id is a separate argument. */
 export type ExampleUpdateWithoutId = Omit<ExampleUpdate, "id">;
+/** The same as {@link ExampleUpdate}. */
 export type ExampleUpdateWithAttachments = ExampleUpdate;
+/** The same as {@link ExampleUpdate}. */
 export type ExampleUpdateWithId = ExampleUpdate;
 
+/** The result of creating examples. */
 export interface UploadExamplesResponse {
   count: number;
   example_ids: string[];
   as_of?: string;
 }
+/** The result of updating examples. */
 export type UpdateExamplesResponse = UploadExamplesResponse;
 
 /** An example that was read from the server. */
@@ -168,6 +182,7 @@ export interface RawExample extends BaseExample {
   attachment_urls?: Record<string, { presigned_url: string; s3_url: string; mime_type?: string }>;
 }
 
+/** The fields that all types of datasets have. */
 export interface BaseDataset {
   name: string;
   description: string;
@@ -176,6 +191,7 @@ export interface BaseDataset {
   inputs_schema_definition?: KVMap;
   outputs_schema_definition?: KVMap;
 }
+/** A dataset that was read from the server. */
 export interface Dataset extends BaseDataset {
   id: string;
   created_at: string;
@@ -184,31 +200,38 @@ export interface Dataset extends BaseDataset {
   session_count?: number;
   last_session_start_time?: number;
 }
+/** The link with which anyone can read a dataset. */
 export interface DatasetShareSchema {
   dataset_id: string;
   share_token: string;
   url: string;
 }
+/** A version of a dataset: its time, and its names. */
 export interface DatasetVersion {
   tags?: string[];
   as_of: string;
 }
+/** The ids of the examples in which two versions of a dataset differ. */
 export interface DatasetDiffInfo {
   examples_modified: string[];
   examples_added: string[];
   examples_removed: string[];
 }
 
+/** The fields that all sources of feedback have. */
 export interface FeedbackSourceBase {
   type: string;
   metadata?: KVMap;
 }
+/** The source of feedback that a call of the API created. */
 export interface APIFeedbackSource extends FeedbackSourceBase {
   type: "api";
 }
+/** The source of feedback that a model created. */
 export interface ModelFeedbackSource extends FeedbackSourceBase {
   type: "model";
 }
+/** The content of feedback. */
 export interface FeedbackBase {
   created_at: string;
   modified_at: string;
@@ -221,30 +244,37 @@ export interface FeedbackBase {
   correction: string | object | null;
   feedback_source: APIFeedbackSource | ModelFeedbackSource | KVMap | null;
 }
+/** Feedback that was read from the server. */
 export interface Feedback extends FeedbackBase {
   id: string;
 }
+/** Feedback to create. */
 export type FeedbackCreate = Feedback;
+/** A URL with which anyone can give feedback on one run, until the URL expires. */
 export interface FeedbackIngestToken {
   id: string;
   url: string;
   expires_at: string;
 }
+/** A duration. */
 export interface TimeDelta {
   days?: number;
   hours?: number;
   minutes?: number;
 }
+/** A category of feedback: its value, and the text that is shown for it. */
 export interface FeedbackCategory {
   value: number;
   label?: string | null;
 }
+/** The meaning of the scores of a feedback key. */
 export interface FeedbackConfig {
   type: "continuous" | "categorical" | "freeform";
   min?: number | null;
   max?: number | null;
   categories?: FeedbackCategory[] | null;
 }
+/** The stored configuration of a feedback key. */
 export interface FeedbackConfigSchema {
   feedback_key: string;
   feedback_config: FeedbackConfig;
@@ -253,17 +283,20 @@ export interface FeedbackConfigSchema {
   is_lower_score_better?: boolean | null;
 }
 
+/** The part of a message of LangChain that langsmith reads. */
 export interface LangChainBaseMessage {
   _getType: () => string;
   content: string;
   additional_kwargs?: KVMap;
 }
 
+/** The result of an evaluator that compares experiments: a score for each run, by the run's id. */
 export interface ComparisonEvaluationResult {
   key: string;
   scores: Record<string, ScoreType>;
   source_run_id?: string;
 }
+/** A comparison of experiments over the same dataset. */
 export interface ComparativeExperiment {
   id: string;
   name: string;
@@ -277,7 +310,9 @@ export interface ComparativeExperiment {
   feedback_stats?: Record<string, unknown>;
 }
 
+/** The documents that a retriever returned. */
 export type RetrieverOutput = { page_content: string; type: "Document"; metadata?: KVMap }[];
+/** The model of a call, and the settings with which it was called. */
 export interface InvocationParamsSchema {
   ls_provider?: string;
   ls_model_name?: string;
@@ -299,6 +334,7 @@ export interface PromptCommit {
   hub_model_config?: Record<string, Any>;
   hub_model_provider?: string;
 }
+/** A prompt, without the content of its commits. */
 export interface Prompt {
   repo_handle: string;
   description?: string;
@@ -323,19 +359,24 @@ export interface Prompt {
   original_repo_full_name?: string;
   upstream_repo_full_name?: string;
 }
+/** A page of prompts, and the number of all prompts. */
 export interface ListPromptsResponse {
   repos: Prompt[];
   total: number;
 }
+/** A page of commits, and the number of all commits. */
 export interface ListCommitsResponse {
   commits: PromptCommit[];
   total: number;
 }
+/** The fields by which prompts can be sorted. */
 export type PromptSortField = "num_downloads" | "num_views" | "updated_at" | "num_likes";
+/** The number of likes of a prompt after a change. */
 export interface LikePromptResponse {
   likes: number;
 }
 
+/** The settings of a workspace. */
 export interface LangSmithSettings {
   id: string;
   display_name: string;
@@ -343,6 +384,7 @@ export interface LangSmithSettings {
   tenant_handle?: string;
 }
 
+/** A queue of runs that people review. */
 export interface AnnotationQueue {
   id: string;
   name: string;
@@ -351,6 +393,7 @@ export interface AnnotationQueue {
   updated_at: string;
   tenant_id: string;
 }
+/** Which feedback a reviewer gives, and what its values mean. */
 export interface AnnotationQueueRubricItem {
   feedback_key: string;
   description?: string | null;
@@ -358,28 +401,34 @@ export interface AnnotationQueueRubricItem {
   score_descriptions?: Record<string, string> | null;
   is_required?: boolean | null;
 }
+/** A queue, with the instructions for its reviewers. */
 export interface AnnotationQueueWithDetails extends AnnotationQueue {
   rubric_instructions?: string;
   rubric_items?: AnnotationQueueRubricItem[];
 }
+/** Identifies a run that is added to a queue. */
 export interface RunKey {
   runId: string;
   sessionId: string;
   startTime: string | number | Date;
   sourceProposedExampleId?: string;
 }
+/** A run in a queue, with the times of its review. */
 export interface RunWithAnnotationQueueInfo extends BaseRun {
   id: string;
   last_reviewed_time?: string;
   added_at?: string;
 }
 
+/** How many of the input tokens are of a kind, such as cached ones. */
 export type InputTokenDetails = {
   audio?: number;
   cache_read?: number;
   cache_creation?: number;
 } & Record<string, number>;
+/** How many of the output tokens are of a kind, such as reasoning. */
 export type OutputTokenDetails = { audio?: number; reasoning?: number } & Record<string, number>;
+/** The numbers of tokens of a model call. */
 export type UsageMetadata = {
   input_tokens: number;
   output_tokens: number;
@@ -392,6 +441,7 @@ export type UsageMetadata = {
   input_cost_details?: Record<string, unknown>;
   output_cost_details?: Record<string, unknown>;
 };
+/** The numbers of tokens of a model call, as far as they are known. */
 export type ExtractedUsageMetadata = Partial<UsageMetadata>;
 
 /** A file of an agent or a skill. */
@@ -399,6 +449,7 @@ export interface FileEntry {
   type: "file";
   content: string;
 }
+/** A reference to another agent in the files of an agent or a skill. */
 export interface AgentEntry {
   type: "agent";
   repo_handle: string;
@@ -406,13 +457,17 @@ export interface AgentEntry {
   owner?: string;
   commit_hash?: string;
 }
+/** A reference to a skill in the files of an agent or a skill. */
 export interface SkillEntry extends Omit<AgentEntry, "type"> {
   type: "skill";
 }
+/** An entry in the files of an agent or a skill. */
 export type Entry = FileEntry | AgentEntry | SkillEntry;
+/** An agent that was pulled: a commit with its files. */
 export interface AgentContext {
   commit_id: string;
   commit_hash: string;
   files: Record<string, Entry>;
 }
+/** A skill that was pulled: a commit with its files. */
 export type SkillContext = AgentContext;

@@ -234,6 +234,7 @@ export class DatasetMethods extends ProjectMethods {
 
 type DatasetKey = { readonly datasetId: string } | { readonly datasetName: string };
 
+/** Converts the selection of a dataset to Millrace's form. @throws Error if it has neither an id nor a name. */
 export function toDatasetKey({ datasetId, datasetName }: DatasetSelector): DatasetKey {
   if (datasetId !== undefined) {
     return { datasetId };

@@ -17,6 +17,7 @@ import { convert } from "./base-client.ts";
 import { ExampleMethods } from "./example-methods.ts";
 import { toFeedback, toSnakeCase } from "./to-langsmith.ts";
 
+/** Where feedback comes from. */
 export type FeedbackSourceType = "model" | "api" | "app";
 
 /** The content of feedback. */

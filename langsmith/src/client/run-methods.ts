@@ -376,8 +376,8 @@ function summarizeThread(threadId: string, unsorted: Run[]): ListThreadsItem {
   const runs = unsorted.toSorted((left, right) =>
     String(left.start_time) < String(right.start_time) ? -1 : 1,
   );
-  const [first] = runs;
-  const last = runs.at(-1);
+  const [firstRun] = runs;
+  const lastRun = runs.at(-1);
   const latencies = runs
     .map((run) => Date.parse(String(run.end_time)) - Date.parse(String(run.start_time)))
     .filter((milliseconds) => Number.isFinite(milliseconds))
@@ -392,14 +392,14 @@ function summarizeThread(threadId: string, unsorted: Run[]): ListThreadsItem {
     filter: `eq(thread_id, ${JSON.stringify(threadId)})`,
     total_tokens: runs.reduce((total, run) => total + (run.total_tokens ?? 0), 0),
     total_cost: costs.length === 0 ? null : costs.reduce((total, cost) => total + cost, 0),
-    min_start_time: String(first?.start_time),
-    max_start_time: String(last?.start_time),
+    min_start_time: String(firstRun?.start_time),
+    max_start_time: String(lastRun?.start_time),
     latency_p50: quantile(0.5),
     latency_p99: quantile(0.99),
     feedback_stats: null,
-    first_inputs: JSON.stringify(first?.inputs ?? {}),
-    last_outputs: JSON.stringify(last?.outputs ?? {}),
-    last_error: last?.error ?? null,
+    first_inputs: JSON.stringify(firstRun?.inputs ?? {}),
+    last_outputs: JSON.stringify(lastRun?.outputs ?? {}),
+    last_error: lastRun?.error ?? null,
   };
 }
 

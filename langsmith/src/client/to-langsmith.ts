@@ -55,6 +55,7 @@ export const toCamelName = (name: string): string =>
     ? "projectId"
     : name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
+/** Converts a run. */
 export function toRun(run: MillraceRun): Run {
   const { childRuns, attachments, ...fields } = run;
   return {
@@ -74,6 +75,7 @@ const toAttachments = (
     ]),
   );
 
+/** Converts an example. */
 export function toExample(example: MillraceExample): Example {
   const { splits, metadata, attachments, ...fields } = example;
   return {
@@ -85,6 +87,7 @@ export function toExample(example: MillraceExample): Example {
   } as unknown as Example;
 }
 
+/** Converts a dataset. */
 export const toDataset = (dataset: MillraceDataset): Dataset =>
   ({
     description: "",
@@ -95,10 +98,12 @@ export const toDataset = (dataset: MillraceDataset): Dataset =>
     }),
   }) as unknown as Dataset;
 
+/** Converts a project. The statistics become members of the project. */
 export function toProject({ stats, ...project }: Project): TracerSessionResult {
   return { ...toSnakeCase(project), ...toSnakeCase(stats ?? {}) } as unknown as TracerSessionResult;
 }
 
+/** Converts feedback. */
 export function toFeedback({ source, ...feedback }: MillraceFeedback): Feedback {
   return {
     run_id: null,
@@ -111,6 +116,7 @@ export function toFeedback({ source, ...feedback }: MillraceFeedback): Feedback 
   } as unknown as Feedback;
 }
 
+/** Converts a prompt. */
 export function toPrompt(prompt: MillracePrompt): Prompt {
   const { repo, likes, downloads, views, commits, isLiked = false, ...fields } = prompt;
   return {
@@ -134,6 +140,7 @@ export const toListedCommit = ({ downloads, views, ...commit }: MillraceCommit):
     num_views: views,
   }) as unknown as PromptCommit;
 
+/** Converts a commit with its content. */
 export const toPromptCommit = (
   prompt: Pick<PulledPrompt, "owner" | "repo" | "description" | "examples" | "manifest"> & {
     readonly commitHash?: string | undefined;
@@ -155,17 +162,20 @@ export const toPromptCommit = (
   };
 };
 
+/** Converts an annotation queue. */
 export const toQueue = ({ rubricItems, ...queue }: MillraceQueue): AnnotationQueueWithDetails =>
   ({
     ...toSnakeCase(queue),
     ...(rubricItems && { rubric_items: rubricItems.map((item) => toSnakeCase(item)) }),
   }) as unknown as AnnotationQueueWithDetails;
 
+/** Converts a run of an annotation queue. */
 export const toQueuedRun = ({ run, ...entry }: QueuedRun): RunWithAnnotationQueueInfo => ({
   ...toRun(run),
   ...toSnakeCase(entry),
 });
 
+/** Converts a comparison of experiments. */
 export const toComparative = ({
   experiments,
   metadata,

@@ -76,9 +76,11 @@ export async function evaluateComparative(
 ): Promise<ComparisonEvaluationResults> {
   const client = options.client ?? findSharedClient();
   // The types of `evaluate` allow this option for experiments, too.
-  const { numRepetitions, ...known }: EvaluateComparativeOptions & { numRepetitions?: number } =
-    options;
-  warnOfUnknownOptions("evaluateComparative", known, comparativeOptions);
+  const {
+    numRepetitions,
+    ...knownOptions
+  }: EvaluateComparativeOptions & { numRepetitions?: number } = options;
+  warnOfUnknownOptions("evaluateComparative", knownOptions, comparativeOptions);
   if (numRepetitions !== undefined) {
     warnOnce(
       "The option numRepetitions of evaluateComparative has no effect: each pair of runs is compared once.",

@@ -218,9 +218,9 @@ class ExperimentRun {
         evaluators: toMillraceEvaluators(evaluators, {
           client: this.#client,
           toRow: (args) => {
-            const known = this.#examples.get(args.example.id);
-            const row = convertRow(args, known?.attachments);
-            return known === undefined ? row : { ...row, example: known.example };
+            const remembered = this.#examples.get(args.example.id);
+            const row = convertRow(args, remembered?.attachments);
+            return remembered === undefined ? row : { ...row, example: remembered.example };
           },
         }),
         summaryEvaluators: summaryEvaluators.map((evaluator) => this.#toSummary(evaluator)),

@@ -31,6 +31,7 @@ class StorageProvider {
   }
 }
 
+/** The access to the shared context. LangChain imports it by this name. */
 export const AsyncLocalStorageProviderSingleton = new StorageProvider();
 AsyncLocalStorageProviderSingleton.initializeGlobalInstance(new AsyncLocalStorage());
 

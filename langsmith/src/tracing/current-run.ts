@@ -31,5 +31,6 @@ export async function withRunTree<Fn extends AnyFunction>(
   return returned as Awaited<ReturnType<Fn>>;
 }
 
+/** Whether a value is a function that `traceable` returned. */
 export const isTraceableFunction = (x: unknown): x is TraceableFunction<Any> =>
   typeof x === "function" && traceableMark in x;

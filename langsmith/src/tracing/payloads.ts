@@ -68,23 +68,27 @@ export function callHook(payload: KVMap, { name, convert }: PayloadHook): KVMap 
   }
 }
 
+/** Whether a value has a method `then`, as a promise does. */
 export const isThenable = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === "object" &&
   value !== null &&
   "then" in value &&
   typeof value.then === "function";
 
+/** Whether a value can be iterated with `for await`. */
 export const isAsyncIterable = (value: unknown): value is AsyncIterable<unknown> =>
   typeof value === "object" &&
   value !== null &&
   typeof Reflect.get(value, Symbol.asyncIterator) === "function";
 
+/** Whether a value is an iterator. */
 export const isIterator = (value: unknown): value is Iterator<unknown> =>
   typeof value === "object" &&
   value !== null &&
   "next" in value &&
   typeof value.next === "function";
 
+/** Whether a value is a web stream. */
 export const isReadableStream = (value: unknown): value is ReadableStream<unknown> =>
   typeof value === "object" &&
   value !== null &&

@@ -397,6 +397,7 @@ export const isRunTree = (x?: unknown): x is RunTree =>
   typeof Reflect.get(x, "createChild") === "function" &&
   typeof Reflect.get(x, "postRun") === "function";
 
+/** Returns the metadata of a run; an empty object if it has none. */
 export const readMetadata = (run: Pick<RunTree, "extra"> | undefined): KVMap =>
   (run?.extra?.["metadata"] ?? {}) as KVMap;
 

@@ -29,6 +29,7 @@ const isObject = (value: unknown): value is Record<PropertyKey, unknown> =>
 const isTracer = (value: unknown): value is TracerLike =>
   isObject(value) && value["name"] === "langchain_tracer";
 
+/** Whether a value is a callback manager of LangChain. */
 export const isCallbackManager = (value: unknown): value is CallbackManagerLike =>
   isObject(value) && Array.isArray(value["handlers"]);
 

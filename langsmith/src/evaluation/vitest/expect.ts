@@ -38,8 +38,8 @@ vitestExpect.extend({ toBeRelativeCloseTo, toBeAbsoluteCloseTo, toBeSemanticClos
 
 /** The `expect` of vitest, with further matchers. As with langsmith, only `evaluatedBy` records feedback. */
 export const expect: Expect = new Proxy(vitestExpect, {
-  apply: (target, self, args: [unknown, string?]): unknown => {
-    const assertion: object = Reflect.apply(target, self, args);
+  apply: (target, thisArgument, args: [unknown, string?]): unknown => {
+    const assertion: object = Reflect.apply(target, thisArgument, args);
     return new Proxy(assertion, {
       get: (matchers, key): unknown =>
         key === "evaluatedBy"

@@ -22,18 +22,18 @@ export interface SemanticCloseToOptions {
 function countEdits(left: string, right: string): number {
   let previous = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (let row = 0; row < left.length; row += 1) {
-    const current = [row + 1];
+    const currentRow = [row + 1];
     for (let column = 0; column < right.length; column += 1) {
       const replacement = left.charCodeAt(row) === right.charCodeAt(column) ? 0 : 1;
-      current.push(
+      currentRow.push(
         Math.min(
           (previous[column + 1] ?? 0) + 1,
-          (current[column] ?? 0) + 1,
+          (currentRow[column] ?? 0) + 1,
           (previous[column] ?? 0) + replacement,
         ),
       );
     }
-    previous = current;
+    previous = currentRow;
   }
   return previous.at(-1) ?? 0;
 }

@@ -41,6 +41,7 @@ export type LangSmithJestlikeDescribeWrapperConfig = {
   testSuiteName?: string;
 } & Partial<Omit<CreateProjectParams, "referenceDatasetId">>;
 
+/** Creates a suite. Its tests become an experiment over the dataset of this name. */
 export type LangSmithJestlikeDescribeWrapper = (
   name: string,
   fn: () => void | Promise<void>,
@@ -142,6 +143,7 @@ function wrapDescribe(describe: DescribeFunction): LangSmithJestlikeDescribeWrap
   };
 }
 
+/** Creates suites of tests, each with a dataset and an experiment. */
 export const describe: LangSmithDescribe = Object.assign(wrapDescribe(millraceDescribe), {
   only: wrapDescribe(millraceDescribe.only),
   skip: wrapDescribe(millraceDescribe.skip),
@@ -253,6 +255,7 @@ const skipTest = Object.defineProperties(
   },
 ) as unknown as LangSmithTest;
 
+/** Creates tests, each with an example. */
 export const test: LangSmithTest = wrapTest(millraceTest);
 
 /** Records feedback on the current test. */
