@@ -211,7 +211,7 @@ describe.skipIf(browser === undefined)("ten tasks of a day's work, in Chromium",
       .textContent()
       .then((text) => /http:\/\/[\w.:]+\/public\/[\w-]+\/r/.exec(text ?? "")?.[0]);
     await page.goto(address ?? "about:blank");
-    await page.getByText("Shared trace").waitFor(patience);
+    await page.locator(".trace-heading").getByText("Shared trace").waitFor(patience);
   });
 
   test("find the slowest step", async () => {

@@ -313,10 +313,12 @@ describe.skipIf(browser === undefined)("the trace view, in Chromium", () => {
     const requests: string[] = [];
     const onRequest = (request: Request): unknown => requests.push(new URL(request.url()).pathname);
     const faultCount = opened.faults.length;
+    // The page that was open before still sends requests of its own.
+    await page.goto("about:blank");
     page.on("request", onRequest);
     try {
       await page.goto(`${server.url}/public/${token}/r`);
-      await page.getByText("Shared trace").waitFor();
+      await page.locator(".trace-heading").getByText("Shared trace").waitFor();
       await heading("travel-assistant");
       expect(await names()).toEqual([
         "travel-assistant",

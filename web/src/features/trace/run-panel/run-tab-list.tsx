@@ -1,18 +1,19 @@
 import { Tabs } from "@mantine/core";
 import { useEffect, useRef } from "react";
 import type { ReactNode } from "react";
+import type { TraceTab } from "../trace-search.ts";
 
 /** The tabs of a run in one row. Where they do not fit, the row is scrolled so that the open tab is in view. */
 export const RunTabList = ({
   openTab,
   children,
 }: {
-  readonly openTab: string;
+  readonly openTab: TraceTab;
   readonly children: ReactNode;
 }) => {
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    const tab = list.current?.querySelector("[data-active]");
+    const tab = list.current?.querySelector(`[id$="-tab-${openTab}"]`);
     if (list.current !== null && tab !== null && tab !== undefined) {
       // `scrollIntoView` would also scroll the page to the tabs.
       const [row, bounds] = [list.current.getBoundingClientRect(), tab.getBoundingClientRect()];
