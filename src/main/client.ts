@@ -204,8 +204,8 @@ export class Client implements TracingClient {
    * than the time limit. The client stays open. With the option `otlp`, runs that have not ended are not waited for: the
    * result counts their records as pending.
    */
-  flush({ timeoutMs, ...rest }: TimeLimit = {}): Promise<FlushResult> {
-    const rejection = rejectUnknownOptions("flush", rest);
+  flush({ timeoutMs, ...otherOptions }: TimeLimit = {}): Promise<FlushResult> {
+    const rejection = rejectUnknownOptions("flush", otherOptions);
     if (rejection !== undefined) {
       return rejection;
     }
@@ -221,16 +221,17 @@ export class Client implements TracingClient {
    */
   waitForCapacity({
     timeoutMs = this.#options.drainTimeoutMs,
-    ...rest
+    ...otherOptions
   }: TimeLimit = {}): Promise<boolean> {
     return (
-      rejectUnknownOptions("waitForCapacity", rest) ?? this.#recording.waitForCapacity(timeoutMs)
+      rejectUnknownOptions("waitForCapacity", otherOptions) ??
+      this.#recording.waitForCapacity(timeoutMs)
     );
   }
 
   /** Refuses new records, which are then counted as lost with the reason `closed`, and flushes. */
-  drain({ timeoutMs, ...rest }: TimeLimit = {}): Promise<FlushResult> {
-    const rejection = rejectUnknownOptions("drain", rest);
+  drain({ timeoutMs, ...otherOptions }: TimeLimit = {}): Promise<FlushResult> {
+    const rejection = rejectUnknownOptions("drain", otherOptions);
     if (rejection !== undefined) {
       return rejection;
     }
@@ -243,8 +244,8 @@ export class Client implements TracingClient {
    * {@link ClosedError}. Final; a second call waits for the first. Records that could not be delivered in time are
    * spooled, or counted as lost with the reason `closed` if there is no spool.
    */
-  close({ timeoutMs, ...rest }: TimeLimit = {}): Promise<FlushResult> {
-    const rejection = rejectUnknownOptions("close", rest);
+  close({ timeoutMs, ...otherOptions }: TimeLimit = {}): Promise<FlushResult> {
+    const rejection = rejectUnknownOptions("close", otherOptions);
     if (rejection !== undefined) {
       return rejection;
     }

@@ -133,12 +133,12 @@ const expectedNames: Readonly<Record<string, readonly string[]>> = {
   timeoutMs: ["signal"],
 };
 
-function findNearest(name: string, known: readonly string[]): string | undefined {
+function findNearest(name: string, knownNames: readonly string[]): string | undefined {
   const aliases = (Object.hasOwn(expectedNames, name) ? expectedNames[name] : undefined) ?? [];
   return (
-    aliases.find((candidate) => known.includes(candidate)) ??
-    known.find((candidate) => normalize(candidate) === normalize(name)) ??
-    findClosest(name, known)
+    aliases.find((candidate) => knownNames.includes(candidate)) ??
+    knownNames.find((candidate) => normalize(candidate) === normalize(name)) ??
+    findClosest(name, knownNames)
   );
 }
 
@@ -146,13 +146,13 @@ function findNearest(name: string, known: readonly string[]): string | undefined
 const normalize = (name: string): string =>
   name.toLowerCase().replace(/[_-]/g, "").replace(/s$/, "");
 
-function findClosest(name: string, known: readonly string[]): string | undefined {
+function findClosest(name: string, knownNames: readonly string[]): string | undefined {
   const limit = Math.max(1, Math.floor(name.length / 3));
   // A long key is not a misspelling, and comparing it would take long.
   const ranked =
     name.length > 60
       ? []
-      : known
+      : knownNames
           .map((candidate) => ({
             candidate,
             distance: computeEditDistance(normalize(name), normalize(candidate)),

@@ -228,14 +228,18 @@ export function unwrap(value: unknown): unknown {
 
 /** @throws TypeError if a member of the path does not exist. */
 export function readPath(value: unknown, path: string): unknown {
-  let current = value;
+  let currentValue = value;
   for (const name of path.split(".")) {
-    if (typeof current !== "object" || current === null || !Object.hasOwn(current, name)) {
+    if (
+      typeof currentValue !== "object" ||
+      currentValue === null ||
+      !Object.hasOwn(currentValue, name)
+    ) {
       throw new TypeError(`there is no member ${JSON.stringify(path)}`);
     }
-    current = (current as KeyValues)[name];
+    currentValue = (currentValue as KeyValues)[name];
   }
-  return current;
+  return currentValue;
 }
 
 /** Returns the innermost values (those that are not objects or arrays, and empty objects and arrays) by their paths. */

@@ -64,8 +64,8 @@ export class ConnectionPools {
     if (isSameOrigin(server, this.#connection.endpoint)) {
       return { ...this.#connection, endpoint: server };
     }
-    const { timeoutMs, requestsInFlight, compression, ...rest } = this.#connection;
-    const { httpProxy, httpsProxy, noProxy, ca } = rest;
+    const { timeoutMs, requestsInFlight, compression, ...otherSettings } = this.#connection;
+    const { httpProxy, httpsProxy, noProxy, ca } = otherSettings;
     return {
       endpoint: server,
       timeoutMs,

@@ -222,10 +222,10 @@ export class BulkUpload {
     this.#startChunk(this.#writer.cut(), lastRow);
   }
 
-  #startChunk({ tape, last }: WrittenTape, lastRowNumber: number): void {
-    this.#lastWritten = last;
-    this.#firstRow ??= last;
-    const chunk: Chunk = { lastRowNumber, lastEncodedRow: last, isDone: false };
+  #startChunk({ tape, last: lastRow }: WrittenTape, lastRowNumber: number): void {
+    this.#lastWritten = lastRow;
+    this.#firstRow ??= lastRow;
+    const chunk: Chunk = { lastRowNumber, lastEncodedRow: lastRow, isDone: false };
     this.#chunks.push(chunk);
     const sending = this.#send(tape, chunk)
       .catch((error: unknown) => this.#fail(error))

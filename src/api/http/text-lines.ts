@@ -8,11 +8,11 @@ export async function* splitIntoLines(
   /** Parts of the current line. They are joined only when the line ends, because a line can span many chunks. */
   let lineParts: string[] = [];
   for await (const chunk of chunks) {
-    const [first = "", ...rest] = decoder.decode(chunk, { stream: true }).split(/\r?\n/);
+    const [first = "", ...furtherLines] = decoder.decode(chunk, { stream: true }).split(/\r?\n/);
     lineParts.push(first);
-    const unfinishedLine = rest.pop();
+    const unfinishedLine = furtherLines.pop();
     if (unfinishedLine !== undefined) {
-      yield [lineParts.join(""), ...rest].map(stripCarriageReturn).filter(isNotEmpty);
+      yield [lineParts.join(""), ...furtherLines].map(stripCarriageReturn).filter(isNotEmpty);
       lineParts = [unfinishedLine];
     }
   }

@@ -406,9 +406,9 @@ class PromptOwnership {
   async assertOwn(action: string, owner: string): Promise<void> {
     if (!(await this.isOwn(owner))) {
       const { handle } = await this.readSettings();
-      const current = handle === undefined ? "has no handle" : `has the handle ${handle}`;
+      const handleText = handle === undefined ? "has no handle" : `has the handle ${handle}`;
       throw new ValidationError(
-        `Cannot ${action} for another tenant: its owner is ${owner}, and the current tenant ${current}`,
+        `Cannot ${action} for another tenant: its owner is ${owner}, and the current tenant ${handleText}`,
       );
     }
   }

@@ -93,7 +93,7 @@ export class Committer {
     if (failedRanges.length > 0) {
       this.#unacknowledged = 0;
       await this.settle((number) =>
-        failedRanges.some(([from, to]) => number >= from && number < to),
+        failedRanges.some(([start, end]) => number >= start && number < end),
       );
     }
     if (this.#unacknowledged > 0) {
@@ -162,8 +162,8 @@ export class Committer {
 
   async #storeScores(batch: readonly PendingRow[]): Promise<void> {
     await this.#sendScores(batch);
-    for (const [from, to] of toRanges(batch)) {
-      await this.#init.journal.writeAcknowledged(from, to);
+    for (const [start, end] of toRanges(batch)) {
+      await this.#init.journal.writeAcknowledged(start, end);
     }
     this.#init.summary.addAcknowledged(batch.length);
   }

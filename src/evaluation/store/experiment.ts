@@ -176,12 +176,12 @@ function createRangeSet(
   ranges: readonly (readonly [from: number, to: number])[],
 ): (number: number) => boolean {
   const merged: [from: number, to: number][] = [];
-  for (const [from, to] of ranges.toSorted(([left], [right]) => left - right)) {
+  for (const [start, end] of ranges.toSorted(([left], [right]) => left - right)) {
     const lastRange = merged.at(-1);
-    if (lastRange !== undefined && from <= lastRange[1]) {
-      lastRange[1] = Math.max(lastRange[1], to);
+    if (lastRange !== undefined && start <= lastRange[1]) {
+      lastRange[1] = Math.max(lastRange[1], end);
     } else {
-      merged.push([from, to]);
+      merged.push([start, end]);
     }
   }
   return (number) => {

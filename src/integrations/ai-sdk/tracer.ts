@@ -87,10 +87,10 @@ export class SpanRuns implements AiTracer {
 
   startActiveSpan<Fn extends (span: AiSpan) => unknown>(
     name: string,
-    ...rest: readonly unknown[]
+    ...otherArguments: readonly unknown[]
   ): ReturnType<Fn> {
-    const fn = rest.at(-1) as Fn;
-    const spanRun = this.#start(name, rest.length > 1 ? rest[0] : undefined);
+    const fn = otherArguments.at(-1) as Fn;
+    const spanRun = this.#start(name, otherArguments.length > 1 ? otherArguments[0] : undefined);
     // The AI SDK's type requires the return type of `fn`.
     return spanRun.call(() => fn(new RunSpan(spanRun))) as ReturnType<Fn>;
   }

@@ -86,7 +86,7 @@ function observeProtocol(
     observeReceived(transport, runs);
   }
   const connect = protocol.connect.bind(protocol);
-  protocol.connect = (nextTransport, ...rest) => {
+  protocol.connect = (nextTransport, ...otherArguments) => {
     if (!observed.has(nextTransport)) {
       const runs = new MessageRuns(options, describePeer);
       observeSent(nextTransport, runs);
@@ -97,7 +97,7 @@ function observeProtocol(
         return start();
       };
     }
-    return connect(nextTransport, ...rest);
+    return connect(nextTransport, ...otherArguments);
   };
 }
 

@@ -52,11 +52,15 @@ class RunTracer implements Tracer {
 
   startActiveSpan<Fn extends (span: Span) => unknown>(
     name: string,
-    ...rest: readonly unknown[]
+    ...otherArguments: readonly unknown[]
   ): ReturnType<Fn> {
-    const fn = rest.at(-1) as Fn;
-    const options = rest.length > 1 ? (rest[0] as SpanOptions) : {};
-    const span = this.startSpan(name, options, rest.length > 2 ? (rest[1] as Context) : undefined);
+    const fn = otherArguments.at(-1) as Fn;
+    const options = otherArguments.length > 1 ? (otherArguments[0] as SpanOptions) : {};
+    const span = this.startSpan(
+      name,
+      options,
+      otherArguments.length > 2 ? (otherArguments[1] as Context) : undefined,
+    );
     const call = (): unknown => fn(span);
     // OpenTelemetry's type requires the return type of `fn`.
     return withRun(span.run, () => callInContext(span, call)) as ReturnType<Fn>;

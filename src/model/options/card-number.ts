@@ -52,5 +52,5 @@ const startsWithFourDigits = /^\d{4}/;
 /** Minimum number of digits of a card number. */
 const minCardDigits = 13;
 
-const findLastSeparator = (groups: string, from: number): number =>
-  Math.max(groups.lastIndexOf(" ", from), groups.lastIndexOf("-", from));
+const findLastSeparator = (groups: string, lastOffset: number): number =>
+  Math.max(groups.lastIndexOf(" ", lastOffset), groups.lastIndexOf("-", lastOffset));

@@ -33,11 +33,11 @@ export function findWorkerFile(): string {
   return bundled;
 }
 
-function resolveFromPackage(from: string): string | undefined {
+function resolveFromPackage(runningFile: string): string | undefined {
   try {
     // Do not import the file statically: bundlers would follow the import and replace the path.
     const { createRequire } = process.getBuiltinModule("node:module");
-    const workerFile = createRequire(from).resolve("#workers/host/ship.task");
+    const workerFile = createRequire(runningFile).resolve("#workers/host/ship.task");
     return existsSync(workerFile) ? workerFile : undefined;
   } catch {
     // This code was bundled and is no longer inside the package.

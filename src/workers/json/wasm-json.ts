@@ -81,7 +81,7 @@ export class WasmJson {
   private constructor(runtime: Uint8Array) {
     const api = Reflect.get(globalThis, "WebAssembly") as WebAssemblyApi;
     const instance = new api.Instance(new api.Module(Buffer.from(jsonModule, "base64")), {
-      memory: { flush: (from: number, to: number) => this.#appendToOutput(from, to) },
+      memory: { flush: (start: number, end: number) => this.#appendToOutput(start, end) },
       value: {
         binary: (address: number) => this.#writeBinary(address),
         noValue: (address: number) => {
@@ -175,8 +175,8 @@ export class WasmJson {
     this.#reader = undefined;
   }
 
-  #appendToOutput(from: number, to: number): void {
-    this.#out?.writeBytes(this.#bytes.subarray(from, to));
+  #appendToOutput(start: number, end: number): void {
+    this.#out?.writeBytes(this.#bytes.subarray(start, end));
   }
 
   /** Fills the table that the module needs to format numbers with decimals. The module requests it once. */

@@ -23,10 +23,10 @@ export interface SpanLink {
 export function toSpanEvents(run: SpanRun): readonly SpanEvent[] {
   const events = toItems(run.parse("events"))
     .filter(isObject)
-    .map(({ name, time, kwargs, ...rest }): SpanEvent => ({
+    .map(({ name, time, kwargs, ...otherMembers }): SpanEvent => ({
       name: firstText(name) ?? "event",
       nanos: toEventNanos(time, run),
-      attributes: toAttributes({ ...toMembers(kwargs), ...rest }),
+      attributes: toAttributes({ ...toMembers(kwargs), ...otherMembers }),
     }));
   const error = run.parse("error");
   return typeof error === "string" && error !== ""

@@ -40,10 +40,10 @@ const blankLine = toView(lineEnd + lineEnd);
 const lastLine = toView(`--${boundary}--${lineEnd}`);
 const formatTypeLine = (type: string): string => `"${lineEnd}Content-Type: ${type}; length=`;
 
-/** The head of a part: its boundary and headers. The run's id is written between `before` and `after`. */
+/** The head of a part: its boundary and headers, divided at the run's id, which is written between the two texts. */
 interface PartHead {
-  readonly before: DataView;
-  readonly after: DataView;
+  readonly textBeforeId: DataView;
+  readonly textAfterId: DataView;
 }
 
 function createPartHead(
@@ -51,10 +51,12 @@ function createPartHead(
   type = "application/json",
 ): PartHead {
   const id = "<id>";
-  const [before = "", after = ""] = formatPartName(toPartName(id)).split(id);
+  const [textBeforeId = "", textAfterId = ""] = formatPartName(toPartName(id)).split(id);
   return {
-    before: toView(`--${boundary}${lineEnd}Content-Disposition: form-data; name="${before}`),
-    after: toView(after + formatTypeLine(type)),
+    textBeforeId: toView(
+      `--${boundary}${lineEnd}Content-Disposition: form-data; name="${textBeforeId}`,
+    ),
+    textAfterId: toView(textAfterId + formatTypeLine(type)),
   };
 }
 
@@ -169,11 +171,11 @@ class PartWriter {
    * Writes the head of a part, with `estimate` as the length of its body. Returns the position of
    * the body.
    */
-  beginPart(run: RunOperation, { before, after }: PartHead, estimate: number): number {
+  beginPart(run: RunOperation, { textBeforeId, textAfterId }: PartHead, estimate: number): number {
     const { out } = this;
-    out.writeLiteral(before);
+    out.writeLiteral(textBeforeId);
     this.#json.writeId(out, run);
-    out.writeLiteral(after);
+    out.writeLiteral(textAfterId);
     out.writeDigits(estimate);
     out.writeLiteral(blankLine);
     return out.length;
@@ -213,12 +215,12 @@ export class BodyBuffers {
   /** Returns a buffer of at least `size` bytes with undefined content. */
   take(size: number): Buffer {
     const index = this.#freeBuffers.findIndex((buffer) => buffer.length >= size);
-    const [found] = index === -1 ? [] : this.#freeBuffers.splice(index, 1);
-    if (found === undefined) {
+    const [reusedBuffer] = index === -1 ? [] : this.#freeBuffers.splice(index, 1);
+    if (reusedBuffer === undefined) {
       return Buffer.allocUnsafeSlow(Math.max(65_536, size));
     }
-    this.#freeBytes -= found.length;
-    return found;
+    this.#freeBytes -= reusedBuffer.length;
+    return reusedBuffer;
   }
 
   /** Takes back a buffer, to be reused for a later request. */

@@ -187,14 +187,14 @@ export function cutBatches(
   limits: BatchLimits,
 ): BatchPlan {
   const batches: Batch[] = [];
-  let current: RunOperation[] = [];
+  let currentRuns: RunOperation[] = [];
   let currentBytes = 0;
   const suspectRuns: Batch[] = [];
   const isSuspect = createSuspectCheck(reader, limits.suspectRecords);
   const cut = (): void => {
-    if (current.length > 0) {
-      batches.push(createBatch(current));
-      current = [];
+    if (currentRuns.length > 0) {
+      batches.push(createBatch(currentRuns));
+      currentRuns = [];
       currentBytes = 0;
     }
   };
@@ -212,10 +212,10 @@ export function cutBatches(
       continue;
     }
     const size = measureWithAttachments(reader, run) + overheadBytes;
-    if (current.length >= limits.maxRuns || currentBytes + size > limits.maxBytes) {
+    if (currentRuns.length >= limits.maxRuns || currentBytes + size > limits.maxBytes) {
       cut();
     }
-    current.push(run);
+    currentRuns.push(run);
     currentBytes += size;
   }
   cut();

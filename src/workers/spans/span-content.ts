@@ -254,11 +254,11 @@ function toEventMessage({ name, attributes }: SpanEvent): unknown {
   const {
     "gen_ai.event.content": eventContent,
     "gen_ai.system": _,
-    ...rest
+    ...otherMembers
   } = Object.fromEntries(attributes);
   const fields = {
     ...(isPlainObject(eventContent) ? eventContent : parseObject(eventContent)),
-    ...rest,
+    ...otherMembers,
   };
   const role = name === "gen_ai.choice" ? "assistant" : name.split(".")[1];
   const message = isPlainObject(fields["message"])
@@ -271,13 +271,13 @@ function toEventMessage({ name, attributes }: SpanEvent): unknown {
 
 /** Converts a document of OpenInference to the form that retrievers return. */
 function toDocument({ document }: Content): unknown {
-  const { content, metadata, ...rest } = toObject(document);
+  const { content, metadata, ...otherMembers } = toObject(document);
   const parsedMetadata = typeof metadata === "string" ? readJson(metadata) : undefined;
   return {
     type: "Document",
     page_content: content ?? "",
     metadata: parsedMetadata ?? metadata ?? {},
-    ...rest,
+    ...otherMembers,
   };
 }
 

@@ -111,8 +111,8 @@ function readPartAt(bytes: Buffer, offset: number, salt: number): SegmentPart {
 }
 
 /** Returns the offset of the next valid head, or the end of the file. */
-function findNextFrame(bytes: Buffer, from: number, salt: number): number {
-  for (let offset = bytes.indexOf(magicBytes, from); offset !== -1;) {
+function findNextFrame(bytes: Buffer, start: number, salt: number): number {
+  for (let offset = bytes.indexOf(magicBytes, start); offset !== -1;) {
     if (isHead(bytes, offset, salt)) {
       return offset;
     }

@@ -34,26 +34,26 @@ export class DeltaMerger {
   }
 
   #mergeMember(
-    current: unknown,
+    earlierValue: unknown,
     { key, value }: { readonly key: string; readonly value: unknown },
   ): unknown {
     if (value === null || value === undefined) {
-      return current ?? value;
+      return earlierValue ?? value;
     }
-    if (typeof value === "string" && typeof current === "string") {
+    if (typeof value === "string" && typeof earlierValue === "string") {
       if (namingKeys.has(key)) {
-        return value === "" ? current : value;
+        return value === "" ? earlierValue : value;
       }
-      return current + value;
+      return earlierValue + value;
     }
     if (Array.isArray(value)) {
-      const list: unknown[] = Array.isArray(current) ? current : [];
+      const list: unknown[] = Array.isArray(earlierValue) ? earlierValue : [];
       this.#append(list, value);
       return list;
     }
     if (isJsonObject(value)) {
       // Merge into a new object, not into `value`: later parts are added to it.
-      const target: MutableJsonObject = isJsonObject(current) ? current : {};
+      const target: MutableJsonObject = isJsonObject(earlierValue) ? earlierValue : {};
       this.merge(target, value);
       return target;
     }
