@@ -62,18 +62,18 @@ export function addUiAlertRoutes(app: FastifyInstance, store: AlertStore): void 
     ...route(uiEndpoints.createAlert, { tag, summary: "Creates an alert.", body: alertBody }),
     handler: async (request) => {
       const { body, tenantId } = request;
-      const { session_id, window_minutes: windowMinutes, webhook_id, ...rest } = body;
+      const { session_id, window_minutes: windowMinutes, webhook_id, ...otherFields } = body;
       const webhookId = await checkWebhook(store, tenantId, webhook_id);
       return toJson(
         await store
           .forRequest(request)
           .write.alerts.create(tenantId, parseId(session_id, "session_id"), {
-            name: rest.name,
-            figure: rest.figure,
-            scope: rest.scope,
-            group: rest.group,
-            direction: rest.direction,
-            threshold: rest.threshold,
+            name: otherFields.name,
+            figure: otherFields.figure,
+            scope: otherFields.scope,
+            group: otherFields.group,
+            direction: otherFields.direction,
+            threshold: otherFields.threshold,
             windowMinutes,
             webhookId,
           }),

@@ -118,10 +118,10 @@ export class AuditRepository implements AuditReads, AuditWrites {
   }
 
   async list(_tenantId: string, query: AuditQuery): Promise<readonly AuditEntry[]> {
-    const { after, actor, ...rest } = query;
+    const { after, actor, ...conditions } = query;
     const isKind = (auditActorKinds as readonly string[]).includes(actor ?? "");
     const values: ListValues = {
-      ...rest,
+      ...conditions,
       actorKind: isKind ? actor : undefined,
       actor: isKind ? undefined : actor,
       afterMicros: after?.atMicros,

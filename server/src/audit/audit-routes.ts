@@ -62,10 +62,11 @@ export function addUiAuditRoutes(app: FastifyInstance, dependencies: AuditRouteD
       });
       const query = { ...(await parseQuery(dependencies, request)), limit };
       const entries = await store.forRequest(request).read.audit.list(request.tenantId, query);
-      const last = entries.length === limit ? entries.at(-1) : undefined;
+      const lastEntry = entries.length === limit ? entries.at(-1) : undefined;
       return {
         entries: entries.map(toJson),
-        next_cursor: last === undefined ? null : toListCursor([last.atMicros, last.id]),
+        next_cursor:
+          lastEntry === undefined ? null : toListCursor([lastEntry.atMicros, lastEntry.id]),
         kept_days: auditDays,
         actions: auditedActions.map((name) => ({ name, title: describeAction(name) })),
       };

@@ -19,20 +19,22 @@ export function describeTarget(
 }
 
 /** The values at a path of member names. The path continues in each item of a list. */
-function readPath(value: unknown, [name, ...rest]: readonly string[]): readonly unknown[] {
+function readPath(value: unknown, [name, ...innerNames]: readonly string[]): readonly unknown[] {
   if (Array.isArray(value)) {
     const items: readonly unknown[] = value;
-    return name === undefined ? items : items.flatMap((item) => readPath(item, [name, ...rest]));
+    return name === undefined
+      ? items
+      : items.flatMap((item) => readPath(item, [name, ...innerNames]));
   }
-  return name === undefined ? [value] : readPath(readMember(value, name), rest);
+  return name === undefined ? [value] : readPath(readMember(value, name), innerNames);
 }
 
 /** Joins ids and names, at most as many and as long as an entry may contain. */
 function joinTargets(parts: readonly string[]): string {
   const { targetParts, targetPartChars, targetChars } = auditLimits;
   const shown = parts.slice(0, targetParts).map((part) => part.slice(0, targetPartChars));
-  const rest = parts.length - shown.length;
-  const text = [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join(", ");
+  const hiddenCount = parts.length - shown.length;
+  const text = [...shown, ...(hiddenCount > 0 ? [`and ${hiddenCount} more`] : [])].join(", ");
   return text.length > targetChars ? `${text.slice(0, targetChars)}…` : text;
 }
 

@@ -67,7 +67,7 @@ export class JsonCursor {
    * @throws JsonError if the text is anything else.
    */
   assertOneValue(): void {
-    this.walk((from) => this.skip(from));
+    this.walk((start) => this.skip(start));
   }
 
   /**

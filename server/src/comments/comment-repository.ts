@@ -210,24 +210,24 @@ export class CommentRepository implements CommentReads, CommentWrites {
     return parseRow(row);
   }
 
-  async update(tenantId: string, own: OwnComment, text: string): Promise<Comment> {
-    const comment = await this.#findOwn(tenantId, own);
+  async update(tenantId: string, ownComment: OwnComment, text: string): Promise<Comment> {
+    const comment = await this.#findOwn(tenantId, ownComment);
     if (comment.text === text) {
       return comment;
     }
     const editedMicros = this.#clock();
     await this.#db.run(commentQueries.update, {
       tenant_id: tenantId,
-      id: own.id,
+      id: ownComment.id,
       text_json: JSON.stringify(text),
       edited_us: editedMicros,
     });
     return { ...comment, text, editedMicros };
   }
 
-  async delete(tenantId: string, own: OwnComment): Promise<void> {
-    await this.#findOwn(tenantId, own);
-    await this.#db.run(commentQueries.delete, { tenantId, id: own.id });
+  async delete(tenantId: string, ownComment: OwnComment): Promise<void> {
+    await this.#findOwn(tenantId, ownComment);
+    await this.#db.run(commentQueries.delete, { tenantId, id: ownComment.id });
   }
 
   async #findOwn(tenantId: string, { id, author }: OwnComment): Promise<Comment> {

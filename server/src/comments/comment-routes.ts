@@ -114,10 +114,13 @@ export function addUiCommentRoutes(app: FastifyInstance, store: CommentStore): v
       body: commentPatchBody,
     }),
     handler: async (request) => {
-      const own = { id: readId(request), author: readAuthor(request) };
+      const ownComment = { id: readId(request), author: readAuthor(request) };
       const { text } = request.body;
       const scoped = store.forRequest(request);
-      return toJson(await scoped.write.comments.update(request.tenantId, own, text), own.author);
+      return toJson(
+        await scoped.write.comments.update(request.tenantId, ownComment, text),
+        ownComment.author,
+      );
     },
   });
   app.route({
@@ -126,9 +129,9 @@ export function addUiCommentRoutes(app: FastifyInstance, store: CommentStore): v
       summary: "Deletes a comment. Only its author can.",
     }),
     handler: async (request) => {
-      const own = { id: readId(request), author: readAuthor(request) };
-      await store.forRequest(request).write.comments.delete(request.tenantId, own);
-      return { id: own.id };
+      const ownComment = { id: readId(request), author: readAuthor(request) };
+      await store.forRequest(request).write.comments.delete(request.tenantId, ownComment);
+      return { id: ownComment.id };
     },
   });
 }

@@ -94,9 +94,9 @@ export interface CommentWrites {
    *
    * @throws RequestError 404: no such comment. 403: somebody else wrote it.
    */
-  update(tenantId: string, own: OwnComment, text: string): Promise<Comment>;
+  update(tenantId: string, ownComment: OwnComment, text: string): Promise<Comment>;
   /** @throws RequestError 404: no such comment. 403: somebody else wrote it. */
-  delete(tenantId: string, own: OwnComment): Promise<void>;
+  delete(tenantId: string, ownComment: OwnComment): Promise<void>;
 }
 
 /**

@@ -41,9 +41,15 @@ export function computeComparison(
       key,
       ...range,
       byExperiment: new Map(
-        aligned.map((one) => [
-          one.experiment.id,
-          summarizeScores(one, { baseline, exampleCount: exampleIds.length, key, range, query }),
+        aligned.map((alignedExperiment) => [
+          alignedExperiment.experiment.id,
+          summarizeScores(alignedExperiment, {
+            baseline,
+            exampleCount: exampleIds.length,
+            key,
+            range,
+            query,
+          }),
         ]),
       ),
     })),
@@ -145,7 +151,7 @@ function rateExamples({ aligned, baseline, exampleCount, ranges, query }: Rating
       }
     });
   }
-  const others = aligned.filter((one) => one !== baseline);
+  const others = aligned.filter((alignedExperiment) => alignedExperiment !== baseline);
   for (const other of baseline === undefined ? [] : others) {
     rateErrors(rated, baseline as AlignedExperiment, other);
     for (const [key, { min, max }] of ranges) {

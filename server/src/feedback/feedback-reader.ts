@@ -36,9 +36,9 @@ export class FeedbackReader implements FeedbackReads {
   }
 
   async list(tenantId: string, query: FeedbackQuery): Promise<readonly Feedback[]> {
-    const { runIds, projectIds, keys, sourceTypes, level, hasScore, hasComment, ...rest } = query;
+    const { runIds, projectIds, keys, sourceTypes, level, hasScore, hasComment, ...page } = query;
     const values = {
-      ...rest,
+      ...page,
       tenantId,
       runIds: runIds && JSON.stringify(runIds),
       projectIds: projectIds && JSON.stringify(projectIds),

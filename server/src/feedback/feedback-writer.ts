@@ -48,14 +48,14 @@ export class FeedbackWriter implements FeedbackWrites {
   }
 
   async update(tenantId: string, id: string, changes: JudgementChanges): Promise<Feedback> {
-    const current = await this.#read(tenantId, id);
+    const currentFeedback = await this.#read(tenantId, id);
     const definedChanges = Object.entries(changes).filter(([, value]) => value !== undefined);
     await this.#db.run(feedbackQueries.update, {
-      ...toJudgementColumns({ ...current, ...Object.fromEntries(definedChanges) }),
+      ...toJudgementColumns({ ...currentFeedback, ...Object.fromEntries(definedChanges) }),
       tenant_id: tenantId,
       id,
       // The time must increase, even if the clock was set back.
-      modified_us: Math.max(Date.now() * 1_000, current.modifiedMicros + 1),
+      modified_us: Math.max(Date.now() * 1_000, currentFeedback.modifiedMicros + 1),
     });
     return this.#read(tenantId, id);
   }

@@ -40,11 +40,11 @@ export async function readFeedbackForm(
   request: FastifyRequest,
 ): Promise<unknown> {
   const { token } = request.params as { readonly token: string };
-  const found = await store.read.feedback.findToken(token);
-  if (found === undefined) {
+  const storedToken = await store.read.feedback.findToken(token);
+  if (storedToken === undefined) {
     throw new RequestError(404, "Feedback token not found");
   }
-  const { key, config, expiresMicros } = found;
+  const { key, config, expiresMicros } = storedToken;
   return {
     key,
     config,

@@ -146,12 +146,12 @@ function compileAll(parts: readonly CheckedFilter[], source: FilterSource): Sql 
       conditions.push(compileFilter(part, source));
       continue;
     }
-    const last = entries.findLast((entry) => entry.group === group);
-    if (last === undefined || (role === "key" && last.hasKey)) {
+    const lastEntry = entries.findLast((entry) => entry.group === group);
+    if (lastEntry === undefined || (role === "key" && lastEntry.hasKey)) {
       entries.push({ group, parts: [part], hasKey: role === "key" });
     } else {
-      last.parts.push(part);
-      last.hasKey ||= role === "key";
+      lastEntry.parts.push(part);
+      lastEntry.hasKey ||= role === "key";
     }
   }
   for (const { group, parts: entryParts, hasKey } of entries) {

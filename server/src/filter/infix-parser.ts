@@ -153,12 +153,12 @@ class InfixParser extends TokenReader<InfixToken> {
 
   #combine(kind: "and" | "or", parts: readonly Filter[]): Filter {
     const [first, ...others] = parts;
-    const last = others.at(-1);
-    if (first === undefined || last === undefined) {
+    const lastPart = others.at(-1);
+    if (first === undefined || lastPart === undefined) {
       return first ?? this.#parsePart(1);
     }
     const { offset } = first;
-    return { kind, parts, offset, length: last.offset + last.length - offset };
+    return { kind, parts, offset, length: lastPart.offset + lastPart.length - offset };
   }
 
   #parsePart(depth: number): Filter {
@@ -218,8 +218,8 @@ class InfixParser extends TokenReader<InfixToken> {
       }
       this.next += 1;
     } while (depth > 0 || this.peek(-1).kind === "word");
-    const last = this.peek(-1);
-    const source = this.text.slice(offset, last.offset + last.length);
+    const lastToken = this.peek(-1);
+    const source = this.text.slice(offset, lastToken.offset + lastToken.length);
     try {
       // Replace the text before the function by spaces, so that the positions of errors stay correct.
       return parseFunctions(" ".repeat(offset) + source);
@@ -348,9 +348,9 @@ function listParts(node: Filter): readonly Filter[] {
   return node.kind === "not" ? [node.part] : node.parts;
 }
 
-const createSpan = ({ offset }: Span, last: Span): Span => ({
+const createSpan = ({ offset }: Span, lastSpan: Span): Span => ({
   offset,
-  length: last.offset + last.length - offset,
+  length: lastSpan.offset + lastSpan.length - offset,
 });
 
 const createSearch = (text: string, { offset, length }: Span): Filter => ({

@@ -47,7 +47,7 @@ function matchAt(pattern: RegExp, text: string, offset: number): string | undefi
   return pattern.exec(text)?.[0];
 }
 
-function readToken(text: string, offset: number, last: Token | undefined): Token {
+function readToken(text: string, offset: number, previousToken: Token | undefined): Token {
   const firstCharacter = text.charAt(offset);
   if (isPunctuationMark(firstCharacter)) {
     return { kind: "mark", mark: firstCharacter, offset, length: 1 };
@@ -64,9 +64,10 @@ function readToken(text: string, offset: number, last: Token | undefined): Token
     return { kind: "number", number: Number(digits), offset, length: digits.length };
   }
   const word = matchAt(wordPattern, text, offset) ?? firstCharacter;
-  const isInName = last?.kind === "name" && last.offset + last.length === offset;
+  const isInName =
+    previousToken?.kind === "name" && previousToken.offset + previousToken.length === offset;
   const allowed =
-    isInName && (firstCharacter === "." || last.name.includes("."))
+    isInName && (firstCharacter === "." || previousToken.name.includes("."))
       ? 'a path segment consists of letters, digits, _ and -; for other keys use and(eq(metadata_key, "…"), …)'
       : "expected a name, a quoted text, a number, or one of ( ) [ ] ,";
   throw new FilterError(text, {

@@ -226,8 +226,8 @@ class Parser extends TokenReader<Token> {
 
   /** Returns the span from an offset to the end of the last consumed token. */
   #createSpan(offset: number): Span {
-    const last = this.peek(-1);
-    return { offset, length: last.offset + last.length - offset };
+    const lastToken = this.peek(-1);
+    return { offset, length: lastToken.offset + lastToken.length - offset };
   }
 }
 

@@ -109,9 +109,9 @@ export class LogLinks {
 
   async #tryToOpen(): Promise<void> {
     // The server of the first connection comes last.
-    const current = this.#first.connection.getServer();
+    const currentServer = this.#first.connection.getServer();
     const servers = this.#target.servers.toSorted(
-      (left, right) => Number(left === current) - Number(right === current),
+      (left, right) => Number(left === currentServer) - Number(right === currentServer),
     );
     try {
       const link = await LogLink.open(this.#nats, { ...this.#target, servers });

@@ -108,7 +108,7 @@ async function prepareStream(manager: JetStreamManager, settings: StreamSettings
     }
     throw cause;
   });
-  const current = existing?.config.num_replicas ?? 0;
+  const currentReplicas = existing?.config.num_replicas ?? 0;
   for (let replicas: number = logLimits.replicas; replicas > 0; replicas -= 1) {
     try {
       await (existing === undefined
@@ -116,17 +116,17 @@ async function prepareStream(manager: JetStreamManager, settings: StreamSettings
         : manager.streams.update(settings.name, {
             ...existing.config,
             max_bytes: toSafeLimit(existing, settings.max_bytes),
-            num_replicas: Math.max(replicas, current),
+            num_replicas: Math.max(replicas, currentReplicas),
           }));
-      return Math.max(replicas, current);
+      return Math.max(replicas, currentReplicas);
     } catch (cause) {
-      const canUseFewer = replicas > Math.max(current, 1) && isTooFewServers(cause);
+      const canUseFewer = replicas > Math.max(currentReplicas, 1) && isTooFewServers(cause);
       if (!canUseFewer) {
         throw cause;
       }
     }
   }
-  return current;
+  return currentReplicas;
 }
 
 /** The stream in which the object store keeps its objects. */

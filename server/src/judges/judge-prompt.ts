@@ -67,11 +67,11 @@ export function fillJudgeTemplate(
 export function findTemplateFault(template: string): string | undefined {
   try {
     const { names } = parseTemplate(template, "mustache");
-    const known: readonly string[] = runVariables;
-    const unknown = [...names].find((name) => !known.includes(name));
+    const knownVariables: readonly string[] = runVariables;
+    const unknown = [...names].find((name) => !knownVariables.includes(name));
     return unknown === undefined
       ? undefined
-      : `the template uses ${JSON.stringify(unknown)}: a run has the variables ${known.join(" and ")}, and their members`;
+      : `the template uses ${JSON.stringify(unknown)}: a run has the variables ${knownVariables.join(" and ")}, and their members`;
   } catch (cause) {
     return messageOf(cause);
   }

@@ -84,7 +84,7 @@ export class LiveFeed {
     this.#sendEvent(listener);
     // The timer must not keep the process alive.
     this.#timer ??= setInterval(
-      () => this.#listeners.forEach((current) => void this.#update(current)),
+      () => this.#listeners.forEach((openListener) => void this.#update(openListener)),
       tickMs,
     );
     this.#timer.unref();

@@ -37,11 +37,11 @@ export function* summarizeOverview(
       break;
     }
     const projectQuery = { ...query, projectId, groupBy: undefined };
-    const current = yield projectQuery;
+    const currentUnits = yield projectQuery;
     const previous = yield { ...projectQuery, ...toPreviousRange(query) };
     summary.add(
       { projectId, isCounted: query.countsOwnProjects || !ownProjects.includes(name) },
-      joinPeriods(current, previous),
+      joinPeriods(currentUnits, previous),
     );
   }
   return summary.toMetrics(isPartial);

@@ -60,9 +60,9 @@ export async function readModelCalls(
       limit: runsPerQuery,
     });
     rows.forEach((row) => tally.add(row));
-    const last = rows.at(-1);
-    if (last !== undefined && rows.length === runsPerQuery) {
-      waiting.push({ projectId, micros: last.start_us, id: last.id });
+    const lastRow = rows.at(-1);
+    if (lastRow !== undefined && rows.length === runsPerQuery) {
+      waiting.push({ projectId, micros: lastRow.start_us, id: lastRow.id });
     }
     isLate = performance.now() > endMs;
   }

@@ -65,13 +65,17 @@ export class AnnotationQueueWriter implements AnnotationQueueWrites {
   }
 
   async update(tenantId: string, id: string, changes: QueueChanges): Promise<AnnotationQueue> {
-    const current = await this.#access.read(tenantId, id);
+    const currentQueue = await this.#access.read(tenantId, id);
     const definedChanges = Object.entries(changes).filter(([, value]) => value !== undefined);
-    const reviewers = { ...current.reviewers, ...changes.reviewers };
-    const queue: AnnotationQueue = { ...current, ...Object.fromEntries(definedChanges), reviewers };
+    const reviewers = { ...currentQueue.reviewers, ...changes.reviewers };
+    const queue: AnnotationQueue = {
+      ...currentQueue,
+      ...Object.fromEntries(definedChanges),
+      reviewers,
+    };
     await this.#assertDatasetExists(tenantId, changes.defaultDatasetId ?? null);
     // The time must increase, even if the clock was set back.
-    const updatedMicros = Math.max(this.#clock(), current.updatedMicros + 1);
+    const updatedMicros = Math.max(this.#clock(), currentQueue.updatedMicros + 1);
     await this.#db.run(annotationQueueQueries.update, {
       tenant_id: tenantId,
       id,
@@ -81,7 +85,7 @@ export class AnnotationQueueWriter implements AnnotationQueueWrites {
       updated_us: updatedMicros,
     });
     const { reviewersPerRun } = toReviewRules(queue);
-    if (reviewersPerRun !== toReviewRules(current).reviewersPerRun) {
+    if (reviewersPerRun !== toReviewRules(currentQueue).reviewersPerRun) {
       await this.#access.updateCompletion(tenantId, id, { reviewersPerRun });
     }
     return { ...queue, updatedMicros };
@@ -129,12 +133,12 @@ export class AnnotationQueueWriter implements AnnotationQueueWrites {
   }
 
   async updateRun(tenantId: string, key: EntryKey, changes: EntryChanges): Promise<QueueEntry> {
-    const current = await this.#access.readEntry(tenantId, key);
+    const currentEntry = await this.#access.readEntry(tenantId, key);
     const { queueId, entryId } = key;
     const values = { tenantId, queueId, entryId };
     await this.#db.run(annotationQueueQueries.updateEntry, {
       ...values,
-      addedMicros: changes.addedMicros ?? current.addedMicros,
+      addedMicros: changes.addedMicros ?? currentEntry.addedMicros,
     });
     if (changes.reviewedMicros !== undefined) {
       const { reviewedMicros } = changes;

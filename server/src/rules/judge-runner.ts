@@ -65,7 +65,7 @@ export class JudgeRunner {
       return 0;
     }
     const runningOfTenant = [...this.#running.values()].filter(
-      (one) => one.tenantId === tenantId,
+      (runningJudge) => runningJudge.tenantId === tenantId,
     ).length;
     return Math.min(
       ruleLimits.judgesOfTenant - runningOfTenant,

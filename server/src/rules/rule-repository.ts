@@ -332,7 +332,7 @@ export class RuleRepository implements Omit<RuleReads, "scanRoots">, RuleWrites 
     const lastWaiting = await this.#db.all(ruleRunQueries.listWaitingLast, key);
     const failures = await this.#db.all(ruleRunQueries.listFailed, key);
     const repeated = lastWaiting.filter(({ error_json: json }) => json !== null);
-    const lastErrors = [...repeated, ...failures.map((one) => ({ ...one, next_us: null }))]
+    const lastErrors = [...repeated, ...failures.map((failure) => ({ ...failure, next_us: null }))]
       .slice(0, ruleLimits.errors)
       .map(
         ({ run_id: runId, at_us: atMicros, next_us: nextMicros, error_json: json }): RuleError => ({

@@ -9,6 +9,6 @@ export const microsNow: Clock = () => Date.now() * 1_000;
  * times within a millisecond are a microsecond apart.
  */
 export function createIncreasingClock(nowMs: () => number = Date.now): Clock {
-  let last = 0;
-  return () => (last = Math.max(last + 1, nowMs() * 1_000));
+  let lastMicros = 0;
+  return () => (lastMicros = Math.max(lastMicros + 1, nowMs() * 1_000));
 }

@@ -63,7 +63,7 @@ export function warnNow(message: string): void {
 }
 
 /** Warns that a start takes longer because the database has an earlier format. */
-export const warnOfConversion = (from: number, to: number): void =>
+export const warnOfConversion = (fromFormat: number, toFormat: number): void =>
   warnNow(
-    `converting the database from format ${from} to format ${to}: if it is large, this takes minutes, and the server listens only afterwards`,
+    `converting the database from format ${fromFormat} to format ${toFormat}: if it is large, this takes minutes, and the server listens only afterwards`,
   );

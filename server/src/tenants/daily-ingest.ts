@@ -23,7 +23,7 @@ interface TenantCount {
   /** What all other servers have stored, and earlier processes of this one, when it was last read. */
   others: number;
   /** What this server has counted. */
-  own: number;
+  ownCount: number;
   /** What of it is in the database, as far as this is known. */
   stored: number;
   /** Whether the tenant has sent a request since the last exchange. */
@@ -65,13 +65,13 @@ export class DailyIngest {
     const count = this.#countOf(tenantId);
     count.isActive = true;
     await count.loaded;
-    return count.others + count.own;
+    return count.others + count.ownCount;
   }
 
   add(tenantId: string, bytes: number): void {
     const count = this.#countOf(tenantId);
     count.isActive = true;
-    count.own += bytes;
+    count.ownCount += bytes;
   }
 
   /** Stores what this server has counted, and reads what others have. */
@@ -108,7 +108,7 @@ export class DailyIngest {
     };
     const count: TenantCount = {
       others: 0,
-      own: 0,
+      ownCount: 0,
       stored: 0,
       isActive: true,
       loaded: undefined,
@@ -124,18 +124,18 @@ export class DailyIngest {
       if (!count.isActive) {
         continue;
       }
-      const { own } = count;
+      const { ownCount } = count;
       count.isActive = false;
       try {
         const total =
-          own > count.stored
+          ownCount > count.stored
             ? await this.#store.write.ingestCounts.set(tenantId, day, {
                 server: this.#server,
-                bytes: own,
+                bytes: ownCount,
               })
             : await this.#store.read.ingestCounts.read(tenantId, day);
-        count.stored = own;
-        count.others = total - own;
+        count.stored = ownCount;
+        count.others = total - ownCount;
         this.#hasFailed = false;
       } catch (cause) {
         // The next exchange tries again.

@@ -38,17 +38,19 @@ export function createChangedRow({
     return undefined;
   }
   // A new attachment replaces an old one with the same name.
-  const retained = row.attachments.filter((old) => files.every(({ name }) => name !== old.name));
+  const retained = row.attachments.filter((oldAttachment) =>
+    files.every(({ name }) => name !== oldAttachment.name),
+  );
   return { ...row, attachments: retained };
 }
 
 /** Replaces the metadata as a whole. The splits, which are stored in it, stay if the change does not contain any. */
-function changeMetadata({ metadata: old }: CurrentExample, change: ExampleChange): string {
+function changeMetadata({ metadata: oldMetadata }: CurrentExample, change: ExampleChange): string {
   const { metadata, splits } = change;
   if (metadata === undefined && splits === undefined) {
-    return old;
+    return oldMetadata;
   }
-  const stored = separateStoredMetadata(old);
+  const stored = separateStoredMetadata(oldMetadata);
   return appendSplits(metadata ?? stored.otherMembers, splits ?? stored.splits ?? []);
 }
 

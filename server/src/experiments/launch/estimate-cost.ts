@@ -137,7 +137,7 @@ async function estimateTarget(
       }),
     );
   }
-  const charCounts = rendered.flatMap((one) => ("error" in one ? [] : [countChars(one)]));
+  const charCounts = rendered.flatMap((prompt) => ("error" in prompt ? [] : [countChars(prompt)]));
   const inputTokens = toTokens(mean(charCounts));
   const outputTokens = limitOutput(measured ?? assumedAnswer, target);
   const calls: readonly EstimatedCall[] = [

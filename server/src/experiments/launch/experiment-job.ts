@@ -148,8 +148,8 @@ async function performStep(
     limit: Math.max(1, Math.ceil(concurrency / repetitions)),
     bytesMax: launchLimits.stepBytes,
   });
-  const last = examples.at(-1);
-  if (last === undefined) {
+  const lastExample = examples.at(-1);
+  if (lastExample === undefined) {
     await endExperiment(dependencies, context);
     return {
       done: cursor.done,
@@ -180,7 +180,7 @@ async function performStep(
   const figures = addFigures(progress.figures, results);
   const done = cursor.done + rows.length;
   return {
-    cursor: { after: last.position, done },
+    cursor: { after: lastExample.position, done },
     done,
     figures: { ...figures, cost_usd: figures.cost_usd + stored.cost },
     failures: results.flatMap(({ error }) => error ?? []),

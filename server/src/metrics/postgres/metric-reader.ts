@@ -37,10 +37,10 @@ export class PostgresMetricReader implements PromisedMetricReads {
     // All statements see the same state, so that the stored metrics, the marks and the runs belong together.
     await this.#db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
     const deadlineMs = performance.now() + query.withinMs;
-    const current = await this.#collect(tenantId, query, deadlineMs);
+    const currentUnits = await this.#collect(tenantId, query, deadlineMs);
     const previousQuery = { ...query, ...toPreviousRange(query) };
     const previous = await this.#collect(tenantId, previousQuery, deadlineMs);
-    return summarizeUnits(query, joinPeriods(current, previous));
+    return summarizeUnits(query, joinPeriods(currentUnits, previous));
   }
 
   /** Must be the first call of its transaction. */

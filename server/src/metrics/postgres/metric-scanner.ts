@@ -43,8 +43,8 @@ export class PostgresMetricScanner {
     let lastRow: ScannedRow | undefined;
     for (;;) {
       const { runs, isEnd } = await this.#listRuns(query, lastRow);
-      const last = runs.at(-1);
-      if (last === undefined) {
+      const lastRun = runs.at(-1);
+      if (lastRun === undefined) {
         return;
       }
       const usage = await this.#readUsage(
@@ -55,7 +55,7 @@ export class PostgresMetricScanner {
       if (isEnd) {
         return;
       }
-      lastRow = last.row;
+      lastRow = lastRun.row;
     }
   }
 

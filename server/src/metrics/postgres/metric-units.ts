@@ -88,9 +88,9 @@ export class PostgresMetricUnits {
     let missing: readonly MicrosRange[] = [];
     for await (const runs of this.#scanner.scan(toScanQuery(query, query))) {
       countByWidth(countsByStart, runs, widthMicros);
-      const last = runs.at(-1);
-      if (last !== undefined && performance.now() > deadlineMs) {
-        missing = [{ fromMicros: query.fromMicros, toMicros: last.startMicros }];
+      const lastRun = runs.at(-1);
+      if (lastRun !== undefined && performance.now() > deadlineMs) {
+        missing = [{ fromMicros: query.fromMicros, toMicros: lastRun.startMicros }];
         break;
       }
     }

@@ -50,9 +50,9 @@ export class MetricReader implements MetricReads {
       const isOwn = this.#findProject.all([query.projectId, tenantId]).length > 0;
       const collect = (range: MicrosRange): CollectedUnits =>
         isOwn ? this.#collect(tenantId, { ...query, ...range }, deadlineMs) : noUnits;
-      const current = collect(query);
+      const currentUnits = collect(query);
       const previous = collect(toPreviousRange(query));
-      return summarizeUnits(query, joinPeriods(current, previous));
+      return summarizeUnits(query, joinPeriods(currentUnits, previous));
     } finally {
       this.#db.exec("COMMIT");
     }

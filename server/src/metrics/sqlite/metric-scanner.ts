@@ -54,16 +54,16 @@ export class MetricScanner {
         rows.map(([rowId, id]) => ({ rowId, id })),
         bytesPerStep,
       );
-      const last = rows[payloads.length - 1];
-      if (last === undefined) {
+      const lastRow = rows[payloads.length - 1];
+      if (lastRow === undefined) {
         return;
       }
       const usage = this.#readUsage(query.projectId, rows);
-      yield payloads.map((bodies, index) => toScannedRun(rows[index] ?? last, bodies, usage));
+      yield payloads.map((bodies, index) => toScannedRun(rows[index] ?? lastRow, bodies, usage));
       if (payloads.length === rows.length && rows.length < runsPerStep) {
         return;
       }
-      lastPosition = [last[2], last[1]];
+      lastPosition = [lastRow[2], lastRow[1]];
     }
   }
 

@@ -103,9 +103,9 @@ export class MetricUnits {
     let missing: readonly MicrosRange[] = [];
     for (const runs of this.#scanner.scan(query)) {
       countByWidth(countsByStart, runs, widthMicros);
-      const last = runs.at(-1);
-      if (last !== undefined && performance.now() > deadlineMs) {
-        missing = [{ fromMicros: query.fromMicros, toMicros: last.startMicros }];
+      const lastRun = runs.at(-1);
+      if (lastRun !== undefined && performance.now() > deadlineMs) {
+        missing = [{ fromMicros: query.fromMicros, toMicros: lastRun.startMicros }];
         break;
       }
     }

@@ -85,9 +85,9 @@ const statementNames = new Map<string, string>();
 
 /** Returns a name for a statement, which depends only on its text: different texts have different names. */
 function nameStatement(text: string): string {
-  const known = statementNames.get(text);
-  if (known !== undefined) {
-    return known;
+  const knownName = statementNames.get(text);
+  if (knownName !== undefined) {
+    return knownName;
   }
   const name = createHash("sha256").update(text).digest("base64url");
   if (statementNames.size < maxStatementNames) {

@@ -85,12 +85,14 @@ export class PostgresStorageReader implements PromisedStorageReads {
        GROUP BY 1 ORDER BY 1`,
       [afterTenant, afterId, limit],
     );
-    const last = rows.at(-1);
+    const lastRow = rows.at(-1);
     const count = rows.reduce((sum, { runs }) => sum + runs, 0);
     return {
       tenants: rows.map(({ tenant_id: tenantId, bytes }) => ({ tenantId, bytes })),
       next:
-        last === undefined || count < limit ? null : JSON.stringify([last.tenant_id, last.last]),
+        lastRow === undefined || count < limit
+          ? null
+          : JSON.stringify([lastRow.tenant_id, lastRow.last]),
     };
   }
 

@@ -61,12 +61,12 @@ export class StorageReader implements StorageReads {
       this.#statements.runBytes.all([after === null ? -1 : Number(after), limit]),
     );
     const count = rows.reduce((sum, [, , , runs]) => sum + Number(runs), 0);
-    const last = rows.reduce((row, [, , lastRow]) => Math.max(row, Number(lastRow)), -1);
+    const lastKey = rows.reduce((row, [, , lastRow]) => Math.max(row, Number(lastRow)), -1);
     return {
       tenants: rows.flatMap(([tenantId, bytes]) =>
         typeof tenantId === "string" ? [{ tenantId, bytes: Number(bytes) }] : [],
       ),
-      next: count < limit ? null : String(last),
+      next: count < limit ? null : String(lastKey),
     };
   }
 

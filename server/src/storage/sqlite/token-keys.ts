@@ -186,8 +186,10 @@ export function appendTokenKeys(folder: string, file: string): void {
     throw new Error(`${file} contains no key for share links`);
   }
   const text = readKeyFile(folder);
-  const known = new Set(parseKeys(text).map((key) => key.toString("base64url")));
-  const missing = added.map((key) => key.toString("base64url")).filter((key) => !known.has(key));
+  const knownKeys = new Set(parseKeys(text).map((key) => key.toString("base64url")));
+  const missing = added
+    .map((key) => key.toString("base64url"))
+    .filter((key) => !knownKeys.has(key));
   if (missing.length > 0) {
     const end = text === "" || text.endsWith("\n") ? text : `${text}\n`;
     writeKeyFile(folder, `${end}${missing.join("\n")}\n`);

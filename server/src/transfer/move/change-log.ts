@@ -76,13 +76,13 @@ export class ChangeLog {
   }
 
   /** Lists the rows that changed after one change and up to another, each of them once. */
-  list(after: number, last: number): readonly ChangedRow[] {
+  list(after: number, lastChange: number): readonly ChangedRow[] {
     const statement = this.#db
       .prepare(
         `SELECT DISTINCT tbl, tenant_id, key_json FROM ${changeTable} WHERE seq > ? AND seq <= ?`,
       )
       .raw();
-    return parseRows(statement.all([after, last])).map(([table, tenantId, key]) => ({
+    return parseRows(statement.all([after, lastChange])).map(([table, tenantId, key]) => ({
       table: String(table),
       tenantId: textOrNull(tenantId),
       key: JSON.parse(String(key)) as (string | number)[],
@@ -90,8 +90,10 @@ export class ChangeLog {
   }
 
   /** Deletes changes that were applied. */
-  forget(last: number): void {
-    this.#transact(() => this.#db.prepare(`DELETE FROM ${changeTable} WHERE seq <= ?`).run([last]));
+  forget(lastChange: number): void {
+    this.#transact(() =>
+      this.#db.prepare(`DELETE FROM ${changeTable} WHERE seq <= ?`).run([lastChange]),
+    );
   }
 
   /**

@@ -349,9 +349,9 @@ class Mover {
 
   /** Applies the changes up to the current state of the folder, and copies rows, in one transaction. */
   async #applyChanges(rows: readonly ChangedRow[], next: StepEnd): Promise<number> {
-    const last = this.#log.readLastChange();
-    const changes = this.#log.list(this.#progress.applied, last);
-    const progress = { ...this.#progress, ...next, applied: last };
+    const lastChange = this.#log.readLastChange();
+    const changes = this.#log.list(this.#progress.applied, lastChange);
+    const progress = { ...this.#progress, ...next, applied: lastChange };
     try {
       await inTransaction(this.#parts.client, async () => {
         await this.#target.apply([...changes, ...rows], this.#source);
@@ -476,9 +476,9 @@ type StepEnd = Partial<Pick<MoveProgress, "table" | "position">>;
 const createDifferenceError = (
   table: string,
   { id, handle }: TenantIdentity,
-  [expected, found]: readonly [number, number],
+  [expected, actual]: readonly [number, number],
 ): ServerError =>
   new ServerError(
     "STORE",
-    `the rows of ${table} of the tenant ${handle ?? id} differ: the folder has ${expected}, PostgreSQL has ${found}${expected === found ? " with other content" : ""}. The folder stays in use; abandon the move with millrace move --abandon and begin again with an empty database`,
+    `the rows of ${table} of the tenant ${handle ?? id} differ: the folder has ${expected}, PostgreSQL has ${actual}${expected === actual ? " with other content" : ""}. The folder stays in use; abandon the move with millrace move --abandon and begin again with an empty database`,
   );

@@ -97,13 +97,13 @@ export class PostgresLargeExampleWriter implements LargeExampleWrites, DatasetEx
   ): Promise<readonly string[]> {
     await this.#versions.readDataset(tenantId, datasetId);
     const ids = [...new Set(exampleIds)];
-    const current = await this.#rows.findCurrent(tenantId, ids);
-    const missing = ids.filter((id) => current.get(id)?.datasetId !== datasetId);
+    const currentExamples = await this.#rows.findCurrent(tenantId, ids);
+    const missing = ids.filter((id) => currentExamples.get(id)?.datasetId !== datasetId);
     if (missing.length > 0) {
       throw new RequestError(404, `Example not found: ${formatFirstIds(missing)}`);
     }
     const changes = ids
-      .map((id) => toSplitChange(id, current.get(id), change))
+      .map((id) => toSplitChange(id, currentExamples.get(id), change))
       .filter(({ splits }) => splits !== undefined);
     if (changes.length > 0) {
       await this.#examples.update(tenantId, changes, datasetId);

@@ -104,11 +104,11 @@ export class SchemaChecks {
     if (!hasAnySchema(bothSchemas)) {
       return {};
     }
-    const last = this.#lastSchemas;
+    const lastSchemas = this.#lastSchemas;
     // Use the same object for all checks of a write: `groupBySchemas` can then compare schemas by reference.
     const schemas =
-      last?.inputsSchema === inputsSchema && last.outputsSchema === outputsSchema
-        ? last
+      lastSchemas?.inputsSchema === inputsSchema && lastSchemas.outputsSchema === outputsSchema
+        ? lastSchemas
         : bothSchemas;
     this.#lastSchemas = schemas;
     const digest = computeDigest(schemas, examples, mode);

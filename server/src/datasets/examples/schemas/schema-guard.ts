@@ -68,9 +68,13 @@ type CheckGroup = [SchemaCheckRequest, ...SchemaCheckRequest[]];
 function groupBySchemas(requests: readonly SchemaCheckRequest[]): readonly CheckGroup[] {
   const groups: CheckGroup[] = [];
   for (const request of requests) {
-    const last = groups.at(-1);
-    if (last !== undefined && last[0].mode === request.mode && hasSameSchemas(last[0], request)) {
-      last.push(request);
+    const lastGroup = groups.at(-1);
+    if (
+      lastGroup !== undefined &&
+      lastGroup[0].mode === request.mode &&
+      hasSameSchemas(lastGroup[0], request)
+    ) {
+      lastGroup.push(request);
     } else {
       groups.push([request]);
     }
