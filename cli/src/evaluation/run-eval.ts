@@ -132,7 +132,7 @@ function readCount(
 const cacheModes: readonly CacheMode[] = ["auto", "record", "replay"];
 
 function readCacheMode(text = "auto"): CacheMode {
-  const mode = cacheModes.find((known) => known === text);
+  const mode = cacheModes.find((cacheMode) => cacheMode === text);
   if (mode === undefined) {
     throw new UsageError(`--cache must be ${cacheModes.join(", ")}, not ${text}`);
   }

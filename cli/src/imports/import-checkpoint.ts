@@ -129,8 +129,10 @@ export class ImportCheckpoint {
 
   #assertSame(stored: ImportIdentity): void {
     const differences = Object.entries(this.#identity).flatMap(([name, value]) => {
-      const [before, now] = [JSON.stringify(stored[name]), JSON.stringify(value)];
-      return before === now ? [] : [`${name} was ${before ?? "not given"}, not ${now ?? "absent"}`];
+      const [storedText, currentText] = [JSON.stringify(stored[name]), JSON.stringify(value)];
+      return storedText === currentText
+        ? []
+        : [`${name} was ${storedText ?? "not given"}, not ${currentText ?? "absent"}`];
     });
     if (differences.length > 0) {
       throw new UsageError(

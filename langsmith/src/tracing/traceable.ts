@@ -111,9 +111,9 @@ export function traceable<Func extends AnyFunction>(
   const startCall = (args: unknown[]): StartedCall => {
     let passed = args;
     try {
-      const { args: rest, config: callConfig } = extractConfig(args, argsConfigPath);
-      passed = rest;
-      const traceArguments = rest.map(traceArgument);
+      const { args: otherArguments, config: callConfig } = extractConfig(args, argsConfigPath);
+      passed = otherArguments;
+      const traceArguments = otherArguments.map(traceArgument);
       const position = findPosition(traceArguments, {
         name: wrappedFunc.name || "<lambda>",
         ...runConfig,
@@ -278,6 +278,6 @@ function extractConfig(
   if (!isKVMap(argument)) {
     return { args };
   }
-  const { [key]: config, ...rest } = argument;
-  return { args: args.with(index, rest), config: config as Partial<RunTreeConfig> };
+  const { [key]: config, ...otherMembers } = argument;
+  return { args: args.with(index, otherMembers), config: config as Partial<RunTreeConfig> };
 }

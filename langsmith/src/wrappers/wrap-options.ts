@@ -111,7 +111,9 @@ const wrapMethod = (method: Method, tags: readonly string[] | undefined): Method
             Reflect.apply<unknown, unknown[], unknown>(method, this, args),
           );
     }
-    const { langsmithExtra, ...rest } = options as { readonly langsmithExtra: ExtraRunTreeConfig };
+    const { langsmithExtra, ...otherOptions } = options as {
+      readonly langsmithExtra: ExtraRunTreeConfig;
+    };
     const { name, metadata } = langsmithExtra ?? {};
     const runOptions = {
       ...(name === undefined ? {} : { name }),
@@ -119,7 +121,7 @@ const wrapMethod = (method: Method, tags: readonly string[] | undefined): Method
       tags: [...(tags ?? []), ...(langsmithExtra?.tags ?? [])],
     };
     return withRunOptions(runOptions, () =>
-      Reflect.apply<unknown, unknown[], unknown>(method, this, [body, rest, ...others]),
+      Reflect.apply<unknown, unknown[], unknown>(method, this, [body, otherOptions, ...others]),
     );
   };
 

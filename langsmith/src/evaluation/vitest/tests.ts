@@ -272,11 +272,11 @@ export function logFeedback(feedback: EvaluationResult): void {
 
 export { logOutputs };
 
-function warnOfOthers(name: string, config: object, known: readonly string[]): void {
+function warnOfOthers(name: string, config: object, knownOptions: readonly string[]): void {
   for (const option of Object.keys(config)) {
-    if (!known.includes(option)) {
+    if (!knownOptions.includes(option)) {
       warnOnce(
-        `The option ${option} of ${name} in langsmith/vitest has no effect. Known: ${known.join(", ")}.`,
+        `The option ${option} of ${name} in langsmith/vitest has no effect. Known: ${knownOptions.join(", ")}.`,
       );
     }
   }
