@@ -43,7 +43,7 @@ export type ListComparative = DatasetKey &
 /** Arguments of {@link Experiments.compare}. */
 export type CompareExperiments = DatasetKey &
   CallOptions & {
-    /** Ids of the experiments' projects; at least one. */
+    /** At least one. The id of an experiment is the id of its project. */
     readonly experimentIds: readonly string[];
     /** Only these examples. @defaultValue all examples of the dataset */
     readonly exampleIds?: readonly string[] | undefined;

@@ -9,8 +9,8 @@ const excerptLimit = 200;
 
 /**
  * Extracts the reasons from an error response: the texts of `detail`, `error` and `details` (docs/wire.md). The rest of
- * the body is ignored, because it can contain the data of the request: servers may repeat that data in validation
- * errors.
+ * a JSON body is ignored, because it can contain the data of the request: servers may repeat that data in validation
+ * errors. Of any other body, the beginning is returned.
  */
 export const extractDetail = (body: string): string => toPrintable(toOneLine(extractReasons(body)));
 

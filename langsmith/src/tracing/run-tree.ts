@@ -127,7 +127,7 @@ export class RunTree implements BaseRun {
   declare attachments?: Attachments;
   declare replicas?: WriteReplica[];
   declare distributedParentId?: string;
-  /** @internal The start with microseconds. It is absent if the config contains the dotted order. */
+  /** @internal The start time with microseconds. It is absent if the config contains the dotted order. */
   declare _serialized_start_time?: string;
   /** @internal Whether `inputs` is a promise, which `postRun` awaits. */
   declare _awaitInputsOnPost?: boolean;

@@ -66,12 +66,16 @@ function findComparisonFacets({
   }
 }
 
-/** Returns no requirement if one of the alternatives has no facet. */
+/**
+ * Requires that a run has one of some facets: the strings by which the index finds runs. Returns no requirement if one of
+ * the alternatives has no facet, so that the index can't find all runs that match.
+ */
 const requireOneOf = (facets: readonly (string | undefined)[]): readonly FacetAlternatives[] =>
   facets.every((facet) => facet !== undefined) ? [facets] : [];
 
 /**
- * Returns the facet of a metadata path. A path with several steps may lead into nested objects, which have no facets.
+ * Returns the facet (the string in the index) of runs whose metadata has a path. A path with several steps may lead into
+ * nested objects, which are not in the index.
  */
 const toPathFacet = (path: string): string | undefined =>
   path.includes(".") ? undefined : createKeyFacet(path);

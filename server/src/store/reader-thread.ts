@@ -65,7 +65,7 @@ export class ReaderThread {
     }
   }
 
-  /** Ends the thread; resolves when its connection is closed. */
+  /** Ends the thread; resolves when its connection to the database is closed. */
   async close(): Promise<void> {
     const worker = await this.#worker?.catch(() => undefined);
     if (worker !== undefined) {

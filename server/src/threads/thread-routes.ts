@@ -27,7 +27,7 @@ const listMs = 150;
 /** Maximum number of characters of a thread's id in a request. */
 const maxIdChars = 4_000;
 
-/** Adds the routes of the UI's pages of threads. */
+/** Adds the routes with which the UI lists threads and shows one. */
 export function addUiThreadRoutes(app: FastifyInstance, store: ThreadStore): void {
   app.route({
     ...route(uiEndpoints.listThreads, {

@@ -63,8 +63,8 @@ export const FirstRun = () => (
       </Tabs.Panel>
       <Tabs.Panel value="langsmith">
         <p>
-          The SDKs for Python and JavaScript send their runs to this server. Set these variables,
-          and start the program:
+          The LangSmith SDKs for Python and JavaScript can send their runs to this server. Set these
+          variables, and start the program:
         </p>
         <CopyText label="Environment variables" text={createVariables.langsmith(readServerUrl())} />
       </Tabs.Panel>

@@ -117,8 +117,9 @@ export const PriceForm = ({
         />
       </div>
       <p className="form-about">
-        US dollars per million tokens. A price may depend on the input tokens of a run: 2, 4 above
-        200000.
+        Prices are in US dollars per million tokens. A price can depend on the number of input
+        tokens of a run. For example, enter “2, 4 above 200000” for $2, or $4 for runs with more
+        than 200,000 input tokens.
       </p>
       <div className="price-fields">
         {rates

@@ -15,7 +15,8 @@ export const ReviewerEntry = ({
   const [error, setError] = useState<string>();
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
-    // The form is all that the view shows. Wait a frame: after a navigation the view gets the focus first.
+    // Focus the field, because the view shows only this form. After a navigation, the view itself gets the focus first, so
+    // wait a frame.
     const frame = requestAnimationFrame(() => field.current?.focus());
     return () => cancelAnimationFrame(frame);
   }, []);

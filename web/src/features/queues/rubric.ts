@@ -136,9 +136,10 @@ export const toAnswer = ({ score, value }: Choice): Answer => ({
 });
 
 /**
- * Returns the answer for a number key. Key 1 selects the first choice and key 0 the tenth. On a scale of whole numbers
- * below 10 that spans more than 1, the key is the score. In any other range, keys 1 to 9 select that many tenths of the
- * range, and 0 its maximum. Returns `undefined` if the key selects nothing.
+ * Returns the answer that a digit key selects; `undefined` if it selects none. For a question with choices, keys 1 to 9
+ * select the first nine choices, and 0 the tenth. For a score between two whole numbers with more than these two scores,
+ * all below 10, the digit is the score. For any other range of scores, key n selects the point n tenths of the way from
+ * the minimum to the maximum, and 0 the maximum.
  */
 export function toDigitAnswer(question: RubricQuestion, digit: number): Answer | undefined {
   switch (question.kind) {

@@ -77,7 +77,7 @@ export const AlertList = ({
           onClose={close}
           onConfirm={async () => change(async () => deleteAlert(dialog.alert.id))}
         >
-          <p>Its history is deleted, too.</p>
+          <p>Its history will also be deleted.</p>
         </Confirm>
       )}
     </>

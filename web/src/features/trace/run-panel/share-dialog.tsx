@@ -54,7 +54,7 @@ const ShareLink = ({
   onClose,
 }: {
   readonly extent: Extent;
-  /** The id of the shared run, or of the root of the shared trace. */
+  /** The id of the run to share, or of the root of the trace to share. */
   readonly id: string;
   /** The token in the link; `null` if nothing is shared, `undefined` while that is not known. */
   readonly token: string | null | undefined;
