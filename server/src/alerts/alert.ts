@@ -9,7 +9,7 @@ export const alertLimits = {
   /** Minutes of the window over which a figure is computed. */
   windowMinutesMin: 5,
   windowMinutesMax: 1_440,
-  /** Changes of state that are kept of each alert. */
+  /** Maximum number of state changes that are kept of each alert. */
   history: 200,
   /** Time limit, in milliseconds, for reading the runs that the stored metrics do not contain yet. */
   readMs: 500,

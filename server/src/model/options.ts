@@ -195,7 +195,7 @@ export const serverLimits = {
   pendingBytes: 256 * mebibyte,
   /** Threads that run queries. Each one starts when it is first needed. */
   readerThreads: 4,
-  /** Long queries that run at the same time: of all tenants, and of one tenant. */
+  /** Maximum numbers of long queries that run at the same time: of all tenants together, and of one tenant. */
   longQueries: 3,
   longQueriesOfTenant: 2,
   /**

@@ -54,7 +54,7 @@ export function forwardWarnings(thread: string): void {
  * Emits a warning before the thread does anything else. Node emits warnings only once the current call has returned, which
  * may be long afterwards.
  */
-export function warnNow(message: string): void {
+function warnNow(message: string): void {
   if (forward === undefined) {
     process.emitWarning(message);
   } else {

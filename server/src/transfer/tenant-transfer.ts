@@ -246,14 +246,14 @@ const deletionKeys: Readonly<Record<string, string>> = { attachments: "rowid", s
 
 async function restoreIntoStore(
   file: string,
-  checked: CheckedFile,
+  checkedFile: CheckedFile,
   options: TenantRestoreOptions & { readonly store: string },
 ): Promise<TenantRestoreResult> {
   const connection = await connectCommand(options.store);
   try {
     await migrate(connection, postgresFormats);
     await findOrCreateDefaultTenant(connection);
-    const result = await restoreIntoPostgres(file, checked, { options, client: connection });
+    const result = await restoreIntoPostgres(file, checkedFile, { options, client: connection });
     if (options.tokenKeyFile !== undefined) {
       appendTokenKeys(prepareFolder(options.dataDir), options.tokenKeyFile);
     }

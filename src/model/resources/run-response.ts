@@ -43,11 +43,11 @@ export interface Run {
   readonly totalTokens?: number | undefined;
   readonly promptTokens?: number | undefined;
   readonly completionTokens?: number | undefined;
-  /** The cost as a decimal number, in text form. */
+  /** In US dollars, as the server sent it: a string such as "0.0042", or a number. */
   readonly totalCost?: string | number | undefined;
-  /** The cost as a decimal number, in text form. */
+  /** In US dollars, as the server sent it: a string such as "0.0042", or a number. */
   readonly promptCost?: string | number | undefined;
-  /** The cost as a decimal number, in text form. */
+  /** In US dollars, as the server sent it: a string such as "0.0042", or a number. */
   readonly completionCost?: string | number | undefined;
   /** A time in ISO 8601 format. */
   readonly firstTokenTime?: string | undefined;

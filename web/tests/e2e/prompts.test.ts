@@ -208,7 +208,7 @@ describe.skipIf(browser === undefined)("the prompt hub, in Chromium", () => {
     await page.goto(`${server.url}/prompts/answer?tab=commits`);
     const changes = page.getByRole("region", { name: "Changes in this commit" });
     await changes.getByText("{language}").first().waitFor();
-    await changes.getByText("Compare with values").click();
+    await changes.getByText("Fill in variables to compare").click();
     await changes.getByLabel("language").fill("Rhaeto-Romanic");
     await changes.getByText("with values").first().waitFor();
     await changes.getByText("Rhaeto-Romanic", { exact: false }).first().waitFor();

@@ -52,10 +52,10 @@ export class PostgresMetricReader implements PromisedMetricReads {
       { fromMicros: toPreviousRange(query).fromMicros, toMicros: query.toMicros },
       query.maxProjects + 1,
     );
-    const overview = summarizeOverview(query, projects, startMs + query.maxMs);
-    let step = overview.next();
+    const steps = summarizeOverview(query, projects, startMs + query.maxMs);
+    let step = steps.next();
     while (step.done !== true) {
-      step = overview.next(await this.#collect(tenantId, step.value, startMs + query.withinMs));
+      step = steps.next(await this.#collect(tenantId, step.value, startMs + query.withinMs));
     }
     return step.value;
   }

@@ -73,10 +73,10 @@ export class MetricReader implements MetricReads {
         id: String(id),
         name: String(JSON.parse(String(nameJson))),
       }));
-      const overview = summarizeOverview(query, projects, startMs + query.maxMs);
-      let step = overview.next();
+      const steps = summarizeOverview(query, projects, startMs + query.maxMs);
+      let step = steps.next();
       while (step.done !== true) {
-        step = overview.next(this.#collect(tenantId, step.value, startMs + query.withinMs));
+        step = steps.next(this.#collect(tenantId, step.value, startMs + query.withinMs));
       }
       return step.value;
     } finally {

@@ -17,7 +17,10 @@ interface ConnectionLostOptions extends ErrorOptions {
   readonly wasCommitting?: boolean;
 }
 
-/** The code of an error that PostgreSQL reported (SQLSTATE); an empty text for other errors. */
+/**
+ * The code of an error: the SQLSTATE if PostgreSQL reported the error, or that of a system error, such as `ECONNRESET`. An
+ * empty string if it has none.
+ */
 export const codeOf = (cause: unknown): string => {
   const code: unknown =
     typeof cause === "object" && cause !== null ? Reflect.get(cause, "code") : undefined;

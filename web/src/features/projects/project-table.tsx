@@ -99,7 +99,7 @@ export const ProjectTable = ({
   );
 };
 
-/** Sorts projects that are active now before the others, and the others by their traces in the range. */
+/** Sorts projects: first those that are active now, then the others by their number of traces in the time range. */
 function sortByActivity(
   projects: readonly Project[],
   overview: OverviewMetrics | undefined,

@@ -58,7 +58,7 @@ export const ManifestDiff = ({
       />
       {variables.length > 0 && (
         <details className="hub-diff-values">
-          <summary>Compare with values</summary>
+          <summary>Fill in variables to compare</summary>
           <VariableFields
             variables={variables}
             enteredValues={enteredValues}

@@ -57,8 +57,9 @@ export const SelectionBar = ({
       )}
       {!isAllSelected && matchCount !== undefined && matchCount.count > count && (
         <Button size="compact-sm" variant="default" onClick={selectAll}>
-          Select all {matchCount.isExact ? "" : "more than "}
-          {matchCount.count.toLocaleString("en")} that match
+          {matchCount.isExact
+            ? `Select all ${matchCount.count.toLocaleString("en")} that match`
+            : `Select all that match (more than ${matchCount.count.toLocaleString("en")})`}
         </Button>
       )}
       {target !== undefined && (

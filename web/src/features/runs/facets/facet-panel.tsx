@@ -41,8 +41,8 @@ const listChosenFacets = (filter: string) =>
     .map((name) => ({ name, filter: omitFacet(filter, name) }));
 
 /**
- * The values of the matching runs with their counts. A click on a value chooses it, or removes it again. Of a facet with
- * chosen values, the list shows the runs that have at least one of them.
+ * Shows the values of each facet, each with the number of matching runs that have it. A click on a value chooses it, and a
+ * second click undoes this. If several values of a facet are chosen, runs match that have any of them.
  */
 export const FacetPanel = ({
   query,

@@ -199,7 +199,7 @@ const NeighborLinks = ({
     ),
   );
   return (
-    <nav className="trace-neighbors" aria-label="Traces of the list">
+    <nav className="trace-neighbors" aria-label="Previous and next trace">
       <NeighborLink label="Previous trace" neighbor={previous} icon="↑" />
       <NeighborLink label="Next trace" neighbor={next} icon="↓" />
     </nav>
