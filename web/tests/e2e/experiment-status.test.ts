@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { Client } from "millrace";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startBrowser } from "../support/browser.ts";
+import { showScreen } from "../support/screenshots.ts";
 import { WatchedPage } from "../support/watched-page.ts";
 
 const browser = await startBrowser();
@@ -167,6 +168,7 @@ describe.skipIf(browser === undefined)("the status of experiments, in Chromium",
       .poll(async () => readStatus("doomed one"), { timeout: 10_000 })
       .toBe("Failed after 4 of 12 rows: Prompt not found");
     expect(await watched.audit()).toEqual([]);
+    await showScreen(page, "experiments-status");
 
     // The times of the failed experiment look like those of a running one: it has no end, and new runs.
     await page.goto(`${datasetAddress}/compare?experiments=${doomed.experiment_id}`);

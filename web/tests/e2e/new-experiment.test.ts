@@ -147,6 +147,7 @@ describe.skipIf(browser === undefined)("a new experiment, in Chromium", () => {
       .getByRole("group", { name: "Model 1" })
       .getByText("Enter the name of the model.")
       .waitFor();
+    await watched.picture("new-experiment-faults");
     await page.getByRole("group", { name: "Model 1" }).getByLabel("Model").fill("m-1");
 
     // The dataset has no `inputs.country`, so the prompt can't be filled in until the variable is mapped.

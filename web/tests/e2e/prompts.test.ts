@@ -224,6 +224,7 @@ describe.skipIf(browser === undefined)("the prompt hub, in Chromium", () => {
     await page.getByRole("button", { name: `Restore ${oldest.slice(0, 8)}` }).click();
     const dialog = page.getByRole("dialog", { name: `Restore ${oldest.slice(0, 8)}?` });
     await dialog.getByText(`in place of ${before[0]!.commitHash.slice(0, 8)}`).waitFor();
+    await watched.picture("prompt-restore");
     expect(await watched.audit()).toEqual([]);
     await dialog.getByRole("button", { name: "Cancel" }).click();
     await dialog.waitFor({ state: "detached" });

@@ -19,6 +19,8 @@ const outputHeight = 76;
 const lineHeight = 18;
 /** The height of the first cell: its inputs and reference outputs have at most three lines each. */
 const minRowHeight = 132;
+/** The height of the first cell if the cells are stacked: its inputs and reference outputs then have two lines each. */
+const stackedFirstHeight = 96;
 /** The height of an experiment's name, which stacked cells begin with. */
 const titleHeight = 24;
 /**
@@ -96,6 +98,6 @@ export function toRowHeight(
     return outputHeight + lineCount * lineHeight;
   });
   return isStacked
-    ? heights.reduce((sum, height) => sum + titleHeight + height, minRowHeight)
+    ? heights.reduce((sum, height) => sum + titleHeight + height, stackedFirstHeight)
     : Math.max(minRowHeight, ...heights);
 }

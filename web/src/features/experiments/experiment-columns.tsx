@@ -51,7 +51,8 @@ export function toExperimentColumns(
       title: "Status",
       sort: "asc",
       sortValue: (experiment) => readStatus(experiment).label,
-      width: 168,
+      width: 196,
+      grow: 2,
       renderCell: (experiment) => <StatusText status={readStatus(experiment)} />,
     },
     ...keys.slice(0, maxScoreColumns).map((key): Column<Experiment> => ({

@@ -106,6 +106,6 @@ describe("the height of a row", () => {
   });
 
   test("holds all cells and the names of their experiments if they are stacked", () => {
-    expect(readHeight(createRow(7, 1), 2, true)).toBe(132 + 2 * 24 + 76 + 2 * 18 + 76 + 5 * 18);
+    expect(readHeight(createRow(7, 1), 2, true)).toBe(96 + 2 * 24 + 76 + 2 * 18 + 76 + 5 * 18);
   });
 });
