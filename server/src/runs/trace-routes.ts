@@ -3,18 +3,13 @@ import type { WithLinks } from "../http/signed-links.ts";
 import type { RunStore } from "./run-store.ts";
 import type { FastifyInstance } from "fastify";
 import { uiEndpoints } from "millrace/model";
-import {
-  readShare,
-  readSharedTrace,
-  readSharedTraceRun,
-} from "./handlers/shared-trace-handlers.ts";
-import type { SharedTraceStore } from "./handlers/shared-trace-handlers.ts";
 import { readTrace, readTraceRun } from "./handlers/trace-handlers.ts";
 import { route } from "../http/route.ts";
 
 const apiTag = "runs";
 
-const traceParameters = {
+/** The query parameters of a response with the runs of a trace. */
+export const traceParameters = {
   since: "The `mark` of an earlier response: returns only runs that changed since.",
   limit: "Maximum number of runs of a line, 10,000 by default.",
 } as const;
@@ -36,39 +31,5 @@ export function addUiTraceRoutes(app: FastifyInstance, dependencies: WithLinks<R
     }),
     handler: (request, reply) =>
       readTraceRun(scopeToRequest(dependencies, request), request, reply),
-  });
-}
-
-/** Adds the routes of the page of a shared trace. They need no access key: the path contains the share token. */
-export function addUiSharedTraceRoutes(
-  app: FastifyInstance,
-  dependencies: WithLinks<SharedTraceStore>,
-): void {
-  app.route({
-    ...route(uiEndpoints.readShare, {
-      tag: apiTag,
-      summary: "Returns whether a token gives access to a run or to a whole trace.",
-      isPublic: true,
-    }),
-    handler: (request) => readShare(scopeToRequest(dependencies, request), request),
-  });
-  app.route({
-    ...route(uiEndpoints.readSharedTrace, {
-      tag: apiTag,
-      summary: "Returns the runs of a shared trace as columns, without payloads: lines of JSON.",
-      query: traceParameters,
-      isPublic: true,
-    }),
-    handler: (request, reply) =>
-      readSharedTrace(scopeToRequest(dependencies, request), request, reply),
-  });
-  app.route({
-    ...route(uiEndpoints.readSharedTraceRun, {
-      tag: apiTag,
-      summary: "Returns a run of a shared trace.",
-      isPublic: true,
-    }),
-    handler: (request, reply) =>
-      readSharedTraceRun(scopeToRequest(dependencies, request), request, reply),
   });
 }

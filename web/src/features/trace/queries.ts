@@ -5,6 +5,7 @@ import { toRecord } from "../../api/parse.ts";
 import { parseAttachments } from "../../components/payload/attachment.ts";
 import type { Attachment } from "../../components/payload/attachment.ts";
 import { openDocument } from "../../components/payload/large-payload.ts";
+import type { ProjectAddress } from "../runs/run-list-search.ts";
 import { parseRunDetails } from "../runs/run.ts";
 import type { RunDetails } from "../runs/run.ts";
 import { parseRunCost } from "./run-panel/run-cost.ts";
@@ -136,6 +137,14 @@ export const createSharedTraceRunQuery = (token: string, id: string) =>
       readRun(toEndpointPath("/ui/public/:token/runs/:id", { token, id }), signal),
     ...runRefresh,
   });
+
+/** Where a trace is read from: a project, or a share link, with which only the runs of that trace can be read. */
+export type TraceSource =
+  | { readonly kind: "project"; readonly address: ProjectAddress }
+  | { readonly kind: "share"; readonly token: string };
+
+export const createSourceRunQuery = (source: TraceSource, id: string) =>
+  source.kind === "project" ? createTraceRunQuery(id) : createSharedTraceRunQuery(source.token, id);
 
 const runRefresh = {
   structuralSharing: false,

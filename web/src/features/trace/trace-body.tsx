@@ -1,12 +1,11 @@
 import { useCallback, useMemo, useRef, useState } from "react";
 import { SplitView } from "../../components/page/split-view.tsx";
 import { Minimap } from "./minimap.tsx";
-import type { LoadedTrace } from "./queries.ts";
+import type { LoadedTrace, TraceSource } from "./queries.ts";
 import { RunPanel } from "./run-panel/run-panel.tsx";
 import type { TimeWindow } from "./time-scale.ts";
 import { TraceList } from "./trace-list.tsx";
 import type { TraceSearch } from "./trace-search.ts";
-import type { TraceSource } from "./trace-source.ts";
 import { TraceTools } from "./trace-tools.tsx";
 import type { TraceChange } from "./use-trace-address.ts";
 import { useTraceKeys } from "./use-trace-keys.ts";

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { createCommentCountsQuery } from "../comments/queries.ts";
 import { minContentChars, createContentSearchQuery } from "./queries.ts";
-import type { LoadedTrace } from "./queries.ts";
+import type { LoadedTrace, TraceSource } from "./queries.ts";
 import { searchRuns } from "./search-runs.ts";
 import { computeFullRange } from "./time-scale.ts";
 import type { TimeWindow } from "./time-scale.ts";
@@ -14,7 +14,6 @@ import { sumSubtrees } from "./trace-usage.ts";
 import type { SubtreeUsage } from "./trace-usage.ts";
 import { splitList } from "./trace-search.ts";
 import type { TraceSearch } from "./trace-search.ts";
-import type { TraceSource } from "./trace-source.ts";
 import { toVisibleRuns } from "./visible-runs.ts";
 import type { VisibleRuns } from "./visible-runs.ts";
 

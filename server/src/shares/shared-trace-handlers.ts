@@ -1,14 +1,14 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { RequestScoped } from "../../http/request-scope.ts";
-import { parseId } from "../../http/query-string.ts";
-import type { WithLinks } from "../../http/signed-links.ts";
-import { RequestError } from "../../model/errors.ts";
-import type { SharedScope, ShareReads } from "../../shares/share.ts";
-import type { Promised } from "../../storage/promised.ts";
-import type { RunStore } from "../run-store.ts";
-import { toRunJson } from "../serializers/run-json.ts";
-import { createFileLinker, readRunId } from "./run-handlers.ts";
-import { parseTraceRange, sendTrace } from "./trace-handlers.ts";
+import type { RequestScoped } from "../http/request-scope.ts";
+import { parseId } from "../http/query-string.ts";
+import type { WithLinks } from "../http/signed-links.ts";
+import { RequestError } from "../model/errors.ts";
+import type { SharedScope, ShareReads } from "./share.ts";
+import type { Promised } from "../storage/promised.ts";
+import type { RunStore } from "../runs/run-store.ts";
+import { toRunJson } from "../runs/serializers/run-json.ts";
+import { createFileLinker, readRunId } from "../runs/handlers/run-handlers.ts";
+import { parseTraceRange, sendTrace } from "../runs/handlers/trace-handlers.ts";
 
 /** The part of the store that readers with a share token need. */
 export interface SharedTraceStore extends RequestScoped<SharedTraceStore> {
