@@ -130,7 +130,7 @@ export const createTraceRunQuery = (id: string) =>
   });
 
 /** A run of a trace to which a share token gives access, with its payloads. */
-export const createSharedTraceRunQuery = (token: string, id: string) =>
+const createSharedTraceRunQuery = (token: string, id: string) =>
   queryOptions({
     queryKey: ["shared-trace", token, "run", id],
     queryFn: async ({ signal }) =>
