@@ -3,10 +3,10 @@ import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { getJson, postJson } from "../../api/http.ts";
 import { requireItems, requireText, toItems, toRecord, toText } from "../../api/parse.ts";
 import { parseTimeMs } from "../../components/time/time.ts";
-import { parseIds, parseKeys } from "./compare-search.ts";
-import type { CompareSearch } from "./compare-search.ts";
-import { parseComparison } from "./comparison.ts";
-import type { ComparisonPage } from "./comparison.ts";
+import { parseIds, parseKeys } from "./comparison/compare-search.ts";
+import type { CompareSearch } from "./comparison/compare-search.ts";
+import { parseComparison } from "./comparison/comparison.ts";
+import type { ComparisonPage } from "./comparison/comparison.ts";
 import {
   findUnfinishedIds,
   parseComparedExperiments,

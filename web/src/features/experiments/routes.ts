@@ -2,7 +2,7 @@ import { createRoute } from "@tanstack/react-router";
 import { createLazyView } from "../../components/page/load-chunk.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
 import { parseLaunchSearch } from "./launch/launch-search.ts";
-import { parseCompareSearch } from "./compare-search.ts";
+import { parseCompareSearch } from "./comparison/compare-search.ts";
 
 const getParentRoute = () => rootRoute;
 
@@ -11,7 +11,10 @@ export const experimentsRoutes = [
     getParentRoute,
     path: "/o/$tenantId/datasets/$datasetId/compare",
     validateSearch: parseCompareSearch,
-    component: createLazyView(async () => import("./compare.tsx"), "ExperimentComparison"),
+    component: createLazyView(
+      async () => import("./comparison/compare.tsx"),
+      "ExperimentComparison",
+    ),
   }),
   createRoute({
     getParentRoute,

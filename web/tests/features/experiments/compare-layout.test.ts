@@ -1,7 +1,13 @@
 import { assert, double, integer, property } from "fast-check";
 import { describe, expect, test } from "vitest";
-import { toRowHeight, toVisibleColumns } from "../../../src/features/experiments/compare-layout.ts";
-import type { ComparedRow, ComparedRun } from "../../../src/features/experiments/comparison.ts";
+import {
+  toRowHeight,
+  toVisibleColumns,
+} from "../../../src/features/experiments/comparison/compare-layout.ts";
+import type {
+  ComparedRow,
+  ComparedRun,
+} from "../../../src/features/experiments/comparison/comparison.ts";
 
 const run: ComparedRun = {
   id: "r",

@@ -3,8 +3,11 @@ import {
   parseCompareSearch,
   parseIds,
   parseKeys,
-} from "../../../src/features/experiments/compare-search.ts";
-import { parseComparison, toErrorLine } from "../../../src/features/experiments/comparison.ts";
+} from "../../../src/features/experiments/comparison/compare-search.ts";
+import {
+  parseComparison,
+  toErrorLine,
+} from "../../../src/features/experiments/comparison/comparison.ts";
 import {
   findUnfinishedIds,
   parseComparedExperiments,

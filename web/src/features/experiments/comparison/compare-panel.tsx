@@ -1,15 +1,15 @@
 import { ActionIcon } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { useEscape } from "../../components/keyboard/escape.ts";
-import { Code } from "../../components/code/code.tsx";
-import { Failure, Loading } from "../../components/page/states.tsx";
-import { formatJson } from "../../components/text/json-text.ts";
+import { useEscape } from "../../../components/keyboard/escape.ts";
+import { Code } from "../../../components/code/code.tsx";
+import { Failure, Loading } from "../../../components/page/states.tsx";
+import { formatJson } from "../../../components/text/json-text.ts";
 import { diffBases } from "./compare-search.ts";
 import { RunOutput, formatOutputs } from "./compared-run.tsx";
 import type { ComparisonContext } from "./comparison-context.ts";
-import { createExampleRunsQuery } from "./queries.ts";
-import type { ExampleRun } from "./queries.ts";
+import { createExampleRunsQuery } from "../queries.ts";
+import type { ExampleRun } from "../queries.ts";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId/compare");
 

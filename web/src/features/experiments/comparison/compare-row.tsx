@@ -1,5 +1,5 @@
 import { memo } from "react";
-import { PayloadText } from "../datasets/examples/example-columns.tsx";
+import { PayloadText } from "../../datasets/examples/example-columns.tsx";
 import { ComparedOutput } from "./compared-output.tsx";
 import { getExperimentColor, getExperimentName } from "./comparison-context.ts";
 import type { ComparisonContext } from "./comparison-context.ts";

@@ -1,6 +1,13 @@
-import { requireItems, requireText, toItems, toNumber, toRecord, toText } from "../../api/parse.ts";
-import { parsePreview } from "../datasets/examples/example.ts";
-import type { ExamplePreview, TextPreview } from "../datasets/examples/example.ts";
+import {
+  requireItems,
+  requireText,
+  toItems,
+  toNumber,
+  toRecord,
+  toText,
+} from "../../../api/parse.ts";
+import { parsePreview } from "../../datasets/examples/example.ts";
+import type { ExamplePreview, TextPreview } from "../../datasets/examples/example.ts";
 
 /** Scores by feedback key. */
 type Scores = Readonly<Record<string, number>>;

@@ -1,11 +1,11 @@
-import { pluralize } from "../../components/text/quantity.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
-import { formatDuration } from "../../components/time/time.ts";
-import { PayloadText } from "../datasets/examples/example-columns.tsx";
+import { pluralize } from "../../../components/text/quantity.ts";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
+import { formatDuration } from "../../../components/time/time.ts";
+import { PayloadText } from "../../datasets/examples/example-columns.tsx";
 import type { ComparisonContext } from "./comparison-context.ts";
 import { toErrorLine } from "./comparison.ts";
 import type { ComparedRow, ComparedRun } from "./comparison.ts";
-import { ScoreMark } from "./score-mark.tsx";
+import { ScoreMark } from "../score-mark.tsx";
 
 /**
  * An experiment's output for an example, with its scores and a link to its trace. The link is a plain `<a>`, which the

@@ -1,14 +1,14 @@
 import { Checkbox, NativeSelect } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
-import { parseChoice } from "../../api/parse.ts";
-import { pluralize } from "../../components/text/quantity.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
+import { parseChoice } from "../../../api/parse.ts";
+import { pluralize } from "../../../components/text/quantity.ts";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { comparisonOrders, comparisonSubsets, parseKeys } from "./compare-search.ts";
 import type { CompareSearch } from "./compare-search.ts";
 import { getExperimentName } from "./comparison-context.ts";
 import type { ComparisonContext } from "./comparison-context.ts";
 import type { ComparisonPage } from "./comparison.ts";
-import type { ExperimentName } from "./queries.ts";
+import type { ExperimentName } from "../queries.ts";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId/compare");
 

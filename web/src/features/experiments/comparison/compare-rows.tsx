@@ -2,7 +2,7 @@ import { useRouter } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useRef } from "react";
 import type { MouseEvent } from "react";
-import { Empty } from "../../components/page/states.tsx";
+import { Empty } from "../../../components/page/states.tsx";
 import { toRowHeight } from "./compare-layout.ts";
 import { CompareRow, ExperimentName } from "./compare-row.tsx";
 import type { ComparisonContext } from "./comparison-context.ts";

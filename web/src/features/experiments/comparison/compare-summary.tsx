@@ -1,15 +1,15 @@
 import { memo, useMemo } from "react";
-import { Chart } from "../../components/chart/chart.tsx";
-import { pluralize } from "../../components/text/quantity.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
-import { formatDuration } from "../../components/time/time.ts";
+import { Chart } from "../../../components/chart/chart.tsx";
+import { pluralize } from "../../../components/text/quantity.ts";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
+import { formatDuration } from "../../../components/time/time.ts";
 import { ExperimentName } from "./compare-row.tsx";
 import { getExperimentColor, getExperimentName } from "./comparison-context.ts";
 import type { ComparisonContext } from "./comparison-context.ts";
 import type { ComparedKey, ComparisonPage } from "./comparison.ts";
-import { formatScore, formatWinRate } from "./score-change.ts";
-import { toScoreBars } from "./score-bars.ts";
-import { ScoreMark } from "./score-mark.tsx";
+import { formatScore, formatWinRate } from "../score-change.ts";
+import { toScoreBars } from "../score-bars.ts";
+import { ScoreMark } from "../score-mark.tsx";
 
 /** Totals of the experiments: mean scores, wins against the baseline, and a chart of the score distribution. */
 export const CompareSummary = memo(

@@ -1,12 +1,12 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
-import { isMissing } from "../../api/failure.ts";
-import { AbsentView } from "../../components/page/absent-view.tsx";
-import { Empty, Failure, Loading } from "../../components/page/states.tsx";
-import { toVisibleText } from "../../components/text/visible-text.ts";
-import { createDatasetQuery } from "../datasets/queries.ts";
-import { chooseBaseline, usePinnedBaseline } from "./baseline.ts";
+import { isMissing } from "../../../api/failure.ts";
+import { AbsentView } from "../../../components/page/absent-view.tsx";
+import { Empty, Failure, Loading } from "../../../components/page/states.tsx";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
+import { createDatasetQuery } from "../../datasets/queries.ts";
+import { chooseBaseline, usePinnedBaseline } from "../baseline.ts";
 import { CompareFilters } from "./compare-filters.tsx";
 import { ComparePanel } from "./compare-panel.tsx";
 import { CompareRows } from "./compare-rows.tsx";
@@ -18,14 +18,14 @@ import {
   createComparedExperimentsQuery,
   createComparisonQuery,
   createExperimentNamesQuery,
-} from "./queries.ts";
-import { useRefreshAtEnd } from "./use-refresh-at-end.ts";
-import { ExperimentJobs } from "./launch/experiment-jobs.tsx";
-import { isActive } from "./launch/launch.ts";
-import type { ExperimentJob } from "./launch/launch.ts";
-import { createExperimentJobsQuery } from "./launch/queries.ts";
-import "../datasets/datasets.css";
-import "./experiments.css";
+} from "../queries.ts";
+import { useRefreshAtEnd } from "../use-refresh-at-end.ts";
+import { ExperimentJobs } from "../launch/experiment-jobs.tsx";
+import { isActive } from "../launch/launch.ts";
+import type { ExperimentJob } from "../launch/launch.ts";
+import { createExperimentJobsQuery } from "../launch/queries.ts";
+import "../../datasets/datasets.css";
+import "../experiments.css";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId/compare");
 

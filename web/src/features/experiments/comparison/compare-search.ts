@@ -1,5 +1,5 @@
-import { isId, parseChoice, omitUndefined, toSearchText } from "../../api/parse.ts";
-import type { JsonMembers } from "../../api/parse.ts";
+import { isId, parseChoice, omitUndefined, toSearchText } from "../../../api/parse.ts";
+import type { JsonMembers } from "../../../api/parse.ts";
 
 export const comparisonOrders = ["regression", "improvement", "run"] as const;
 export const comparisonSubsets = ["all", "regressions", "improvements", "errors"] as const;

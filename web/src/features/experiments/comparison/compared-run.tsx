@@ -1,12 +1,12 @@
 import { Link } from "@tanstack/react-router";
-import { toRecord } from "../../api/parse.ts";
-import { Code } from "../../components/code/code.tsx";
-import { TextDiff } from "../../components/code/text-diff.tsx";
-import { formatJson } from "../../components/text/json-text.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
+import { toRecord } from "../../../api/parse.ts";
+import { Code } from "../../../components/code/code.tsx";
+import { TextDiff } from "../../../components/code/text-diff.tsx";
+import { formatJson } from "../../../components/text/json-text.ts";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { getExperimentColor, getExperimentName } from "./comparison-context.ts";
 import type { ComparisonContext } from "./comparison-context.ts";
-import type { ExampleRun } from "./queries.ts";
+import type { ExampleRun } from "../queries.ts";
 
 /** Shows the output of one run, or a diff between that output and another text. */
 export const RunOutput = ({
