@@ -14,6 +14,9 @@ export const runsPerBlock = 64;
 const minBlocks = 16;
 const maxBlocks = 500;
 
+/** Blocks that a step reads for each run that the page lacks: some blocks have all trigrams of a text, but not the text. */
+const blocksPerMissingRun = 1.25;
+
 /** The last run, in the order of changes, that the text index contains. */
 export interface TextCursor {
   readonly changed: number;
@@ -62,7 +65,14 @@ export class TextBlocks {
     }: { readonly grams: readonly (readonly number[])[]; readonly cursor: TextCursor },
   ): Promise<TextCandidates> {
     const { projectId, scanLimit, order, after, filter } = search;
-    const limit = Math.min(maxBlocks, Math.max(minBlocks, Math.ceil(scanLimit / runsPerBlock)));
+    const limit = Math.max(
+      minBlocks,
+      Math.min(
+        maxBlocks,
+        Math.ceil(scanLimit / runsPerBlock),
+        Math.ceil(search.limit * blocksPerMissingRun),
+      ),
+    );
     const isAscending = order === "asc";
     const [near, far] = isAscending ? ["first_us", "last_us"] : ["last_us", "first_us"];
     const bounds: Sql[] = [];
