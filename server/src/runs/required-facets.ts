@@ -17,8 +17,13 @@ export type FacetAlternatives = readonly string[];
 /** Returns the facets that a run must have to match a filter: at least one facet of each list. */
 export function findRequiredFacets(filter: CheckedFilter): readonly FacetAlternatives[] {
   switch (filter.kind) {
-    case "and":
-      return [...filter.parts.flatMap(findRequiredFacets), ...findEntryFacets(filter.parts)];
+    case "and": {
+      // A run with the facet of an entry also has the one of its key, which says less.
+      const entries = findEntryFacets(filter.parts);
+      const keyParts = new Set(entries.map(({ keyPart }) => keyPart));
+      const others = filter.parts.filter((part) => !keyParts.has(part));
+      return [...entries.map(({ facet }) => [facet]), ...others.flatMap(findRequiredFacets)];
+    }
     case "or": {
       const branches = filter.parts.map((part) => findRequiredFacets(part)[0]);
       return branches.every((branch) => branch !== undefined) ? [branches.flat()] : [];
@@ -80,23 +85,31 @@ const requireOneOf = (facets: readonly (string | undefined)[]): readonly FacetAl
 const toPathFacet = (path: string): string | undefined =>
   path.includes(".") ? undefined : createKeyFacet(path);
 
+/** The facet of a metadata entry, and the part of the filter that names its key. */
+interface EntryFacet {
+  readonly keyPart: CheckedFilter;
+  readonly facet: string;
+}
+
 /**
  * Returns the facets of metadata entries. In an `and`, a key and the value that follows it belong to the same entry.
  */
-function findEntryFacets(parts: readonly CheckedFilter[]): readonly FacetAlternatives[] {
-  let key: string | undefined;
+function findEntryFacets(parts: readonly CheckedFilter[]): readonly EntryFacet[] {
+  let key: { readonly part: CheckedFilter; readonly name: string } | undefined;
   return parts.flatMap((part) => {
     if (findGroup(part) !== "metadata") {
       return [];
     }
     const text = findComparedText(part);
     if (determineRole(part) === "key") {
-      key = text !== undefined && !text.includes(".") ? text : undefined;
+      key = text !== undefined && !text.includes(".") ? { part, name: text } : undefined;
       return [];
     }
-    return determineRole(part) === "value" && key !== undefined && equalsOnlyStrings(text)
-      ? requireOneOf([createPairFacet(key, text)])
-      : [];
+    const facet =
+      determineRole(part) === "value" && key !== undefined && equalsOnlyStrings(text)
+        ? createPairFacet(key.name, text)
+        : undefined;
+    return key === undefined || facet === undefined ? [] : [{ keyPart: key.part, facet }];
   });
 }
 

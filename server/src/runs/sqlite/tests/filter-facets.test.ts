@@ -18,10 +18,14 @@ test.each([
 });
 
 test.each<[string, readonly (readonly string[])[]]>([
+  ['eq(metadata.k, "v")', [["p1:k=v"]]],
+  ['and(eq(name, "n"), eq(metadata_key, "k"), eq(metadata_value, "v"))', [["p1:k=v"], ["nn"]]],
+  ['and(eq(metadata_key, "k"), gt(metadata_value, 1))', [["kk"]]],
+  ['or(eq(metadata.k, "v"), has(tags, "t"))', [["p1:k=v", "tt"]]],
   ['in(metadata.k, ["v", "w"])', [["kk"]]],
   ["gt(metadata.k, 1)", [["kk"]]],
   [`has(metadata.k, '{"a": "b"}')`, [["kk"]]],
-  ['or(eq(metadata.k, "v"), eq(metadata.l, 1))', [["kk", "kl"]]],
+  ['or(eq(metadata.k, "v"), eq(metadata.l, 1))', [["p1:k=v", "kl"]]],
   ['neq(metadata.k, "v")', []],
   ['not(eq(metadata.k, "v"))', []],
   ['or(eq(metadata.k, "v"), neq(metadata.l, 1))', []],

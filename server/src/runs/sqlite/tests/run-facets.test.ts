@@ -66,7 +66,7 @@ describe("the facets that a filter uses", () => {
     ['exists(metadata, "a.b")', []],
     ['exists(inputs, "a")', []],
     ['eq(metadata_value, "v")', []],
-    ['and(eq(metadata_key, "k"), eq(metadata_value, "v"))', [["kk"], ["p1:k=v"]]],
+    ['and(eq(metadata_key, "k"), eq(metadata_value, "v"))', [["p1:k=v"]]],
     ['and(eq(metadata_key, "k"), eq(metadata_value, "7"))', [["kk"]]],
     ['and(eq(metadata_key, "k"), eq(metadata_value, "true"))', [["kk"]]],
     ['and(eq(metadata_key, "k"), neq(metadata_value, "v"))', [["kk"]]],
