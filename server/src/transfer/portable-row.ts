@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import { maxSharedRanges } from "../runs/shared-texts/shared-ranges.ts";
+import type { SharedRange } from "../runs/shared-texts/shared-ranges.ts";
 
 /** A value that both engines store alike. */
 export type PortableValue = string | number | Uint8Array | null;
@@ -7,6 +9,8 @@ export type PortableValue = string | number | Uint8Array | null;
 export interface PortablePayload {
   readonly digest: string;
   readonly body: Buffer;
+  /** Where the texts are that other payloads may contain, too, in their order. */
+  readonly shared: readonly SharedRange[];
 }
 
 /** A row in the form that both engines have in common: the values of the columns of its table, in their order. */
@@ -16,11 +20,35 @@ export interface PortableRow {
   readonly payloads?: readonly PortablePayload[];
 }
 
-/** Returns a row as a line of JSON. Equal rows have equal lines, whichever database they are from. */
-export function encodeRow({ values, payloads }: PortableRow): string {
+/**
+ * Returns a row as a line of JSON. Equal rows have equal lines, whichever database they are from, and however it stores
+ * their payloads.
+ */
+export const encodeRow = (row: PortableRow): string =>
+  encodeCells(row, ({ digest, body }) => [digest, body.toString("utf8")]);
+
+/**
+ * Returns a row as a line of a file: that of {@link encodeRow}, in which a payload also lists its shared texts, if it has
+ * any. Earlier versions read such a line, too, and store the payload as a whole.
+ */
+export const encodeFileRow = (row: PortableRow): string =>
+  encodeCells(row, ({ digest, body, shared }) => [
+    digest,
+    body.toString("utf8"),
+    ...(shared.length === 0 ? [] : [shared.map(({ kind, start, end }) => [kind, start, end])]),
+  ]);
+
+/** Whether a payload of the row shares texts, so that its two lines differ. */
+export const hasSharedTexts = ({ payloads = [] }: PortableRow): boolean =>
+  payloads.some(({ shared }) => shared.length > 0);
+
+function encodeCells(
+  { values, payloads }: PortableRow,
+  encodePayload: (payload: PortablePayload) => readonly unknown[],
+): string {
   const cells: unknown[] = values.map(encodeValue);
   if (payloads !== undefined) {
-    cells.push(payloads.map(({ digest, body }) => [digest, body.toString("utf8")]));
+    cells.push(payloads.map(encodePayload));
   }
   return JSON.stringify(cells);
 }
@@ -62,13 +90,43 @@ function decodePayloads(cell: unknown): readonly PortablePayload[] {
     throw new TypeError("the payloads of a run are not a list");
   }
   return cell.map((payload: unknown) => {
-    const [digest, body] = Array.isArray(payload) ? (payload as readonly unknown[]) : [];
-    if (typeof digest !== "string" || typeof body !== "string") {
-      throw new TypeError("a payload is not a pair of texts");
+    const [digest, text, shared = []] = Array.isArray(payload)
+      ? (payload as readonly unknown[])
+      : [];
+    if (typeof digest !== "string" || typeof text !== "string") {
+      throw new TypeError("a payload does not begin with two texts");
     }
-    return { digest, body: Buffer.from(body) };
+    const body = Buffer.from(text);
+    return { digest, body, shared: decodeSharedRanges(shared, body) };
   });
 }
+
+function decodeSharedRanges(cell: unknown, body: Buffer): readonly SharedRange[] {
+  if (!Array.isArray(cell) || cell.length > maxSharedRanges) {
+    throw new Error(`the shared texts of a payload are not a list of at most ${maxSharedRanges}`);
+  }
+  let position = 0;
+  return cell.map((range: unknown) => {
+    const [kind, start, end] = Array.isArray(range) ? (range as readonly unknown[]) : [];
+    if ((kind !== "list" && kind !== "text") || !isPosition(start) || !isPosition(end)) {
+      throw new TypeError("a shared text of a payload is not a kind and two positions");
+    }
+    if (start < position || end <= start || end > body.length) {
+      throw new RangeError(
+        "the shared texts of a payload are not within the payload, or not in their order",
+      );
+    }
+    if (isWithinCharacter(body, start) || isWithinCharacter(body, end)) {
+      throw new RangeError("a shared text of a payload begins or ends within a character");
+    }
+    position = end;
+    return { kind, start, end };
+  });
+}
+
+const isPosition = (value: unknown): value is number => Number.isSafeInteger(value);
+
+const isWithinCharacter = (body: Buffer, at: number): boolean => ((body[at] ?? 0) & 0xc0) === 0x80;
 
 const digestBits = 256n;
 

@@ -50,7 +50,7 @@ const ofRun = (name: string) => ({
 /**
  * The tables whose rows are copied, in an order in which they can be written: rows come after those that they refer to.
  * The row of a run contains its payloads, so the table `payloads` is a part of `runs` here. A payload is copied as a whole,
- * with the texts that it shares with others.
+ * with the ranges of the texts that it shares with others.
  */
 export const portableTables: readonly PortableTable[] = [
   defineTable("api_keys", "digest", {
@@ -195,7 +195,7 @@ export const payloadColumns = ["digest", "body"] as const;
 export const specialTables: Readonly<Record<string, string>> = {
   tenants: "the head of a backup has the row of its tenant",
   payloads: "a part of the rows of runs",
-  shared_texts: "payloads are copied with the texts that they share",
+  shared_texts: "parts of the payloads that share them; the target stores its own",
   rule_cursor: "the position in the database itself of the runs to which rules were applied",
   rule_open_roots: "runs that wait for their end, by their position in the database itself",
 };

@@ -1,4 +1,8 @@
-import { createPayloadTextSql } from "../runs/shared-texts/postgres-shared-texts.ts";
+import {
+  createPayloadTextSql,
+  createSharedRangesSql,
+} from "../runs/shared-texts/postgres-shared-texts.ts";
+import { readSharedRanges } from "../runs/shared-texts/shared-ranges.ts";
 import { decodeText, encodeText } from "../storage/postgres/text-encoding.ts";
 import { textOrNull } from "../storage/sqlite/rows.ts";
 import type { PostgresClient } from "../storage/postgres/postgres-client.ts";
@@ -113,7 +117,8 @@ export class PostgresRows implements RowSource {
     runs: readonly Readonly<Record<string, unknown>>[],
   ): Promise<ReadonlyMap<string, readonly PortablePayload[]>> {
     const { rows } = await this.#client.run({
-      text: `SELECT p.id, p.digest, ${createPayloadTextSql("p")} AS body
+      text: `SELECT p.id, p.digest, ${createPayloadTextSql("p")} AS body,
+          ${createSharedRangesSql("p")} AS parts
         FROM unnest($2::bigint[], $3::text[], $4::text[]) i (root_us, trace_id, id)
         JOIN payloads p ON p.tenant_id = $1 AND p.root_us = i.root_us AND p.trace_id = i.trace_id AND p.id = i.id
         ORDER BY p.seq`,
@@ -128,7 +133,12 @@ export class PostgresRows implements RowSource {
     for (const row of rows) {
       const list = payloads.get(String(row["id"])) ?? [];
       payloads.set(String(row["id"]), list);
-      list.push({ digest: String(row["digest"]), body: Buffer.from(String(row["body"])) });
+      const body = Buffer.from(String(row["body"]));
+      list.push({
+        digest: String(row["digest"]),
+        body,
+        shared: readSharedRanges(row["parts"], body.length),
+      });
     }
     return payloads;
   }

@@ -4,6 +4,11 @@ import { keysPerBlock } from "../datasets/examples/postgres/example-write-engine
 import { ServerError } from "../model/errors.ts";
 import { blockMicros, createPairFacet, createRowFacets } from "../runs/facets.ts";
 import { readRootMicros } from "../runs/postgres/batch-merger.ts";
+import {
+  analyzeSharedTextsSql,
+  PostgresSharedTexts,
+} from "../runs/shared-texts/postgres-shared-texts.ts";
+import { toShareableTexts } from "../runs/shared-texts/shared-ranges.ts";
 import { createDocument } from "../runs/postgres/payload-document.ts";
 import { toWeek } from "../runs/postgres/partitions.ts";
 import { copiedRunsPlace, lastPlaceSql } from "../runs/postgres/run-places.ts";
@@ -12,7 +17,7 @@ import { PostgresDatabase } from "../storage/postgres/postgres-database.ts";
 import { encodeText } from "../storage/postgres/text-encoding.ts";
 import { quoteText } from "../storage/postgres/transaction.ts";
 import type { PortableTable } from "./portable-tables.ts";
-import type { PortableRow, PortableValue } from "./portable-row.ts";
+import type { PortablePayload, PortableRow, PortableValue } from "./portable-row.ts";
 import { PostgresRows, toColumnValue } from "./postgres-rows.ts";
 import { readRunFacets } from "./run-facets.ts";
 import { toStoredValues } from "./tenant-rows.ts";
@@ -28,6 +33,7 @@ export class PostgresTarget extends PostgresRows implements RowTarget {
   readonly #tenantId: string;
   readonly #offsets: NumberOffsets;
   readonly #toConflictSql: (table: string) => string;
+  readonly #sharedTexts: PostgresSharedTexts;
   #runCount = 0;
 
   /**
@@ -50,6 +56,7 @@ export class PostgresTarget extends PostgresRows implements RowTarget {
     this.#tenantId = tenantId;
     this.#offsets = offsets;
     this.#toConflictSql = toConflictSql;
+    this.#sharedTexts = new PostgresSharedTexts(new PostgresDatabase(client));
   }
 
   toStored(row: PortableRow): PortableRow {
@@ -121,23 +128,15 @@ export class PostgresTarget extends PostgresRows implements RowTarget {
         place,
       ]),
     );
-    await this.#insert(
-      "payloads",
-      ["tenant_id", "root_us", "trace_id", "id", "digest", "document", "body"],
-      runs.flatMap(({ key, payloads }) =>
-        payloads.map(({ digest, body }) => [
-          ...key,
-          digest,
-          createDocument(body),
-          body.toString("utf8"),
-        ]),
-      ),
+    await this.#insertPayloads(
+      runs.flatMap(({ key, payloads }) => payloads.map((payload) => ({ key, payload }))),
     );
     await this.#deriveFromRuns(runs.map(({ key }) => key[3]));
   }
 
   async finish(): Promise<void> {
     await this.indexExamples();
+    await this.#client.exec(analyzeSharedTextsSql);
     // Rules are applied only to runs that arrive from now on.
     await this.#client.exec(
       `UPDATE rules SET from_row = ${lastPlaceSql} WHERE tenant_id = ${quoteText(this.#tenantId)}`,
@@ -182,6 +181,31 @@ export class PostgresTarget extends PostgresRows implements RowTarget {
       }
       return stored;
     });
+  }
+
+  async #insertPayloads(
+    payloads: readonly { readonly key: readonly unknown[]; readonly payload: PortablePayload }[],
+  ): Promise<void> {
+    const documents = payloads.map(({ payload }) => createDocument(payload.body));
+    const stored = await this.#sharedTexts.store(
+      this.#tenantId,
+      payloads.map(({ payload: { body, shared } }, index) => ({
+        body,
+        // A payload with a document is stored twice anyway, so sharing its texts would save little.
+        texts: documents[index] === null ? toShareableTexts(body, shared) : [],
+      })),
+    );
+    await this.#insert(
+      "payloads",
+      ["tenant_id", "root_us", "trace_id", "id", "digest", "document", "body", "parts"],
+      stored.map(({ body, parts }, index) => [
+        ...(payloads[index]?.key ?? []),
+        payloads[index]?.payload.digest,
+        documents[index],
+        decodeUtf8(body),
+        parts,
+      ]),
+    );
   }
 
   async #insertAttachment(table: PortableTable, values: readonly PortableValue[]): Promise<void> {
@@ -261,6 +285,9 @@ function readRootTime(table: PortableTable, { values }: PortableRow): number {
 /** Returns the week of a run. Partitions for this week must exist before the run is written. */
 export const readWeek = (table: PortableTable, row: PortableRow): number =>
   toWeek(readRootTime(table, row));
+
+const decodeUtf8 = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString("utf8");
 
 /** Examples whose words are indexed at once. */
 const examplesPerStep = 1_000;

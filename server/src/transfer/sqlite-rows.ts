@@ -1,5 +1,6 @@
 import { ServerError } from "../model/errors.ts";
-import { payloadTextSql } from "../runs/shared-texts/sqlite-shared-texts.ts";
+import { readSharedRanges } from "../runs/shared-texts/shared-ranges.ts";
+import { payloadTextSql, sharedRangesSql } from "../runs/shared-texts/sqlite-shared-texts.ts";
 import { isIntact } from "../storage/sqlite/checksum.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 import { readDefaultTenantId } from "../storage/sqlite/open-database.ts";
@@ -21,7 +22,7 @@ export class SqliteRows implements RowSource {
     this.#db = db;
     this.#payloads = db
       .prepare(
-        `SELECT p.digest, CAST(${payloadTextSql} AS BLOB), p.checksum FROM payloads p
+        `SELECT p.digest, CAST(${payloadTextSql} AS BLOB), p.checksum, ${sharedRangesSql} FROM payloads p
          WHERE p.trace_id = ? AND p.id = ? ORDER BY p.rowid`,
       )
       .raw();
@@ -82,7 +83,7 @@ export class SqliteRows implements RowSource {
   }
 
   #readPayloads(traceId: string, id: string): readonly PortablePayload[] {
-    return parseRows(this.#payloads.all([traceId, id])).map(([digest, body, checksum]) => {
+    return parseRows(this.#payloads.all([traceId, id])).map(([digest, body, checksum, parts]) => {
       const bytes = Buffer.from(body as Uint8Array);
       if (!isIntact(checksum, bytes, id)) {
         throw new ServerError(
@@ -90,7 +91,11 @@ export class SqliteRows implements RowSource {
           `the run ${id} is damaged on disk, because what is stored does not match its checksum: delete it, or restore a backup of the data folder, and try again`,
         );
       }
-      return { digest: String(digest), body: bytes };
+      return {
+        digest: String(digest),
+        body: bytes,
+        shared: readSharedRanges(parts, bytes.length),
+      };
     });
   }
 }

@@ -1,6 +1,9 @@
 import { SqliteExampleTextIndex } from "../datasets/examples/sqlite/example-index.ts";
 import { toPlaceSql } from "../datasets/examples/sqlite/example-place-tables.ts";
+import { ServerError } from "../model/errors.ts";
 import { MetricMarker } from "../metrics/sqlite/metric-marker.ts";
+import { toShareableTexts } from "../runs/shared-texts/shared-ranges.ts";
+import { SqliteSharedTexts } from "../runs/shared-texts/sqlite-shared-texts.ts";
 import { FacetWriter } from "../runs/sqlite/facet-writer.ts";
 import { computeChecksum } from "../storage/sqlite/checksum.ts";
 import type { KeyKind } from "../storage/row-keys.ts";
@@ -22,7 +25,7 @@ export class SqliteTarget extends SqliteRows implements RowTarget {
   readonly #keys: TenantKeyWriter;
   readonly #facets: FacetWriter;
   readonly #metrics: MetricMarker;
-  readonly #insertPayload;
+  readonly #sharedTexts: SqliteSharedTexts;
   /** The number of the last example that the database had before. */
   readonly #lastExample: number;
 
@@ -35,9 +38,7 @@ export class SqliteTarget extends SqliteRows implements RowTarget {
     this.#facets = new FacetWriter(db);
     this.#metrics = new MetricMarker(db);
     this.#lastExample = readLast(db, "examples");
-    this.#insertPayload = db.prepare(
-      "INSERT INTO payloads (trace_id, id, digest, body, checksum) VALUES (?, ?, ?, CAST(? AS TEXT), ?)",
-    );
+    this.#sharedTexts = new SqliteSharedTexts(db);
   }
 
   /** SQLite stores the halves of surrogate pairs that PostgreSQL may contain as U+FFFD, as it does when runs arrive. */
@@ -144,8 +145,13 @@ export class SqliteTarget extends SqliteRows implements RowTarget {
       startMicros: Number(valueOf("start_us")),
       parentRunId: valueOf("parent_run_id") as string | null,
     };
-    for (const { digest, body } of payloads) {
-      this.#insertPayload.run([row.traceId, row.id, digest, body, computeChecksum(body, row.id)]);
+    const { traceId, id } = row;
+    for (const { digest, body, shared } of payloads) {
+      const payload = { traceId, id, digest, body, checksum: computeChecksum(body, id) };
+      const texts = toShareableTexts(body, shared);
+      if (!this.#sharedTexts.insertPayload(this.#tenantId, payload, texts)) {
+        throw new ServerError("BACKUP", `the run ${id} has the same payload twice`);
+      }
     }
     this.#facets.add(row, readRunFacets(payloads));
     this.#metrics.mark(row.projectId, row.startMicros);

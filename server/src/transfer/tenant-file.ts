@@ -8,13 +8,14 @@ import { version } from "millrace/model";
 import { messageOf, ServerError } from "../model/errors.ts";
 import { findTable } from "./portable-tables.ts";
 import type { PortableTable } from "./portable-tables.ts";
-import { decodeRow, encodeRow, RowTally } from "./portable-row.ts";
+import { decodeRow, encodeFileRow, encodeRow, hasSharedTexts, RowTally } from "./portable-row.ts";
 import type { PortableRow } from "./portable-row.ts";
 import type { TableSum } from "./table-sums.ts";
 import type { TenantIdentity } from "./tenant-rows.ts";
 
 // The file of a tenant: lines of JSON, compressed by gzip. The first line names the format, the version and the tenant. Each
-// table is a line with its name and its columns, a line for each row, and a line with the number of rows and their SHA-256.
+// table is a line with its name and its columns, a line for each row, and a line with the number of rows and the SHA-256 of
+// their lines.
 // The last line has the SHA-256 of all lines before it, so that a file that ends early, or was changed, is recognized.
 
 /** The format of the files that this version writes, and the newest that it reads. */
@@ -34,7 +35,9 @@ export class TenantFileWriter {
   readonly #gzip: Writable;
   readonly #output: Writable;
   readonly #hash = createHash("sha256");
-  #tally = new RowTally();
+  /** The rows of the table. Their sum does not depend on which texts are shared, unlike that of the lines. */
+  #rows = new RowTally();
+  #lines = new RowTally();
   #table = "";
   readonly #sums: TableSum[] = [];
 
@@ -71,20 +74,24 @@ export class TenantFileWriter {
 
   async beginTable({ name, columns }: PortableTable): Promise<void> {
     this.#table = name;
-    this.#tally = new RowTally();
+    this.#rows = new RowTally();
+    this.#lines = new RowTally();
     await this.#write(JSON.stringify({ table: name, columns }));
   }
 
   async writeRow(row: PortableRow): Promise<void> {
-    const line = encodeRow(row);
-    this.#tally.add(line);
+    const rowLine = encodeRow(row);
+    const rowTally = tallyLine(rowLine);
+    this.#rows.merge(rowTally);
+    const line = hasSharedTexts(row) ? encodeFileRow(row) : rowLine;
+    this.#lines.merge(line === rowLine ? rowTally : tallyLine(line));
     await this.#write(line);
   }
 
   async endTable(): Promise<void> {
-    const { count, digest } = this.#tally;
+    const { count, digest } = this.#rows;
     this.#sums.push({ name: this.#table, count, sha256: digest });
-    await this.#write(JSON.stringify({ end: this.#table, count, sha256: digest }));
+    await this.#write(JSON.stringify({ end: this.#table, count, sha256: this.#lines.digest }));
   }
 
   /** Ends the file. */
@@ -110,6 +117,12 @@ export class TenantFileWriter {
       await once(this.#gzip, "drain");
     }
   }
+}
+
+function tallyLine(line: string): RowTally {
+  const tally = new RowTally();
+  tally.add(line);
+  return tally;
 }
 
 /** A part of a file, in the order in which it is read. */
@@ -141,14 +154,16 @@ export async function* readTenantFile(file: string): AsyncGenerator<FilePart> {
 async function* parseLines(lines: AsyncIterable<Buffer>): AsyncGenerator<FilePart> {
   const hash = createHash("sha256");
   let state: ReadState = { kind: "start" };
+  let lineNumber = 0;
   for await (const bytes of lines) {
     const line = bytes.toString("utf8");
+    lineNumber += 1;
     if (state.kind === "complete") {
       throw new Error("it continues after its last line");
     }
     if (state.kind === "table" && line.startsWith("[")) {
       state.tally.add(line);
-      yield { kind: "row", table: state.table, row: decodeRow(line, state.table.columns.length) };
+      yield { kind: "row", table: state.table, row: readRow(line, state.table, lineNumber) };
     } else {
       const mark = JSON.parse(line) as ControlLine;
       if (state.kind === "start") {
@@ -237,6 +252,14 @@ const createUnknownError = (what: string): ServerError =>
     "BACKUP",
     `the file contains ${what}, which this version does not know: use the version that wrote the file, or a newer one`,
   );
+
+function readRow(line: string, { columns }: PortableTable, lineNumber: number): PortableRow {
+  try {
+    return decodeRow(line, columns.length);
+  } catch (cause) {
+    throw new Error(`line ${lineNumber}: ${messageOf(cause)}`, { cause });
+  }
+}
 
 function readSum(
   { end, count, sha256 }: ControlLine,

@@ -105,6 +105,34 @@ export const forgetSharedTextsSql = (range: string): string => `
 export const createPayloadTextSql = (alias: string): string =>
   `(CASE WHEN ${alias}.parts IS NULL THEN ${alias}.body ELSE join_payload(${alias}.tenant_id, ${alias}.body, ${alias}.parts) END)`;
 
+/**
+ * SQL that describes the parts of a payload for `readSharedRanges`; NULL if the payload is stored as a whole. Each text of
+ * a chain is read by its key (`LATERAL` with `LIMIT`): while a table has no statistics, a join would read all texts of the
+ * tenant for each link.
+ */
+export const createSharedRangesSql = (alias: string): string =>
+  `(CASE WHEN ${alias}.parts IS NOT NULL THEN (
+    WITH RECURSIVE part AS (
+      SELECT p.place, (p.part ->> 1)::int AS bytes, p.part ->> 2 AS hash
+      FROM jsonb_array_elements(${alias}.parts::jsonb) WITH ORDINALITY p (part, place) WHERE jsonb_typeof(p.part) = 'array'
+    ), chain AS (
+      SELECT part.place, t.bytes, t.base FROM part CROSS JOIN LATERAL (
+        SELECT octet_length(s.body) AS bytes, s.base FROM shared_texts s
+        WHERE s.tenant_id = ${alias}.tenant_id AND s.hash = part.hash COLLATE "C" LIMIT 1) t
+      UNION ALL
+      SELECT c.place, t.bytes, t.base FROM chain c CROSS JOIN LATERAL (
+        SELECT octet_length(s.body) AS bytes, s.base FROM shared_texts s
+        WHERE s.tenant_id = ${alias}.tenant_id AND s.hash = c.base LIMIT 1) t
+    )
+    SELECT json_agg(json_build_array(part.bytes, part.hash, c.bytes) ORDER BY part.place)::text
+    FROM part LEFT JOIN (SELECT place, sum(bytes) AS bytes FROM chain GROUP BY place) c ON c.place = part.place) END)`;
+
+/**
+ * SQL that updates the statistics of the texts, for a transaction that has written many and reads their payloads. With
+ * those of an empty table, the planner would let each link of a chain read all texts of the tenant.
+ */
+export const analyzeSharedTextsSql = "ANALYZE shared_texts";
+
 /** Maximum number of possibly unused texts that one call examines. */
 const candidatesPerStep = 500;
 

@@ -34,12 +34,16 @@ export const maxBeginnings = 1_024;
 export const maxSharedTexts = 16;
 
 /** The kinds of hashes. A list and another text never have the same hash, even if someone constructs their content. */
-type HashKind = "list" | "text";
+export type HashKind = "list" | "text";
 const kindLetters: Readonly<Record<HashKind, string>> = { list: "L", text: "T" };
 
 /** Converts a digest of the wire format, a string with one character per byte, to a hash that is stored. */
 export const toHash = (kind: HashKind, digest: string): string =>
   kindLetters[kind] + Buffer.from(digest, "latin1").toString("base64url");
+
+/** Returns the kind of a stored hash; `undefined` if it has none. */
+export const toHashKind = (hash: string): HashKind | undefined =>
+  (["list", "text"] as const).find((kind) => hash.startsWith(kindLetters[kind]));
 
 /** Moves a text by a number of bytes. */
 export const moveText = (text: ShareableText, bytes: number): ShareableText => ({

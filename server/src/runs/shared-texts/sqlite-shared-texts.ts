@@ -41,6 +41,19 @@ export const payloadTextSql = `CASE WHEN p.parts IS NULL THEN p.body ELSE (
     UNION ALL SELECT place, 1, depth, body FROM chain
     ORDER BY 1, 2, 3 DESC) s) END`;
 
+/** SQL that describes the parts of the payload `p` for `readSharedRanges`; NULL if the payload is stored as a whole. */
+export const sharedRangesSql = `CASE WHEN p.parts IS NOT NULL THEN (
+  WITH RECURSIVE
+    part (place, bytes, text) AS (
+      SELECT j.key, j.value ->> 1, j.value ->> 2 FROM json_each(p.parts) j WHERE j.type = 'array'),
+    chain (place, hash, bytes, base) AS (
+      SELECT part.place, t.hash, octet_length(t.body), t.base FROM part JOIN shared_texts t ON t.id = part.text
+      UNION ALL
+      SELECT c.place, c.hash, octet_length(t.body), t.base FROM chain c JOIN shared_texts t ON t.id = c.base)
+  SELECT json_group_array(json_array(s.bytes, s.hash, s.text_bytes)) FROM (
+    SELECT part.bytes, max(c.hash) AS hash, sum(c.bytes) AS text_bytes
+    FROM part LEFT JOIN chain c ON c.place = part.place GROUP BY part.place ORDER BY part.place) s) END`;
+
 /** Maximum number of texts, and of their bytes, that one call deletes. The last text may exceed the bytes. */
 const textsPerStep = 500;
 const bytesPerStep = 8 * 1_048_576;

@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { keysPerBlock } from "../../datasets/examples/postgres/example-write-engine.ts";
 import { messageOf, ServerError } from "../../model/errors.ts";
+import { analyzeSharedTextsSql } from "../../runs/shared-texts/postgres-shared-texts.ts";
 import { copiedRunsPlace } from "../../runs/postgres/run-places.ts";
 import { migrate } from "../../storage/postgres/migrations.ts";
 import type { PostgresClient } from "../../storage/postgres/postgres-client.ts";
@@ -278,6 +279,7 @@ class Mover {
   async compare(): Promise<number> {
     const startMs = performance.now();
     this.#parts.onProgress("comparing all rows");
+    await this.#parts.client.exec(analyzeSharedTextsSql);
     this.#tenantsToReindex.clear();
     await this.#inSnapshot(async () => {
       await this.#applyChanges([], {});

@@ -31,7 +31,7 @@ const ownColumns: Readonly<
   Record<"sqlite" | "postgres", Readonly<Record<string, readonly string[]>>>
 > = {
   sqlite: {
-    // The parts of a payload that others share are put together again.
+    // How a payload is divided into texts is decided by the database that stores it.
     payloads: ["trace_id", "id", "checksum", "parts"],
     attachments: ["checksum"],
   },

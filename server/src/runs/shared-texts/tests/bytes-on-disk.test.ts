@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { statSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -6,56 +5,27 @@ import { createWriters } from "../../../store/repositories.ts";
 import { openWriter } from "../../../store/schema.ts";
 import { loadLibraryPrices } from "../../../prices/library-prices.ts";
 import { readDefaultTenantId } from "../../../storage/sqlite/open-database.ts";
-import { ChunkedSender } from "../../../../tests/support/chunked-runs.ts";
+import {
+  createConversation,
+  createConversationBatches,
+} from "../../../../tests/support/long-conversation.ts";
 import { openPglite, openRunStore } from "../../../../tests/support/postgres-run-store.ts";
 import type { PgliteClient } from "../../../../tests/support/repository-engines.ts";
 import { temporaryFolder } from "../../../../tests/support/running-server.ts";
-import { someMicros, wireRun } from "../../../../tests/support/wire-runs.ts";
 import type { RunBatch } from "../../run-record.ts";
-
-// A conversation of 200 turns in one trace. The run of each turn has all messages before it, as a chat sends them.
 
 await loadLibraryPrices();
 
 const turns = 200;
 const maxShare = 0.1;
 
-/** A text that compresses like prose, not like a text that repeats itself. */
-const writeProse = (seed: number): string =>
-  Array.from({ length: 12 }, (_, index) =>
-    createHash("sha256").update(`${seed} ${index}`).digest("base64").replaceAll(/[+/=]/g, " "),
-  ).join(" ");
-const messages = Array.from({ length: 2 * turns }, (_, index) => ({
-  role: index % 2 === 0 ? "user" : "assistant",
-  content: writeProse(index),
-}));
-
-function createConversation() {
-  const extra = { metadata: { thread_id: "one", deployment: writeProse(-1) } };
-  const root = wireRun({ inputs: { question: "?" }, extra });
-  return [
-    root,
-    ...Array.from({ length: turns }, (_, turn) =>
-      wireRun({
-        parent: root,
-        micros: someMicros + turn + 1,
-        inputs: { model: "m", messages: messages.slice(0, 2 * turn + 1) },
-        outputs: { message: messages[2 * turn + 1] },
-        extra,
-      }),
-    ),
-  ];
-}
-
 /** One batch for each turn; without shareable texts, the store stores each payload as a whole. */
 function createBatches(tenantId: string, isShared: boolean): readonly RunBatch[] {
-  const sender = new ChunkedSender(tenantId);
-  return createConversation().map((run) => {
-    const batch = sender.createBatch([{ run }]);
-    return isShared
+  return createConversationBatches(tenantId, createConversation(turns)).map((batch) =>
+    isShared
       ? batch
-      : { ...batch, records: batch.records.map((record) => ({ ...record, shareable: undefined })) };
-  });
+      : { ...batch, records: batch.records.map((record) => ({ ...record, shareable: undefined })) },
+  );
 }
 
 test("a conversation of 200 turns takes at most a tenth of the bytes on disk in SQLite", async () => {
