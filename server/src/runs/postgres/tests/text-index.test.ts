@@ -225,7 +225,8 @@ test.each(["without an index", "with an index"])(
       'not(search("refund"))': ["n3"],
     };
     for (const [filter, names] of Object.entries(expected)) {
-      expect(await project.list({ runFilters: [toFilter(filter)] }), filter).toEqual(names);
+      const found = await project.list({ runFilters: [toFilter(filter)] });
+      expect({ filter, names: found }).toEqual({ filter, names });
     }
   },
 );
