@@ -490,7 +490,7 @@ describe.skipIf(browser === undefined)("the playground, in Chromium", () => {
     await opened.client.flush();
     await open(`/playground?run=${recorded.id}`);
     await message(1).getByText("too long to be edited here").waitFor();
-    await page.getByText("too large to be kept over a reload").waitFor();
+    await page.getByText("too large for the browser to store").waitFor();
     const started = performance.now();
     await message(2).getByLabel("Text").fill("Shorter?");
     expect(performance.now() - started).toBeLessThan(5_000);

@@ -23,7 +23,7 @@ export const AnswerCard = ({
 }: {
   readonly answer: Answer;
   readonly onStop: () => void;
-  /** Appends messages to the conversation, and calls this model again. */
+  /** Adds messages to the end of the conversation, and calls this model again. */
   readonly onContinue: (messages: readonly PlaygroundMessage[]) => void;
 }) => {
   const { label, isRunning, isStopped, text, thinking, toolCalls, end } = answer;
@@ -87,7 +87,7 @@ const ToolCallView = ({ call }: { readonly call: ToolCall }) => (
   </div>
 );
 
-/** The calls of tools, with a field for the result of each. */
+/** The tool calls of an answer, with a field to enter the result of each call. */
 const ToolResults = ({
   toolCalls,
   onSend,

@@ -13,8 +13,8 @@ import { findPromptFault, stateToManifest, toModelDraft } from "./from-prompt.ts
 import type { PlaygroundSource, PlaygroundState } from "./playground-state.ts";
 
 /**
- * Saves the messages, the output schema, and the model with its settings and tools: as a commit of the opened prompt,
- * or as a new prompt.
+ * A dialog that saves the messages, the output schema, and the model with its settings and tools, either as a new
+ * commit of the opened prompt or as a new prompt.
  */
 export const CommitDialog = ({
   state,
@@ -26,11 +26,11 @@ export const CommitDialog = ({
   /** The protocol of the first model's endpoint. */
   readonly protocol: string | undefined;
   readonly onClose: () => void;
-  /** Called with the new commit, on which the next one will be based. */
+  /** Called with the created commit, which becomes the parent of the next one. */
   readonly onCommit: (source: PlaygroundSource) => void;
 }) => {
   const client = useQueryClient();
-  // A prompt of another tenant can't be changed.
+  // The owner `-` is the current tenant. A prompt of another tenant can't be changed.
   const openedPrompt =
     state.source?.kind === "prompt" && state.source.owner === "-" ? state.source : undefined;
   const [isNew, setIsNew] = useState(openedPrompt === undefined);
@@ -97,7 +97,7 @@ export const CommitDialog = ({
           {isNew && (
             <TextInput
               label="Name"
-              description="Lowercase letters, digits, - and _, starting with a letter."
+              description="Use lowercase letters, digits, hyphens and underscores, starting with a letter."
               required
               pattern="[a-z][a-z0-9_\-]{0,99}"
               value={name}
@@ -148,10 +148,10 @@ function describeSaved(state: PlaygroundState, className: ModelClass): string {
       : [pluralize(model.tools.length, "tool")]),
     ...(model === undefined ? [] : [`the model ${toVisibleText(model.name)} with its settings`]),
   ];
-  const others = state.targets.length > 1 ? " Only the first model is saved." : "";
+  const singleModelNote = state.targets.length > 1 ? " Only the first model is saved." : "";
   const list =
     parts.length === 1 ? parts[0] : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
-  return `Saves ${list}.${others}`;
+  return `Saves ${list}.${singleModelNote}`;
 }
 
 function explainError(cause: unknown): string {

@@ -65,14 +65,19 @@ const toEnteredSettings = ({ numbers, stop }: PromptModel): EnteredSettings => (
   stop: stop.join("\n"),
 });
 
-/** Parameters of the model that the playground does not send, but keeps when it saves the prompt. */
+/**
+ * Returns a note that names the parameters of the model that the playground does not send. They are kept when the
+ * prompt is saved.
+ */
 function describeOtherParameters({ others }: PromptModel): readonly string[] {
   const names = Object.entries(others)
     .filter(([, value]) => !(typeof value === "string" && value.startsWith("secret ")))
     .map(([name]) => name);
   return names.length === 0
     ? []
-    : [`Not sent from here, but kept in the prompt: ${names.slice(0, 20).join(", ")}.`];
+    : [
+        `The playground does not send these parameters, but keeps them in the prompt: ${names.slice(0, 20).join(", ")}.`,
+      ];
 }
 
 function toPlaygroundMessage(message: PromptMessage): PlaygroundMessage {
@@ -92,12 +97,12 @@ function toPlaygroundMessage(message: PromptMessage): PlaygroundMessage {
 /** Returns why the state can't be saved as a prompt; `undefined` if it can be. */
 export function findPromptFault(state: PlaygroundState): string | undefined {
   const { messages, toolsText, schemaText, settings } = state;
-  const number =
+  const messageNumber =
     messages.findIndex(
       ({ role, toolCalls, images }) => role === "tool" || toolCalls.length + images.length > 0,
     ) + 1;
-  if (number > 0) {
-    return `Message ${number} has a tool call, a tool result or an image, which a prompt can't contain here. Remove it first.`;
+  if (messageNumber > 0) {
+    return `Message ${messageNumber} has a tool call, a tool result or an image, which the playground can't save in a prompt. Remove it first.`;
   }
   const [toolFault] = parseTools(toolsText).faults;
   const [schemaFault] = parseSchema(schemaText).faults;
@@ -110,7 +115,7 @@ export function findPromptFault(state: PlaygroundState): string | undefined {
   const model = toModelDraft(state, "ChatOpenAI");
   return model === undefined || model.name !== ""
     ? undefined
-    : "Enter a model: tools and settings are saved together with one.";
+    : "Enter a model, because the tools and settings are saved with it.";
 }
 
 /** The model with its settings and tools; `undefined` if none of them was entered. */
@@ -142,10 +147,10 @@ const promptRoles: Readonly<Record<MessageRole, string>> = {
 };
 
 /**
- * Converts the messages, the schema of the answer, and the model with its settings and tools to a manifest. If `base`
- * is an existing manifest, its other members are kept.
+ * Converts the messages, the output schema, and the model with its settings and tools to a manifest. If `base` is an
+ * existing manifest, its other members are kept.
  *
- * @param className - the class of a model that was not saved before
+ * @param className - the LangChain class of the model if `base` does not contain it
  */
 export function stateToManifest(
   state: PlaygroundState,

@@ -15,7 +15,7 @@ export function toPlaygroundState(run: JsonMembers): PlaygroundState {
   const extra = toRecord(run["extra"]);
   const params = toRecord(extra["invocation_params"]);
   const metadata = toRecord(extra["metadata"]);
-  const find = (...names: readonly string[]): unknown =>
+  const findParameter = (...names: readonly string[]): unknown =>
     [inputs, toRecord(inputs["generationConfig"] ?? inputs["config"]), params]
       .flatMap((source) => names.map((name) => source[name]))
       .find((value) => value !== undefined && value !== null);
@@ -23,7 +23,7 @@ export function toPlaygroundState(run: JsonMembers): PlaygroundState {
   const messages = (toChatMessages(run["inputs"]) ?? []).flatMap((message) =>
     toMessages(message, omitted),
   );
-  const tools = find("tools", "functions");
+  const tools = findParameter("tools", "functions");
   const notes = [
     ...(messages.length === 0
       ? ["The inputs of the run contain no messages of a known format."]
@@ -36,16 +36,16 @@ export function toPlaygroundState(run: JsonMembers): PlaygroundState {
     format: "none",
     messages: messages.length === 0 ? [createMessage("user", "")] : messages,
     toolsText: toItems(tools).length === 0 ? "" : JSON.stringify(tools, undefined, 2),
-    schemaText: toSchemaText(find("response_format", "text", "output_config")),
+    schemaText: toSchemaText(findParameter("response_format", "text", "output_config")),
     settings: {
-      temperature: toNumberText(find("temperature") ?? metadata["ls_temperature"]),
+      temperature: toNumberText(findParameter("temperature") ?? metadata["ls_temperature"]),
       maxTokens: toNumberText(
-        find("max_completion_tokens", "max_output_tokens", "max_tokens", "maxTokens") ??
+        findParameter("max_completion_tokens", "max_output_tokens", "max_tokens", "maxTokens") ??
           metadata["ls_max_tokens"],
       ),
-      topP: toNumberText(find("top_p", "topP")),
-      seed: toNumberText(find("seed")),
-      stop: [find("stop", "stop_sequences") ?? metadata["ls_stop"] ?? []]
+      topP: toNumberText(findParameter("top_p", "topP")),
+      seed: toNumberText(findParameter("seed")),
+      stop: [findParameter("stop", "stop_sequences") ?? metadata["ls_stop"] ?? []]
         .flat()
         .flatMap((stop) => toText(stop) ?? [])
         .join("\n"),
@@ -55,7 +55,7 @@ export function toPlaygroundState(run: JsonMembers): PlaygroundState {
         id: crypto.randomUUID(),
         endpoint: toText(metadata["model_endpoint"]) ?? "",
         model:
-          toText(find("model", "model_name", "modelName")) ??
+          toText(findParameter("model", "model_name", "modelName")) ??
           toText(metadata["ls_model_name"]) ??
           "",
       },
@@ -73,8 +73,8 @@ const rolesByName: Readonly<Record<string, MessageRole>> = {
 };
 
 /**
- * Converts a message. Each of its tool results becomes a message of its own, before the rest: models require it
- * directly after the message with the calls.
+ * Converts a message. Each tool result becomes a separate message before the other parts, because models require the
+ * results directly after the message with the tool calls.
  */
 function toMessages(
   { role, parts }: ChatMessage,
@@ -117,12 +117,12 @@ function toResultText(value: unknown): string {
 
 const toNumberText = (value: unknown): string => String(toNumber(value) ?? "");
 
-/** Reads the schema of the answer in the formats of OpenAI's two APIs and of Anthropic's API. */
+/** Returns the output schema as JSON text. Reads the formats of OpenAI's two APIs and of Anthropic's API. */
 function toSchemaText(value: unknown): string {
   const { json_schema, format, schema } = toRecord(value);
-  const found =
+  const jsonSchema =
     toRecord(json_schema)["schema"] ??
     toRecord(format)["schema"] ??
     omitUndefined({ schema }).schema;
-  return found === undefined ? "" : JSON.stringify(found, undefined, 2);
+  return jsonSchema === undefined ? "" : JSON.stringify(jsonSchema, undefined, 2);
 }

@@ -5,10 +5,13 @@ import { toVisibleText } from "../../components/text/visible-text.ts";
 import { createMessage, messageRoles } from "./playground-state.ts";
 import type { PlaygroundMessage, PlaygroundState, VariableFormat } from "./playground-state.ts";
 
-/** A longer text is shown, but can't be edited: laying out such a field would take a browser seconds. */
+/**
+ * The maximum length of a text that can be edited. A longer text is only shown, because it would take a browser seconds
+ * to lay out a field with it.
+ */
 const maxEditedChars = 100_000;
-/** The maximum number of messages that are shown. Earlier ones are sent, but not shown. */
-const shownMessages = 200;
+/** The maximum number of messages that are shown. Earlier messages are sent, but not shown. */
+const maxShownMessages = 200;
 const maxRows = 16;
 
 interface FieldsProps {
@@ -16,7 +19,7 @@ interface FieldsProps {
   readonly onChange: (changes: Partial<PlaygroundState>) => void;
 }
 
-/** The messages that are sent. */
+/** Fields to edit the messages that are sent. */
 export const MessageFields = ({ state: { messages, format }, onChange }: FieldsProps) => {
   const changeMessage = (id: string, changes: Partial<PlaygroundMessage>): void =>
     onChange({
@@ -24,7 +27,7 @@ export const MessageFields = ({ state: { messages, format }, onChange }: FieldsP
         message.id === id ? { ...message, ...changes } : message,
       ),
     });
-  const hiddenCount = Math.max(0, messages.length - shownMessages);
+  const hiddenCount = Math.max(0, messages.length - maxShownMessages);
   return (
     <section className="playground-section" aria-label="Messages">
       <div className="playground-head">
@@ -74,7 +77,7 @@ export const MessageFields = ({ state: { messages, format }, onChange }: FieldsP
             {message.role === "tool" && (
               <TextInput
                 size="xs"
-                label="Result of call"
+                label="Tool call ID"
                 value={message.toolCallId}
                 onChange={({ currentTarget }) =>
                   changeMessage(message.id, { toolCallId: currentTarget.value })
@@ -115,7 +118,7 @@ const MessageText = ({ message: { id, role, text }, onChange }: MessageProps) =>
     </>
   ) : (
     <Textarea
-      aria-label={role === "placeholder" ? "Messages variable" : "Text"}
+      aria-label={role === "placeholder" ? "Name of the variable with the messages" : "Text"}
       rows={Math.min(maxRows, Math.max(2, text.split("\n").length + 1))}
       value={text}
       onChange={({ currentTarget }) => onChange(id, { text: currentTarget.value })}

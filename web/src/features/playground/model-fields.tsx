@@ -6,7 +6,7 @@ import type { ModelEndpoint, ModelEndpoints } from "../models/model-endpoints.ts
 /** The maximum number of models that are called at the same time. */
 const maxTargets = 8;
 
-/** The models that are called: an endpoint and the name of a model for each. */
+/** Fields to choose the models to call. Each model has an endpoint and a name. */
 export const ModelFields = ({
   state: { targets },
   models: { endpoints, needsToken },

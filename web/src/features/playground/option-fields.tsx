@@ -12,7 +12,7 @@ const numberLabels: Readonly<Record<NumberSetting, string>> = {
   seed: "Seed",
 };
 
-/** Fields for the settings of the model, its tools, and the schema of its answer. */
+/** Fields for the settings of the model, its tools, and the output schema. */
 export const OptionFields = ({
   state: { settings, toolsText, schemaText },
   onChange,
@@ -22,7 +22,7 @@ export const OptionFields = ({
 }) => {
   const toolFaults = useMemo(() => parseTools(toolsText).faults, [toolsText]);
   const schemaFaults = useMemo(() => parseSchema(schemaText).faults, [schemaText]);
-  const set = (changes: Partial<EnteredSettings>): void =>
+  const changeSettings = (changes: Partial<EnteredSettings>): void =>
     onChange({ settings: { ...settings, ...changes } });
   return (
     <>
@@ -37,7 +37,7 @@ export const OptionFields = ({
               placeholder="Default"
               value={settings[name]}
               error={findSettingFault(name, settings[name])}
-              onChange={({ currentTarget }) => set({ [name]: currentTarget.value })}
+              onChange={({ currentTarget }) => changeSettings({ [name]: currentTarget.value })}
             />
           ))}
           <Textarea
@@ -45,7 +45,7 @@ export const OptionFields = ({
             description="One per line"
             rows={2}
             value={settings.stop}
-            onChange={({ currentTarget }) => set({ stop: currentTarget.value })}
+            onChange={({ currentTarget }) => changeSettings({ stop: currentTarget.value })}
           />
         </div>
       </details>

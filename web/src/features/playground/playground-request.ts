@@ -5,21 +5,21 @@ import { toExperimentPrompt } from "../prompts/prompt.ts";
 import { listVariables } from "./playground-state.ts";
 import type { MessageRole, PlaygroundMessage, PlaygroundState } from "./playground-state.ts";
 
-/** An error in a text, with the range of the invalid part. */
+/** An error in a text. The invalid part begins at the offset `from` and ends before the offset `to`. */
 export interface TextFault {
   readonly from: number;
   readonly to: number;
   readonly message: string;
 }
 
-/** A tool in the format of the server. */
+/** A tool in the server's request format. */
 export interface Tool {
   readonly name: string;
   readonly description?: string;
   readonly parameters: object;
 }
 
-/** A message in the format of the server. */
+/** A message in the server's request format. */
 export interface RequestMessage {
   readonly role: Exclude<MessageRole, "placeholder">;
   readonly content: string;
@@ -28,7 +28,7 @@ export interface RequestMessage {
   readonly toolCallId?: string;
 }
 
-/** The body of a call, without the model. */
+/** The body of a model call, without the name of the model. */
 export interface RequestDraft {
   readonly messages: readonly RequestMessage[];
   readonly tools?: readonly Tool[];
@@ -36,7 +36,7 @@ export interface RequestDraft {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-/** The values of the variables of the messages. A variable without a value is left out. */
+/** Returns the values that the user entered for the variables. A variable without a value is left out. */
 function readVariables(state: PlaygroundState): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     listVariables(state).flatMap(({ name, isStructured }) => {
@@ -46,7 +46,7 @@ function readVariables(state: PlaygroundState): Readonly<Record<string, unknown>
   );
 }
 
-/** Replaces the variables of the messages by their values. A variable without a value stays as written. */
+/** Replaces each variable of the messages by its value. A variable without a value is sent as written. */
 function fillMessages(state: PlaygroundState): readonly RequestMessage[] {
   const { format, messages } = state;
   const values = readVariables(state);
@@ -67,7 +67,7 @@ function fillMessages(state: PlaygroundState): readonly RequestMessage[] {
   });
 }
 
-/** Returns an error message that names the message that can't be filled in, and the reason; else `undefined`. */
+/** Returns the error of the first message whose template is invalid; `undefined` if all are valid. */
 function findMessageFault({ format, messages }: PlaygroundState): string | undefined {
   for (const [index, { role, text }] of messages.entries()) {
     const fault =
@@ -120,7 +120,10 @@ export function parseTools(text: string): {
   const getRange = (path: string) => map.ranges.get(path) ?? { from: 0, to: 1 };
   const value: unknown = JSON.parse(text);
   if (!Array.isArray(value)) {
-    return { tools: [], faults: [{ from: 0, to: 1, message: "must be a JSON list of tools" }] };
+    return {
+      tools: [],
+      faults: [{ from: 0, to: 1, message: "the value must be a JSON list of tools" }],
+    };
   }
   const faults: TextFault[] = [];
   const names = new Set<string>();
@@ -149,7 +152,7 @@ export function parseTools(text: string): {
   return { tools, faults };
 }
 
-/** Parses the schema of the answer, and finds its errors. */
+/** Parses the output schema, and finds its errors. */
 export function parseSchema(text: string): {
   readonly schema: object | undefined;
   readonly faults: readonly TextFault[];
@@ -164,7 +167,10 @@ export function parseSchema(text: string): {
   const value: unknown = JSON.parse(text);
   return isObject(value)
     ? { schema: value, faults: [] }
-    : { schema: undefined, faults: [{ from: 0, to: 1, message: "must be a JSON schema" }] };
+    : {
+        schema: undefined,
+        faults: [{ from: 0, to: 1, message: "the value must be a JSON schema" }],
+      };
 }
 
 const isObject = (value: unknown): value is object =>
@@ -195,7 +201,10 @@ export function findSettingFault(name: NumberSetting, text: string): string | un
     : `Enter a ${kind} from ${min} to ${max.toLocaleString("en")}`;
 }
 
-/** The source of the messages of a call, which is recorded with the call. */
+/**
+ * The prompt or run from which the messages were loaded, and the values of their variables. They are recorded with the
+ * call.
+ */
 export interface CallSource {
   /** `owner/repo:commit`. */
   readonly prompt?: string;

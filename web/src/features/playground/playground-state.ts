@@ -58,7 +58,7 @@ export type PlaygroundSource =
 
 /** Everything that the user edits. */
 export interface PlaygroundState {
-  /** The address from which the content was loaded; empty for an empty playground. */
+  /** Identifies the prompt or run from which the content was loaded (see `toOrigin`); empty for an empty playground. */
   readonly origin: string;
   readonly source: PlaygroundSource | undefined;
   readonly format: VariableFormat;
@@ -76,7 +76,7 @@ export interface PlaygroundState {
 export const createMessage = (
   role: MessageRole,
   text: string,
-  rest: Partial<PlaygroundMessage> = {},
+  fields: Partial<PlaygroundMessage> = {},
 ): PlaygroundMessage => ({
   id: crypto.randomUUID(),
   role,
@@ -84,7 +84,7 @@ export const createMessage = (
   images: [],
   toolCalls: [],
   toolCallId: "",
-  ...rest,
+  ...fields,
 });
 
 const emptySettings: EnteredSettings = {
@@ -121,24 +121,24 @@ export function listVariables({
 }: Pick<PlaygroundState, "messages" | "format">): readonly (Variable & {
   readonly isMessageList: boolean;
 })[] {
-  const found = new Map<string, Variable & { readonly isMessageList: boolean }>();
+  const variablesByName = new Map<string, Variable & { readonly isMessageList: boolean }>();
   for (const { role, text } of messages) {
     const variables =
       role === "placeholder"
         ? [{ name: text.trim(), isStructured: true, isMessageList: true }]
         : readVariables(text, format);
     for (const variable of variables) {
-      if (variable.name !== "" && found.get(variable.name)?.isStructured !== true) {
-        found.set(variable.name, variable);
+      if (variable.name !== "" && variablesByName.get(variable.name)?.isStructured !== true) {
+        variablesByName.set(variable.name, variable);
       }
     }
   }
-  return [...found.values()];
+  return [...variablesByName.values()];
 }
 
 /**
- * Longer texts are not searched for variables: doing so at each keystroke would take noticeably long. They come from
- * recorded runs.
+ * The maximum length of a text that is searched for variables. To search a longer text at each keystroke would take
+ * noticeably long. Such texts come from recorded runs.
  */
 const maxTemplateChars = 200_000;
 
@@ -166,7 +166,7 @@ export function storeState(state: PlaygroundState): boolean {
   return false;
 }
 
-/** Reads the state that was stored before a reload, if it has this origin. */
+/** Reads the state that was stored before a reload. Returns `undefined` if it was loaded from another prompt or run. */
 export function readStoredState(origin: string): PlaygroundState | undefined {
   try {
     const text = sessionStorage.getItem(storageName);

@@ -92,7 +92,7 @@ const Editor = ({
   const [keyName, setKeyName] = useState<string>();
   const [isCommitting, setIsCommitting] = useState(false);
   const { answers, run, stop } = useAnswers();
-  // Typing must not wait for the storage.
+  // Store the state only when the user pauses, so that storing it does not slow down typing.
   useEffect(() => {
     const timer = setTimeout(() => setIsStored(storeState(state)), storeDelayMs);
     return () => clearTimeout(timer);
@@ -104,8 +104,10 @@ const Editor = ({
   const canCall = models.endpoints.length > 0 && !models.needsToken;
   const call = (stateToSend: PlaygroundState, targets: readonly Target[]): void => {
     const request = createRequest(stateToSend);
-    const missing = targets.find(({ endpoint, model }) => endpoint === "" || model.trim() === "");
-    if (typeof request === "string" || missing !== undefined) {
+    const incompleteTarget = targets.find(
+      ({ endpoint, model }) => endpoint === "" || model.trim() === "",
+    );
+    if (typeof request === "string" || incompleteTarget !== undefined) {
       setProblem(typeof request === "string" ? request : "Choose an endpoint and enter a model.");
       return;
     }
@@ -120,9 +122,9 @@ const Editor = ({
     }
   };
   const continueWith = (target: Target, messages: readonly PlaygroundMessage[]): void => {
-    const continued = { ...state, messages: [...state.messages, ...messages] };
-    setState(continued);
-    call(continued, [target]);
+    const continuedState = { ...state, messages: [...state.messages, ...messages] };
+    setState(continuedState);
+    call(continuedState, [target]);
   };
   return (
     <>
@@ -151,7 +153,10 @@ const Editor = ({
             </p>
           ))}
           {!isStored && (
-            <p className="note">This conversation is too large to be kept over a reload.</p>
+            <p className="note">
+              This conversation is too large for the browser to store. Reloading the page would lose
+              it.
+            </p>
           )}
           <ModelFields
             state={state}
@@ -164,8 +169,8 @@ const Editor = ({
           <OptionFields state={state} onChange={change} />
           <div className="playground-actions">
             {isRunning ? (
-              // Without a key of its own, this element would become the submit button while its click is handled, and
-              // submit the form.
+              // Both buttons need a key. Otherwise React would turn the Stop button into the submit button while its
+              // click is handled, and the click would submit the form.
               <Button key="stop" type="button" color="red" onClick={() => stop()}>
                 Stop
               </Button>
@@ -287,7 +292,7 @@ const Setup = ({ models }: { readonly models: ModelEndpoints }) => {
   return models.needsToken ? <TokenForm className="playground-setup" /> : null;
 };
 
-/** Replaces endpoints that the server does not have by the server's first one. */
+/** Replaces each endpoint that the server does not have by the first endpoint of the server. */
 function chooseEndpoints(state: PlaygroundState, { endpoints }: ModelEndpoints): PlaygroundState {
   const names = endpoints.map(({ name }) => name);
   return {

@@ -37,7 +37,7 @@ export const playgroundProjectQuery = queryOptions({
   staleTime: Number.POSITIVE_INFINITY,
 });
 
-/** An event of an answer: a part of its content, or its end. */
+/** An event in the stream of an answer: a part of its content, or its end. */
 export type AnswerEvent =
   | { readonly kind: "text" | "thinking"; readonly text: string }
   | {

@@ -5,7 +5,7 @@ import { modelEndpointsQuery } from "../models/model-endpoints.ts";
 import { streamAnswer } from "./queries.ts";
 import type { AnswerEnd, AnswerEvent, CallBody } from "./queries.ts";
 
-/** The answer of one model, as far as it has arrived. */
+/** The part of a model's answer that has arrived so far. */
 export interface Answer {
   readonly label: string;
   readonly isRunning: boolean;
@@ -18,8 +18,8 @@ export interface Answer {
 }
 
 /**
- * How often the page shows the text that has arrived, in milliseconds. Each time, the browser lays out the whole text
- * again.
+ * The milliseconds between two updates of a text that is arriving. More frequent updates would be slow, because each
+ * one lays out the whole text.
  */
 const showIntervalMs = 60;
 
@@ -60,8 +60,8 @@ export function useAnswers() {
         clearTimeout(timer);
         timer = undefined;
         if (running.current.get(targetId) === controller) {
-          const shown = answer;
-          setAnswers((current) => ({ ...current, [targetId]: shown }));
+          const shownAnswer = answer;
+          setAnswers((current) => ({ ...current, [targetId]: shownAnswer }));
         }
       };
       show();

@@ -94,7 +94,7 @@ describe("tools and schema", () => {
   });
 
   test("a fault is marked where it is", () => {
-    expect(textOf(parseTools("{}").faults)).toEqual(["must be a JSON list of tools"]);
+    expect(textOf(parseTools("{}").faults)).toEqual(["the value must be a JSON list of tools"]);
     expect(textOf(parseTools('[{"name":"a"},{"name":"a"}]').faults)).toEqual([
       "there are two tools a",
     ]);
@@ -106,9 +106,9 @@ describe("tools and schema", () => {
     expect(broken).toHaveLength(1);
     expect(broken[0]?.from).toBe(10);
     expect(createRequest(createState({ toolsText: "{}" }))).toBe(
-      "Tools: must be a JSON list of tools.",
+      "Tools: the value must be a JSON list of tools.",
     );
-    expect(textOf(parseSchema("[]").faults)).toEqual(["must be a JSON schema"]);
+    expect(textOf(parseSchema("[]").faults)).toEqual(["the value must be a JSON schema"]);
     expect(parseSchema('{"type":"object"}').schema).toEqual({ type: "object" });
   });
 });

@@ -124,7 +124,7 @@ describe("a prompt that is saved with its model", () => {
       settings: { temperature: "1", maxTokens: "50", seed: "" },
     });
     expect(opened.notes).toEqual([
-      "Not sent from here, but kept in the prompt: presence_penalty, tool_choice.",
+      "The playground does not send these parameters, but keeps them in the prompt: presence_penalty, tool_choice.",
     ]);
     expect(save(opened, foreign)).toEqual(foreign);
     const changed = {
