@@ -1,7 +1,10 @@
 import { useLocalStorage } from "@mantine/hooks";
 import { isId } from "../../api/parse.ts";
 
-/** The experiment that the user pinned as the baseline of a dataset; empty if none is. The browser stores it. */
+/**
+ * The id of the experiment that the user pinned as the baseline of a dataset, and a function that changes it. The id is
+ * empty if no experiment is pinned. The browser stores it.
+ */
 export function usePinnedBaseline(datasetId: string): readonly [string, (id: string) => void] {
   const [id, setId] = useLocalStorage({
     key: `millrace.baseline.${datasetId}`,

@@ -82,7 +82,7 @@ const StatusText = ({ status: { kind, label, reason } }: { readonly status: Expe
   );
 };
 
-/** The colors of the states of runs that are used for experiments. Those that need no attention have none. */
+/** The status of a run whose color an experiment has. A status that needs no attention has no color. */
 const statusColors: { readonly [Kind in ExperimentStatus["kind"]]?: "error" | "pending" } = {
   failed: "error",
   partial: "error",
@@ -90,7 +90,7 @@ const statusColors: { readonly [Kind in ExperimentStatus["kind"]]?: "error" | "p
 };
 
 const factsPerLine = 2;
-/** The heights of the status, and of a line with the titles and the values of other columns, in pixels. */
+/** The height of the status, and of a line with titles and values of other columns, in pixels. */
 const statusHeight = 24;
 const factHeight = 40;
 
@@ -98,7 +98,10 @@ const factHeight = 40;
 export const toDetailHeight = (columns: readonly Column<Experiment>[]): number =>
   statusHeight + Math.ceil(columns.filter(isFact).length / factsPerLine) * factHeight;
 
-/** Renders what narrow screens have no columns for: the status, and each value below the title of its column. */
+/**
+ * Renders the values that have no column on a narrow screen: the status, and each other value below the title of its
+ * column.
+ */
 export const renderExperimentDetail = (
   experiment: Experiment,
   columns: readonly Column<Experiment>[],

@@ -4,7 +4,7 @@ import { isProbablyRunning } from "./experiment.ts";
 import type { Experiment } from "./experiment.ts";
 import type { ExperimentJob } from "./launch/launch.ts";
 
-/** How far an experiment is, or how it ended. */
+/** The progress of an experiment, or how it ended. */
 export interface ExperimentStatus {
   readonly kind: "queued" | "running" | "done" | "partial" | "failed" | "canceled" | "unfinished";
   /** The status in a few words, such as `Running, 3 of 12 rows`. */
@@ -14,8 +14,9 @@ export interface ExperimentStatus {
 }
 
 /**
- * Computes the status of an experiment. The job is known if the server runs the experiment and has not removed the job,
- * and decides. Otherwise a program runs it: then its times and its failed runs decide.
+ * Computes the status of an experiment. If the server runs the experiment in a job and has not removed the job, the
+ * status is that of the job. Otherwise a program runs the experiment, and the status follows from its times and its
+ * failed runs.
  */
 export function toExperimentStatus(
   experiment: Experiment,

@@ -31,7 +31,7 @@ export interface PairwiseComparison {
   readonly name: string;
   readonly createdMs: number;
   readonly experiments: readonly { readonly id: string; readonly name: string }[];
-  /** Keys of the feedback that was given in the comparison. */
+  /** Keys of the feedback that belongs to the comparison. */
   readonly keys: readonly string[];
 }
 
@@ -71,16 +71,16 @@ export interface ComparedExperiments {
   readonly names: ReadonlyMap<string, string>;
   /** Start times by experiment id, in milliseconds since the Unix epoch. */
   readonly starts: ReadonlyMap<string, number>;
-  /** Those that are running as far as their times show, so that rows may still be added. */
+  /** Ids of the experiments that have no end time and are probably running, so that rows may still be added. */
   readonly runningIds: readonly string[];
 }
 
-/** An experiment that has no end after this time was probably abandoned. */
+/** An experiment that has no end time after this many milliseconds was probably abandoned. */
 const maxExperimentMs = 86_400_000;
-/** A program that sets no end has probably finished if it started no run for this long. */
+/** A program that sets no end time has probably finished if it started no run for this many milliseconds. */
 const maxQuietMs = 600_000;
 
-/** Whether a program is probably running an experiment that has no end. */
+/** Whether an experiment without an end time is probably still running. */
 export const isProbablyRunning = (
   { startMs, lastRunMs = 0 }: { readonly startMs: number; readonly lastRunMs?: number | undefined },
   nowMs: number,
@@ -92,7 +92,7 @@ const isUnfinished = (members: JsonMembers, nowMs: number): boolean =>
   nowMs - (parseTimeMs(members["start_time"]) ?? 0) < maxExperimentMs;
 
 /**
- * The ids of the experiments that have no end and began less than a day ago.
+ * Returns the ids of the experiments that have no end time and began less than a day ago.
  *
  * @throws TypeError `value` is not a list, or an item is not an experiment.
  */
@@ -103,7 +103,8 @@ export const findUnfinishedIds = (value: unknown, nowMs: number): readonly strin
     .map((members) => requireText(members, "id"));
 
 /**
- * `lastRunMs` is the start of the latest run of the experiments that are not finished; `undefined` if they have none.
+ * Parses facts about the compared experiments. `lastRunMs` is the start of the latest run of the unfinished
+ * experiments; `undefined` if they have no runs.
  *
  * @throws TypeError `value` is not a list, or an item is not an experiment.
  */

@@ -159,8 +159,8 @@ export const Experiments = ({
 };
 
 /**
- * The experiments with their statuses. While one is running, the statistics are read again from time to time, and once
- * more at its end.
+ * The experiments with their statuses. While an experiment is running, the statistics are read again at intervals, and
+ * once more when it ends.
  */
 function useExperiments(datasetId: string) {
   const { data: jobs } = useQuery(experimentJobsQuery);
@@ -168,8 +168,8 @@ function useExperiments(datasetId: string) {
     () => new Map((jobs ?? []).map((job) => [job.experimentId, job])),
     [jobs],
   );
-  const findRunning = (listed: readonly Experiment[] = []): Experiment | undefined =>
-    listed.find((experiment) => {
+  const findRunning = (listedExperiments: readonly Experiment[] = []): Experiment | undefined =>
+    listedExperiments.find((experiment) => {
       const { kind } = toExperimentStatus(experiment, jobsById.get(experiment.id), Date.now());
       return kind === "queued" || kind === "running";
     });

@@ -50,7 +50,7 @@ export const createExperimentsQuery = (datasetId: string) =>
 /** An experiment that can be added to a comparison. */
 export type ExperimentName = Pick<Experiment, "id" | "name">;
 
-/** The names of the newest experiments on a dataset, without their statistics, which take long for many runs. */
+/** The names of the newest experiments on a dataset, without statistics, which take long to compute for many runs. */
 export const createExperimentNamesQuery = (datasetId: string) =>
   queryOptions({
     queryKey: ["datasets", datasetId, "experiment-names"],
@@ -64,10 +64,12 @@ export const createExperimentNamesQuery = (datasetId: string) =>
     },
   });
 
-/** How often the comparison or the list of experiments is read again while one of them is running, in milliseconds. */
+/**
+ * The milliseconds after which the comparison or the list of experiments is read again while an experiment is running.
+ */
 export const comparisonRefreshMs = 2_000;
 
-/** The names and starts of experiments by id, and which of them are running as far as their times show. */
+/** The names and start times of experiments by id, and the ids of those that are probably running. */
 export const createComparedExperimentsQuery = (ids: readonly string[]) =>
   queryOptions({
     queryKey: ["compared-experiments", ids],
@@ -178,7 +180,9 @@ const countPageExamples = (experimentCount: number): number =>
     Math.max(minPageExamples, Math.floor(maxPageOutputs / Math.max(1, experimentCount))),
   );
 
-/** One run of an experiment, with its whole outputs; a comparison contains only their beginning. */
+/**
+ * One run of an experiment with its whole outputs. The rows of a comparison contain only the beginning of the outputs.
+ */
 export interface ExampleRun {
   readonly id: string;
   readonly traceId: string;

@@ -8,7 +8,7 @@ export interface ScoreChange {
 /** Smaller differences count as equal, because rounding can make means of equal scores differ slightly. */
 const tolerance = 1e-9;
 
-// Creating a formatter takes longer than to render a cell, so each is created once.
+// Create each formatter only once, because creating one takes longer than rendering a cell.
 const wholeFormat = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const smallChangeFormat = new Intl.NumberFormat("en", { maximumSignificantDigits: 1 });
 const fractionFormat = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
@@ -31,7 +31,7 @@ export function toScoreChange(
     return { kind: "same", text: "=" };
   }
   const rounded = formatScore(Math.abs(change));
-  // Show a change that would be rounded to zero with one more digit: the means of many scores differ only a little.
+  // If the change would be rounded to zero, show one significant digit: the means of many scores differ only a little.
   const amount = rounded === "0" ? smallChangeFormat.format(Math.abs(change)) : rounded;
   return {
     kind: change > 0 === isLowerBetter ? "worse" : "better",

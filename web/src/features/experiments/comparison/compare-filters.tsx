@@ -24,7 +24,7 @@ const subsetLabels = {
   errors: "Only errors",
 } as const;
 
-/** The settings of a comparison: the baseline, the score to compare, and the order and subset of the examples. */
+/** The settings of a comparison: the baseline, the score to compare, and the order and the subset of the examples. */
 export const CompareFilters = ({
   context,
   page,

@@ -1,6 +1,6 @@
 import type { ComparedRow } from "./comparison.ts";
 
-/** Minimum widths in pixels of the first column, which stays in view while the others are scrolled, and of the others. */
+/** The minimum widths of the columns in pixels. The first column stays in view while the others are scrolled. */
 interface ColumnWidths {
   readonly first: number;
   readonly others: number;
@@ -27,7 +27,7 @@ const titleHeight = 24;
  * The number of columns that are rendered on each side of the visible ones, so that the Tab key reaches the next
  * column.
  */
-const columnsAhead = 1;
+const extraColumns = 1;
 
 /** The visible part of the table, in pixels. */
 export interface Viewport {
@@ -38,13 +38,13 @@ export interface Viewport {
 /** The experiments whose columns are rendered, and how many scores fit on a line of a cell. */
 export interface VisibleColumns {
   /**
-   * Whether the cells of a row are stacked, because the list is narrow and the columns do not fit. If a wide list has too
-   * little room, it is scrolled instead.
+   * Whether the cells of a row are stacked, because the list is narrow and the columns do not fit. A wide list in which
+   * the columns do not fit is scrolled instead.
    */
   readonly isStacked: boolean;
   /** Minimum widths of the columns. If all columns fit, they share the remaining width. */
   readonly widths: ColumnWidths;
-  /** Indexes of the first and the last experiment. */
+  /** Index of the first and of the last experiment whose column is rendered. */
   readonly first: number;
   readonly last: number;
   readonly scoresPerLine: number;
@@ -63,8 +63,8 @@ export function toVisibleColumns({ scrollLeft, width }: Viewport, count: number)
   const columnWidth = widths.others + addedWidth;
   // The first column stays in place and covers the columns that are scrolled under it.
   const shownWidth = Math.max(0, width - widths.first - addedWidth);
-  const first = Math.floor(scrollLeft / columnWidth) - columnsAhead;
-  const last = Math.ceil((scrollLeft + shownWidth) / columnWidth) - 1 + columnsAhead;
+  const first = Math.floor(scrollLeft / columnWidth) - extraColumns;
+  const last = Math.ceil((scrollLeft + shownWidth) / columnWidth) - 1 + extraColumns;
   return {
     isStacked: false,
     widths,

@@ -13,7 +13,10 @@ import type { ExampleRun } from "../queries.ts";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId/compare");
 
-/** A panel with the complete outputs for one example, compared with the baseline or the reference outputs. */
+/**
+ * A panel with the complete outputs for one example, each compared with the output of the baseline or with the
+ * reference outputs.
+ */
 export const ComparePanel = ({
   context,
   datasetId,

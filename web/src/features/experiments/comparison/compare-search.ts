@@ -19,7 +19,7 @@ export interface CompareSearch {
   readonly order?: (typeof comparisonOrders)[number];
   /** Subset of the examples. @defaultValue "all" */
   readonly only?: (typeof comparisonSubsets)[number];
-  /** Id of a pairwise comparison; shows only the scores that were given in it. */
+  /** Id of a pairwise comparison. If it is set, only the scores of this comparison are shown. */
   readonly comparative?: string;
   /** Id of the open example. */
   readonly example?: string;

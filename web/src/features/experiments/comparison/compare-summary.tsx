@@ -20,7 +20,7 @@ export const CompareSummary = memo(
   }: {
     readonly context: ComparisonContext;
     readonly page: ComparisonPage;
-    /** The feedback key of the chart. @defaultValue the first one */
+    /** The feedback key whose scores the chart shows. @defaultValue the first key */
     readonly chartedName: string | undefined;
   }) => {
     const chartedKey = page.keys.find(({ key }) => key === chartedName) ?? page.keys[0];
@@ -111,7 +111,7 @@ const WinCounts = ({
   </span>
 );
 
-/** The server counts the scores in this many parts of their range. */
+/** The number of equal parts of the score range in which the server counts the scores. */
 const binCount = 10;
 
 /** A chart of the number of examples in each tenth of the key's score range. */

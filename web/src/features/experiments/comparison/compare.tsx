@@ -49,7 +49,7 @@ export const ExperimentComparison = () => {
     search.baseline ?? chooseBaseline(experimentIds, pinnedId, compared.data?.starts ?? new Map());
   const pages = useInfiniteQuery({
     ...createComparisonQuery(datasetId, { ...search, baseline: baselineId }),
-    // The start times of the experiments are needed to choose the baseline.
+    // Wait for the start times of the experiments, which are needed to choose the baseline.
     enabled: experimentIds.length > 0 && compared.isFetched,
     // A refetch reads all loaded pages again, so the interval grows with their number.
     refetchInterval: ({ state: { data } }) =>
@@ -159,8 +159,8 @@ export const ExperimentComparison = () => {
 };
 
 /**
- * Whether an experiment is running. The times of an experiment can't show that its job has failed or was canceled, so
- * the job decides if there is one.
+ * Whether an experiment is running. If the server runs the experiment in a job, the state of the job decides, because
+ * the times of an experiment do not show that its job has failed or was canceled.
  */
 const isAnyRunning = (
   runningIds: readonly string[] = [],

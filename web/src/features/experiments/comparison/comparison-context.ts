@@ -20,7 +20,10 @@ const colors = [
   "--type-chain",
 ] as const;
 
-/** Returns the color of an experiment. It depends on the column, so that adding experiments does not change it. */
+/**
+ * Returns the color of an experiment. The color depends on the column, so that it stays the same when experiments are
+ * added.
+ */
 export const getExperimentColor = ({ experimentIds }: ComparisonContext, id: string): string =>
   colors[experimentIds.indexOf(id) % colors.length] ?? colors[0];
 

@@ -3,10 +3,13 @@ import type { RefObject } from "react";
 import { toVisibleColumns } from "./compare-layout.ts";
 import type { VisibleColumns } from "./compare-layout.ts";
 
-/** The width for which columns are rendered before the width of the table is known. */
+/** The width of the table, in pixels, that is assumed until the table is measured. */
 const assumedWidth = 1_440;
 
-/** Returns the layout of a table, and the columns that must be rendered. Updates them when the user scrolls or resizes the table. */
+/**
+ * Returns the layout of a table, and the columns that must be rendered. Updates them when the user scrolls or resizes
+ * the table.
+ */
 export function useVisibleColumns(
   scroller: RefObject<HTMLElement | null>,
   count: number,
@@ -21,8 +24,8 @@ export function useVisibleColumns(
     }
     const update = (): void => {
       const viewport = { scrollLeft: element.scrollLeft, width: element.clientWidth };
-      const next = toVisibleColumns(viewport, count);
-      setColumns((current) => (isEqual(current, next) ? current : next));
+      const newColumns = toVisibleColumns(viewport, count);
+      setColumns((current) => (isEqual(current, newColumns) ? current : newColumns));
     };
     update();
     const observer = new ResizeObserver(update);

@@ -14,25 +14,27 @@ export const ChooseDataset = () => {
   const { prompt } = route.useSearch();
   const { data: tenant } = useQuery(tenantQuery);
   const datasets = useInfiniteQuery(createDatasetsQuery({}));
-  const found = datasets.data?.pages.flat();
+  const listedDatasets = datasets.data?.pages.flat();
   return (
     <div>
       <title>New experiment · Millrace</title>
       <header className="heading">
         <h1>New experiment</h1>
       </header>
-      {found === undefined && datasets.error === null && <Loading resourceName="the datasets" />}
-      {found === undefined && datasets.error !== null && (
+      {listedDatasets === undefined && datasets.error === null && (
+        <Loading resourceName="the datasets" />
+      )}
+      {listedDatasets === undefined && datasets.error !== null && (
         <Failure resourceName="the datasets" error={datasets.error} onRetry={datasets.refetch} />
       )}
-      {found?.length === 0 && (
+      {listedDatasets?.length === 0 && (
         <Empty title="No datasets yet">
           <p>An experiment runs a prompt over the examples of a dataset. Create one first.</p>
         </Empty>
       )}
-      {found !== undefined && found.length > 0 && tenant !== undefined && (
+      {listedDatasets !== undefined && listedDatasets.length > 0 && tenant !== undefined && (
         <ul className="launch-datasets" aria-label="Datasets">
-          {found.map(({ id, name, exampleCount }) => (
+          {listedDatasets.map(({ id, name, exampleCount }) => (
             <li key={id}>
               <Link
                 to="/o/$tenantId/datasets/$datasetId/new-experiment"

@@ -6,7 +6,10 @@ import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { sumCosts } from "./launch.ts";
 import type { LaunchEstimate, TargetEstimate } from "./launch.ts";
 
-/** The estimated cost of the experiments, and their prompts, filled in with the first example. */
+/**
+ * The estimated cost of the experiments, and a preview of each prompt with the variables of the first example filled
+ * in.
+ */
 export const EstimatePanel = ({ estimate }: { readonly estimate: LaunchEstimate }) => {
   const [shownIndex, setShownIndex] = useState("0");
   const { targets, isMeasured } = estimate;
@@ -72,8 +75,8 @@ const PromptPreview = ({ target }: { readonly target: TargetEstimate }) => (
     )}
     {target.error === undefined && target.failing > 0 && (
       <Alert color="orange">
-        {target.failing} of the first {pluralize(target.sampled, "example")} can't fill in the
-        prompt. Their rows will be errors.
+        {target.failing} of the first {pluralize(target.sampled, "example")} do not have all
+        variables of the prompt. Their rows will fail.
       </Alert>
     )}
     {target.messages.map(({ role, content, chars }, index) => (
@@ -87,7 +90,8 @@ const PromptPreview = ({ target }: { readonly target: TargetEstimate }) => (
     ))}
     {target.sentParts.length > 0 && (
       <p className="quiet">
-        Sent as well, as saved with the prompt: {toVisibleText(target.sentParts.join(" · "))}
+        Also sent, because they are saved with the prompt:{" "}
+        {toVisibleText(target.sentParts.join(" · "))}
       </p>
     )}
   </section>

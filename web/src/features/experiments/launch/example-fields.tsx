@@ -10,7 +10,7 @@ import type { LaunchDraft } from "./launch-draft.ts";
 /** The tag that the server gives to the latest version. */
 const latestTag = "latest";
 
-/** Fields to choose which examples are run: the split, and the version of the dataset. */
+/** Fields to choose the examples to run: their split, and the version of the dataset. */
 export const ExampleFields = ({
   datasetId,
   draft: { split, version },
@@ -69,10 +69,10 @@ export const ExampleFields = ({
 };
 
 /**
- * The choices of a version: the latest one, the tags, and the listed versions. A chosen version that is not listed is
- * added.
+ * Returns the versions to choose from: the latest one, the tagged ones, and the listed ones. If `chosen` is not among
+ * them, it is added.
  */
-export function toVersionChoices(versions: readonly DatasetVersion[], chosen: string) {
+export function toVersionChoices(versions: readonly DatasetVersion[], chosenVersion: string) {
   const tags = versions.flatMap(({ tags: names, atMs }) =>
     names
       .filter((name) => name !== latestTag)
@@ -82,10 +82,11 @@ export function toVersionChoices(versions: readonly DatasetVersion[], chosen: st
     value: asOf,
     label: [formatTime(atMs), ...names.map(toVisibleText)].join(" · "),
   }));
-  const isListed = chosen === "" || [...tags, ...times].some(({ value }) => value === chosen);
+  const isListed =
+    chosenVersion === "" || [...tags, ...times].some(({ value }) => value === chosenVersion);
   return [
     { value: "", label: "Latest version" },
-    ...(isListed ? [] : [{ value: chosen, label: toVisibleText(chosen) }]),
+    ...(isListed ? [] : [{ value: chosenVersion, label: toVisibleText(chosenVersion) }]),
     ...(tags.length === 0 ? [] : [{ group: "Tags", items: tags }]),
     ...(times.length === 0 ? [] : [{ group: "Versions", items: times }]),
   ];

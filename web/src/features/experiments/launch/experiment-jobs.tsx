@@ -17,17 +17,22 @@ const stateTexts: { readonly [State in ExperimentJob["state"]]: string } = {
   canceled: "Canceled",
 };
 
-/** The progress of experiments that the server runs: rows, cost so far, and a button to cancel. */
+/**
+ * The progress of experiments that the server runs: the finished rows, the cost so far, and a button to cancel or
+ * continue.
+ */
 export const ExperimentJobs = ({
   experimentIds,
 }: {
   readonly experimentIds: readonly string[];
 }) => {
   const { data: jobs = [] } = useQuery(createExperimentJobsQuery(experimentIds));
-  const shown = jobs.filter(({ state, failureCount }) => state !== "succeeded" || failureCount > 0);
-  return shown.length === 0 ? null : (
+  const shownJobs = jobs.filter(
+    ({ state, failureCount }) => state !== "succeeded" || failureCount > 0,
+  );
+  return shownJobs.length === 0 ? null : (
     <section className="launch-jobs" aria-label="Progress">
-      {shown.map((job) => (
+      {shownJobs.map((job) => (
         <JobRow key={job.id} job={job} />
       ))}
     </section>
@@ -41,11 +46,11 @@ const JobRow = ({ job }: { readonly job: ExperimentJob }) => {
     onSettled: async () => queryClient.invalidateQueries({ queryKey: ["experiments", "jobs"] }),
   });
   const name = toVisibleText(job.name);
-  const share = job.total === undefined || job.total === 0 ? 0 : (job.done / job.total) * 100;
+  const percentage = job.total === undefined || job.total === 0 ? 0 : (job.done / job.total) * 100;
   return (
     <div className="launch-job">
       <bdi className="launch-job-name">{name}</bdi>
-      <Progress value={share} aria-label={`Progress of ${name}`} />
+      <Progress value={percentage} aria-label={`Progress of ${name}`} />
       <span className="launch-job-facts">
         <span>{stateTexts[job.state]}</span>
         <span>

@@ -5,7 +5,7 @@ import type { JudgeDraft, JudgeFaults } from "../../models/judge-draft.ts";
 import { JudgeEntry } from "../../models/judge-entry.tsx";
 import { replaceAt } from "./replace-at.ts";
 
-/** The judges of an experiment: prompts with which a model judges each output. */
+/** Fields for the LLM judges of an experiment. A judge is a prompt with which a model scores each output. */
 export const JudgeFields = ({
   judges,
   endpoints,
@@ -14,13 +14,13 @@ export const JudgeFields = ({
 }: {
   readonly judges: readonly JudgeDraft[];
   readonly endpoints: readonly { readonly name: string; readonly host: string }[];
-  /** The faults to show at the fields, in the order of the judges. */
+  /** The errors to show at the fields, in the order of the judges. */
   readonly faults: readonly JudgeFaults[];
   readonly onChange: (judges: readonly JudgeDraft[]) => void;
 }) => (
   <FormSection
     title="LLM judges"
-    description="A model judges each output. Instructions for the form of its answer are added to your prompt."
+    description="A model judges each output. Instructions on how to format the answer are added to your prompt."
   >
     {judges.map((judge, index) => (
       <fieldset key={index} className="launch-item">
@@ -28,7 +28,7 @@ export const JudgeFields = ({
         <JudgeEntry
           draft={judge}
           endpoints={endpoints}
-          variables="inputs, output and reference, and their members, such as inputs.question"
+          variables="inputs, output, reference, and members of these, such as inputs.question"
           faults={faults[index] ?? {}}
           onChange={(changed) => onChange(replaceAt(judges, index, changed))}
         />

@@ -6,7 +6,7 @@ import type { LaunchSearch } from "./launch-search.ts";
 
 export interface ScorerDraft {
   readonly scorer: string;
-  /** The entered text of each option; `true` or `false` for a flag. */
+  /** The entered text of each option; for a flag, `true` or `false`. */
   readonly options: Readonly<Record<string, string>>;
 }
 
@@ -21,7 +21,7 @@ export interface LaunchDraft {
   readonly version: string;
   readonly repetitions: number;
   readonly concurrency: number;
-  /** By the name of a variable, the path of the example's member that replaces it, such as `inputs.question`. */
+  /** For each variable of a prompt, the path of the example's member that replaces it, such as `inputs.question`. */
   readonly mapping: Readonly<Record<string, string>>;
   readonly scorers: readonly ScorerDraft[];
   readonly judges: readonly JudgeDraft[];
@@ -64,13 +64,13 @@ export type LaunchBody = Readonly<Record<string, unknown>>;
 /** Why the entered values are not valid, for each field. */
 export interface LaunchFaults {
   readonly prompts?: string;
-  /** In the order of the models, the scorers and the judges. The faults of a scorer are those of its options. */
+  /** In the order of the models, scorers and judges. A scorer has an error message for each invalid option. */
   readonly models: readonly ModelFaults[];
   readonly scorers: readonly Readonly<Record<string, string>>[];
   readonly judges: readonly JudgeFaults[];
 }
 
-/** Why an experiment can't start yet, or the body of the request. */
+/** Either why an experiment can't start yet, or the body of the request that starts it. */
 export type LaunchResult =
   | { readonly faults: LaunchFaults }
   | { readonly body: LaunchBody; readonly targetCount: number };
@@ -119,7 +119,7 @@ export function toLaunchBody(
   };
 }
 
-/** Lists faults without duplicates, in the order of the fields. */
+/** Lists the error messages without duplicates, in the order of the fields. */
 export const listFaults = ({
   prompts,
   models,
@@ -147,7 +147,7 @@ const describeSettings = ({ temperature }: ModelDraft): string =>
 interface Scorer {
   readonly scorer: string;
   readonly options: Readonly<Record<string, unknown>>;
-  /** By the name of an option. */
+  /** Error messages by the name of the option. */
   readonly faults: Readonly<Record<string, string>>;
 }
 
@@ -188,7 +188,7 @@ function toValue(text: string, kind: ScorerField["kind"]): unknown {
       try {
         return JSON.parse(text) as unknown;
       } catch {
-        return text; // Not valid JSON, so it is used as a text: texts may be entered without quotation marks.
+        return text; // A text may be entered without quotation marks, so it need not be JSON.
       }
     case "text":
       return text;

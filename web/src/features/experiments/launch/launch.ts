@@ -45,9 +45,9 @@ export interface TargetEstimate {
   readonly outputTokens: Range;
   /** The estimated cost in US dollars, or a message that explains why it is unknown. */
   readonly cost: Range | string;
-  /** The number of sampled examples that can't fill in the prompt. */
+  /** The number of sampled examples that do not have all variables of the prompt. */
   readonly failing: number;
-  /** The number of examples for which the estimate filled in the prompt. */
+  /** The number of examples that the estimate used to fill in the prompt. */
   readonly sampled: number;
   /** The variables of the prompt. */
   readonly variables: readonly string[];

@@ -85,7 +85,7 @@ const LaunchContent = ({ models }: { readonly models: ModelEndpoints }) => {
     return (
       <Empty title="This server calls no models">
         <p>
-          Start it with the endpoints that it may call, for example{" "}
+          Start the server with the endpoints that it may call, for example{" "}
           <code>millrace serve --model-endpoint openai=https://api.openai.com/v1</code>, with the
           key in <code>MILLRACE_MODEL_KEY_OPENAI</code>. Without an endpoint, evaluate a program
           with <code>evaluate</code> from <code>millrace/evaluation</code>.
@@ -162,7 +162,7 @@ const LaunchForm = ({
         <FormSection title="Prompts and models" description="Each prompt is run with each model.">
           <TagsInput
             label="Prompts"
-            description="The latest commit, unless you add one: support:3f2a or owner/repo:3f2a"
+            description="The latest commit of each prompt is run, unless you enter a commit, for example support:3f2a or owner/support:3f2a."
             required
             placeholder={draft.prompts.length === 0 ? "support" : ""}
             data={[...promptNames]}
@@ -262,8 +262,8 @@ const LaunchForm = ({
         )}
         {endpointsWithoutKey.map(({ name, keyVariable }) => (
           <p key={name} className="form-about">
-            The endpoint {name} has no key on the server. If it needs one, the operator sets{" "}
-            <code>{keyVariable}</code>; keys that are entered in the playground are not used.
+            The endpoint {name} has no key on the server. If it needs a key, the operator must set{" "}
+            <code>{keyVariable}</code>. Keys that are entered in the playground are not used.
           </p>
         ))}
         <FormError error={start.error?.message} />

@@ -17,7 +17,7 @@ export const scorersQuery = queryOptions({
 /** The maximum number of prompts that the field suggests. */
 const promptLimit = 100;
 
-/** The names of the tenant's prompts, the latest first. */
+/** The names of the tenant's prompts, with the last updated first. */
 export const createPromptNamesQuery = (tenantId: string) =>
   queryOptions({
     queryKey: ["experiments", "prompts", tenantId],
@@ -59,23 +59,24 @@ export async function startExperiments(body: LaunchBody): Promise<readonly strin
 }
 
 /** How often the progress of jobs is read, in milliseconds. */
-const progressMs = 1_000;
+const progressRefreshMs = 1_000;
 
-/** The jobs that run the experiments of all datasets. The query polls while one of them is queued or running. */
+/** The jobs that run experiments, for all datasets. The query polls while a job is queued or running. */
 export const experimentJobsQuery = queryOptions({
   queryKey: ["experiments", "jobs"],
   queryFn: async ({ signal }) =>
     parseExperimentJobs(await getJson(toEndpointPath("/ui/experiments/jobs"), signal)),
-  refetchInterval: ({ state: { data } }) => (data?.some(isActive) === true ? progressMs : false),
+  refetchInterval: ({ state: { data } }) =>
+    data?.some(isActive) === true ? progressRefreshMs : false,
 });
 
 /** The jobs that run the given experiments. */
 export const createExperimentJobsQuery = (experimentIds: readonly string[]) => {
-  const isGiven = ({ experimentId }: ExperimentJob): boolean =>
+  const isRequested = ({ experimentId }: ExperimentJob): boolean =>
     experimentIds.includes(experimentId);
   return {
     ...experimentJobsQuery,
-    select: (jobs: readonly ExperimentJob[]) => jobs.filter(isGiven),
+    select: (jobs: readonly ExperimentJob[]) => jobs.filter(isRequested),
     enabled: experimentIds.length > 0,
   };
 };

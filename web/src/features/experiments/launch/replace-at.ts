@@ -1,6 +1,6 @@
-/** Copies a list with another item at one position. */
+/** Copies a list, and replaces the item at one position. */
 export const replaceAt = <Item>(
   items: readonly Item[],
   index: number,
   item: Item,
-): readonly Item[] => items.map((current, position) => (position === index ? item : current));
+): readonly Item[] => items.map((otherItem, position) => (position === index ? item : otherItem));

@@ -3,7 +3,7 @@ import { FormSection } from "../../../components/dialog/form.tsx";
 import type { LaunchFaults, ScorerDraft, ScorerField, ScorerForm } from "./launch-draft.ts";
 import { replaceAt } from "./replace-at.ts";
 
-/** The scorers of an experiment. The fields of each scorer follow from its description by the server. */
+/** The scorers of an experiment. The server describes which fields each scorer has. */
 export const ScorerFields = ({
   scorers,
   forms,
@@ -12,13 +12,13 @@ export const ScorerFields = ({
 }: {
   readonly scorers: readonly ScorerDraft[];
   readonly forms: readonly ScorerForm[];
-  /** The faults to show at the fields, in the order of the scorers. */
+  /** The errors to show at the fields, in the order of the scorers. */
   readonly faults: LaunchFaults["scorers"];
   readonly onChange: (scorers: readonly ScorerDraft[]) => void;
 }) => (
   <FormSection
     title="Scorers"
-    description="Compare each output with what is expected, without a model."
+    description="Compare each output with the expected output, without a model."
   >
     {scorers.map((draft, index) => (
       <ScorerItem
@@ -101,7 +101,7 @@ const OptionField = ({
   ) : (
     <TextInput
       label={title}
-      description={kind === "list" ? `${hint}. Comma-separated` : hint}
+      description={kind === "list" ? `${hint}. Separate items by commas.` : hint}
       required={isRequired}
       error={fault}
       value={value}
