@@ -24,7 +24,7 @@ const joinReviewerNames = (run: QueuedRun, timeField: "doneMs" | "claimedUntilMs
     .map(({ reviewer }) => (reviewer === "" ? "API" : toVisibleText(reviewer)))
     .join(", ");
 
-/** A run of the queue with what it was about; `preview` is `undefined` until it is loaded. */
+/** A run of the queue with a preview of its inputs and outputs; `undefined` until the preview is loaded. */
 interface PreviewedRun extends QueuedRun {
   readonly preview: RunItem | undefined;
 }
@@ -90,7 +90,7 @@ const columns: readonly Column<PreviewedRun>[] = [
 const QueuedRunPreview = ({ run: { preview } }: { readonly run: PreviewedRun }) =>
   preview === undefined ? null : <RunPreview run={preview} />;
 
-/** What a run was about, its reviewers and when it was added: for narrow screens, which show few columns. */
+/** A preview of a run, its reviewers and when it was added: for narrow screens, which show few columns. */
 const renderQueuedRunDetail = (run: PreviewedRun) => (
   <>
     <QueuedRunPreview run={run} />
@@ -191,7 +191,7 @@ export const QueueRuns = ({
   );
 };
 
-/** Adds to the runs of each page what they were about, with one request for each project of a page. */
+/** Adds previews to the runs of each page, with one request for each project that the page contains. */
 function usePreviewedRuns(
   pages: readonly (readonly QueuedRun[])[] | undefined,
 ): readonly PreviewedRun[] | undefined {
@@ -243,7 +243,7 @@ const AddRuns = ({
     >
       <Textarea
         label="Run IDs or URLs"
-        description="Separate them by spaces or line breaks. Other text is ignored."
+        description="Separate IDs and URLs by spaces or line breaks. Other text is ignored."
         rows={6}
         value={text}
         onChange={({ currentTarget }) => setText(currentTarget.value)}

@@ -15,8 +15,8 @@ export const ReviewerEntry = ({
   const [error, setError] = useState<string>();
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
-    // Focus the field, because the view shows only this form. After a navigation, the view itself gets the focus first, so
-    // wait a frame.
+    // Focus the field, because the view shows only this form. Wait a frame: after a navigation, the view itself gets the
+    // focus first.
     const frame = requestAnimationFrame(() => field.current?.focus());
     return () => cancelAnimationFrame(frame);
   }, []);
@@ -34,7 +34,7 @@ export const ReviewerEntry = ({
     >
       <TextInput
         label="Your name"
-        description="Shown to other reviewers and saved with your feedback. This browser remembers it."
+        description="This name is shown to other reviewers and saved with your feedback. This browser remembers it."
         autoComplete="nickname"
         data-autofocus
         ref={field}

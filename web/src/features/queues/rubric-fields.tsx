@@ -96,7 +96,7 @@ const AnswerTypeFields = ({ question, onChange }: QuestionProps) => {
     return (
       <Textarea
         label="Choices"
-        description='One per line: "score = name", or only a name.'
+        description="Enter one choice per line: a score and a name (2 = good), or only a name (good)."
         rows={3}
         value={question.choices}
         onChange={({ currentTarget }) => onChange({ choices: currentTarget.value })}

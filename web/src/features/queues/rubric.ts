@@ -137,9 +137,9 @@ export const toAnswer = ({ score, value }: Choice): Answer => ({
 
 /**
  * Returns the answer that a digit key selects; `undefined` if it selects none. For a question with choices, keys 1 to 9
- * select the first nine choices, and 0 the tenth. For a score between two whole numbers with more than these two scores,
- * all below 10, the digit is the score. For any other range of scores, key n selects the point n tenths of the way from
- * the minimum to the maximum, and 0 the maximum.
+ * select the first nine choices, and 0 the tenth. If the minimum and the maximum are whole numbers below 10 that differ
+ * by more than 1, the digit is the score. For any other range of scores, key n selects the point n tenths of the way
+ * from the minimum to the maximum, and 0 selects the maximum.
  */
 export function toDigitAnswer(question: RubricQuestion, digit: number): Answer | undefined {
   switch (question.kind) {

@@ -27,7 +27,7 @@ export const Correction = ({
             onChange={(text) => change({ ...draft, correction: text })}
           />
           {parseCorrectedOutputs(correction) === undefined && (
-            <p className="review-about">Not a JSON object: saved as text.</p>
+            <p className="review-about">This is not a JSON object, so it is saved as text.</p>
           )}
         </>
       )}

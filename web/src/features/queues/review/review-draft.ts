@@ -10,7 +10,10 @@ export interface ReviewDraft {
   readonly note: string;
   /** The corrected outputs as JSON text; `undefined` if the reviewer does not correct them. */
   readonly correction?: string;
-  /** The id of each feedback entry, by feedback key. It is generated before the first request, so that a retry adds no second entry. */
+  /**
+   * The id of each feedback entry, by feedback key. It is generated before the first request, so that a retry adds no
+   * second entry.
+   */
   readonly ids: Readonly<Record<string, string>>;
   /** Keys of the feedback that the server already has. */
   readonly sent: readonly string[];
@@ -119,7 +122,7 @@ export function toFeedbackWrites(
 ): readonly FeedbackWrite[] {
   const bodies = new Map<string, JsonMembers>();
   for (const [key, answer] of Object.entries(draft.answers)) {
-    const question = questions.find((each) => each.key === key);
+    const question = questions.find((candidate) => candidate.key === key);
     const config = question === undefined ? undefined : toFeedbackConfig(question);
     bodies.set(key, {
       score: answer.score ?? null,

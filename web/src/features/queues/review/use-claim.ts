@@ -55,8 +55,9 @@ const maxRenewalDelayMs = 60_000;
 const minRenewalDelayMs = 2_000;
 
 /**
- * Returns the milliseconds until the claim is renewed: a third of its remaining time, so that one failed request does
- * not lose it. If no run was waiting (`null`), the queue is polled. Returns `false` if there is no claim to renew.
+ * Returns the milliseconds until the claim is renewed: a third of its remaining time, so that the claim survives one
+ * failed request. If no run was waiting (`null`), returns the interval at which the queue is polled. Returns `false` if
+ * there is no claim to renew.
  */
 export function computeRenewalDelayMs(
   claim: Claim | null | undefined,

@@ -12,11 +12,11 @@ export interface DraftState {
   /** Whether this browser has stored the draft; if `false`, a reload would lose it. */
   readonly isStored: boolean;
   /**
-   * Whether the reviewer's earlier feedback was loaded, from which the draft is restored. Until then {@link change} has
-   * no effect: a draft without that feedback would delete it, or create it a second time.
+   * Whether the draft can be changed. A draft begins with the reviewer's earlier feedback, so {@link change} has no
+   * effect until this feedback is loaded. A draft without it would delete the feedback, or create it a second time.
    */
   readonly isReady: boolean;
-  /** Why the earlier feedback could not be loaded; `null` if it was, or still may be. */
+  /** Why the earlier feedback could not be loaded; `null` if it was loaded, or is still loading. */
   readonly loadError: Error | null;
   /** Loads the earlier feedback again. */
   readonly reload: () => void;
@@ -25,15 +25,17 @@ export interface DraftState {
   readonly deleteStoredDraft: () => void;
 }
 
-/** Manages the draft for a run. Each change is stored in this browser, so that a reload of the page restores the draft. */
+/**
+ * Manages the draft for a run. Each change is stored in this browser, so that a reload of the page restores the draft.
+ */
 export function useDraft(session: ReviewSession, claim: Claim): DraftState {
   const key = { ...session, positionId: claim.id };
   const [storedDraft] = useState(() => readDraft(localStorage, key));
   const [localDraft, setLocalDraft] = useState(storedDraft);
   const [isStored, setIsStored] = useState(true);
   const submitted = useQuery(createSubmittedReviewQuery(claim.runId, session));
-  // A stored draft already contains the earlier feedback: a draft can be begun only after that feedback has been
-  // loaded.
+  // A stored draft already contains the earlier feedback, because a draft can be begun only after that feedback has
+  // been loaded.
   const isReady = storedDraft !== undefined || submitted.isSuccess;
   return {
     draft: localDraft ?? submitted.data ?? emptyDraft,

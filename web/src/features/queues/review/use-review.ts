@@ -169,8 +169,8 @@ export function useReview({
 }
 
 /**
- * Returns the whole JSON text of a payload; `{}` if no payload was recorded. A large payload is in the memory of a
- * worker, which provides the text.
+ * Returns the whole JSON text of a payload; `{}` if no payload was recorded. The text of a large payload comes from the
+ * worker that holds the payload in its memory.
  */
 const toWholeText = async (value: unknown): Promise<string> =>
   value === undefined ? "{}" : toSource(value).readJson();
