@@ -19,9 +19,9 @@ export function countLanes({ depths }: TraceModel): number {
 }
 
 /**
- * The bars of a minimap of the given width, with one lane for each depth; the deepest runs share the last lane. Of
- * several runs that would cover the same pixels only one is drawn, so the number of bars depends on the pixels, not on
- * the number of runs. The bars of failed runs come last, so that they are drawn over the others.
+ * Returns the bars of a minimap of the given width, with one lane for each depth. The deepest runs share the last lane.
+ * If several runs would cover the same pixels, only one of them is drawn, so that the number of bars depends on the
+ * pixels, not on the number of runs. The bars of failed runs come last, so that they are drawn over the others.
  */
 export function toMinimapBars(
   model: TraceModel,

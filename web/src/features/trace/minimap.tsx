@@ -8,10 +8,10 @@ import type { TimeWindow } from "./time-scale.ts";
 import type { TraceView } from "./use-trace-view.ts";
 
 const minimapHeight = 44;
-/** A press within this many pixels of an edge of the time window drags that edge. */
+/** Pressing the pointer within this many pixels of an edge of the time window drags that edge. */
 const gripPixels = 6;
 
-/** A small picture of the whole trace. A window in it marks the visible time range and can be dragged. */
+/** A small picture of the whole trace. A window in the picture marks the visible time range, and can be dragged. */
 export const Minimap = ({
   view,
   onWindow,
@@ -61,7 +61,7 @@ export const Minimap = ({
       }}
       onDoubleClick={() => onWindow(fullRange)}
     >
-      {/* The key redraws the picture when the color scheme changes: a canvas does not update its colors. */}
+      {/* A canvas does not update its colors when the color scheme changes, so the key creates a new one. */}
       <MinimapPicture key={scheme} view={view} width={width} />
       {!isFullRange && (
         <>

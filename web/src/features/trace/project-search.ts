@@ -4,7 +4,10 @@ import type { RunListSearch } from "../runs/run-list-search.ts";
 import { parseTraceSearch } from "./trace-search.ts";
 import type { TraceSearch } from "./trace-search.ts";
 
-/** The query of a project's URL: the state of the run list and, while a trace is open, of that trace. */
+/**
+ * The search parameters of a project's URL: the state of the run list and, while a trace is open, the state of that
+ * trace.
+ */
 export interface RunsSearch extends TraceSearch, RunListSearch {
   /** The id of the open trace. */
   readonly trace?: string;
@@ -12,7 +15,10 @@ export interface RunsSearch extends TraceSearch, RunListSearch {
   readonly run?: string;
 }
 
-/** Parses the URL's query; invalid ids are left out. The state of the list is kept while a trace is open. */
+/**
+ * Parses the search parameters of the URL. Invalid ids are left out. The state of the run list is kept while a trace is
+ * open.
+ */
 export function parseRunsSearch(search: Readonly<Record<string, unknown>>): RunsSearch {
   const { trace, run } = search;
   return {

@@ -29,7 +29,7 @@ const emptyTraceRefreshMs = 2_000;
 /** The maximum number of runs of one trace that the UI loads. The view shows a note if the trace has more. */
 export const traceRunLimit = 200_000;
 
-/** The loaded part of a trace. */
+/** The part of a trace that has been loaded. */
 export interface LoadedTrace {
   readonly model: TraceModel;
   /** Identifies the latest change in the response. The next request sends it as `since`, to get only later changes. */
@@ -113,7 +113,10 @@ export interface TraceRunDetails extends RunDetails {
   readonly serialized: unknown;
   /** The runtime environment of the run, and its metadata. */
   readonly extra: unknown;
-  /** The recorded events: the same array as `events`, or, if they are large, a value in the memory of a worker. */
+  /**
+   * The recorded events: the same array as `events` or, if the events are large, a reference to a value in the memory
+   * of a worker.
+   */
   readonly allEvents: unknown;
   readonly shareToken: string | undefined;
   readonly tenantId: string | undefined;
@@ -164,7 +167,7 @@ export const createTraceShareQuery = (traceId: string) =>
     staleTime: 60_000,
   });
 
-/** The run that a share token gives access to. */
+/** The run to which a share token gives access. */
 export const createSharedRunQuery = (token: string) =>
   queryOptions({
     queryKey: ["shared-run", token],
@@ -211,7 +214,7 @@ export const createReferenceQuery = (exampleId: string) =>
   });
 
 const maxContentMatches = 1_000;
-/** Payloads are searched only for texts of at least this length. Shorter texts match nearly every run. */
+/** The minimum length of a text for which payloads are searched. Shorter texts match nearly every run. */
 export const minContentChars = 3;
 
 /** The ids of the runs of a trace whose payload contains the text, up to 1,000. */

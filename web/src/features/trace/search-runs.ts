@@ -1,16 +1,19 @@
 import type { TraceModel } from "./trace-model.ts";
 
-/** Names and types of a trace's runs in lower case: one line for each run, in tree order. */
+/** The names and types of a trace's runs in lower case, with one line for each run, in tree order. */
 interface SearchText {
   readonly text: string;
-  /** The offset just after each line's line break, by line. */
+  /** For each line, the offset at which the next line begins. */
   readonly ends: Int32Array;
 }
 
 /** The text of each trace model, which is built once and then used by every search. */
 const searchTexts = new WeakMap<TraceModel, SearchText>();
 
-/** The indexes, in tree order, of the runs whose name or type contains the text (in any case) or whose id is the text. */
+/**
+ * Returns the indexes, in tree order, of the runs whose name or type contains the text in any case, or whose id is the
+ * text.
+ */
 export function searchRuns(model: TraceModel, text: string): readonly number[] {
   const needle = text.trim().toLowerCase();
   if (needle === "" || needle.includes("\n")) {
@@ -20,16 +23,16 @@ export function searchRuns(model: TraceModel, text: string): readonly number[] {
   if (run !== undefined) {
     return [run];
   }
-  const haystack = searchTexts.get(model) ?? createSearchText(model);
-  searchTexts.set(model, haystack);
+  const searchText = searchTexts.get(model) ?? createSearchText(model);
+  searchTexts.set(model, searchText);
   const matches: number[] = [];
   let lineIndex = 0;
-  for (let offset = haystack.text.indexOf(needle); offset >= 0;) {
-    while ((haystack.ends[lineIndex] ?? 0) <= offset) {
+  for (let offset = searchText.text.indexOf(needle); offset >= 0;) {
+    while ((searchText.ends[lineIndex] ?? 0) <= offset) {
       lineIndex += 1;
     }
     matches.push(model.order[lineIndex] ?? 0);
-    offset = haystack.text.indexOf(needle, haystack.ends[lineIndex]);
+    offset = searchText.text.indexOf(needle, searchText.ends[lineIndex]);
   }
   return matches;
 }

@@ -11,7 +11,7 @@ const minDragPixels = 4;
 /** The time axis above the bars, with ticks counted from the trace's start. Dragging across it zooms to that range. */
 export const TimeRuler = ({ window, fullRange, onWindow }: ZoomTarget) => {
   const ruler = useRef<HTMLDivElement>(null);
-  const [dragged, setDragged] = useState<{ readonly from: number; readonly to: number }>();
+  const [draggedRange, setDragged] = useState<{ readonly from: number; readonly to: number }>();
   const windowLength = window.to - window.from;
   const computeShare = ({ clientX }: PointerEvent): number => {
     const bounds = ruler.current?.getBoundingClientRect();
@@ -20,9 +20,12 @@ export const TimeRuler = ({ window, fullRange, onWindow }: ZoomTarget) => {
   };
   const onPointerUp = (): void => {
     const width = ruler.current?.clientWidth ?? 0;
-    if (dragged !== undefined && Math.abs(dragged.to - dragged.from) * width > minDragPixels) {
+    if (
+      draggedRange !== undefined &&
+      Math.abs(draggedRange.to - draggedRange.from) * width > minDragPixels
+    ) {
       const toTime = (share: number): number => window.from + share * windowLength;
-      onWindow(createWindow(toTime(dragged.from), toTime(dragged.to), fullRange));
+      onWindow(createWindow(toTime(draggedRange.from), toTime(draggedRange.to), fullRange));
     }
     setDragged(undefined);
   };
@@ -37,7 +40,7 @@ export const TimeRuler = ({ window, fullRange, onWindow }: ZoomTarget) => {
           setDragged({ from: computeShare(event), to: computeShare(event) });
         }}
         onPointerMove={(event) =>
-          dragged !== undefined && setDragged({ ...dragged, to: computeShare(event) })
+          draggedRange !== undefined && setDragged({ ...draggedRange, to: computeShare(event) })
         }
         onPointerUp={onPointerUp}
         onDoubleClick={() => onWindow(fullRange)}
@@ -51,12 +54,12 @@ export const TimeRuler = ({ window, fullRange, onWindow }: ZoomTarget) => {
             {tick === fullRange.from ? "0" : formatDuration((tick - fullRange.from) / 1_000)}
           </span>
         ))}
-        {dragged !== undefined && (
+        {draggedRange !== undefined && (
           <span
             className="ruler-drawn"
             style={{
-              left: `${Math.min(dragged.from, dragged.to) * 100}%`,
-              width: `${Math.abs(dragged.to - dragged.from) * 100}%`,
+              left: `${Math.min(draggedRange.from, draggedRange.to) * 100}%`,
+              width: `${Math.abs(draggedRange.to - draggedRange.from) * 100}%`,
             }}
           />
         )}

@@ -7,7 +7,7 @@ export interface TimeWindow {
 /** The length of the shortest time window: one microsecond, the resolution of run times. */
 const minWindowMicros = 1;
 
-/** The window from a trace's first start to its last end; `now` is the end of runs that have not ended. */
+/** Returns the window from a trace's first start to its last end; `now` is the end of runs that have not ended. */
 export function computeFullRange(
   { starts, ends, count }: { starts: Float64Array; ends: Float64Array; count: number },
   now: number,
@@ -27,14 +27,14 @@ export function computeFullRange(
 
 /** Position of a time interval within a window. */
 export interface Bar {
-  /** The left edge. Like `width`, it is a share of the window's width, 0 to 1. */
+  /** The left edge. Like `width`, it is a fraction of the window's width, from 0 to 1. */
   readonly left: number;
   readonly width: number;
   /** Whether any part of the interval is in the window. */
   readonly isVisible: boolean;
 }
 
-/** The position of an interval within a window, clipped to the window. */
+/** Returns the position of an interval within a window, clipped to the window. */
 export function toBar({ from, to }: TimeWindow, start: number, end: number): Bar {
   const span = to - from;
   const left = Math.min(1, Math.max(0, (start - from) / span));
@@ -43,8 +43,8 @@ export function toBar({ from, to }: TimeWindow, start: number, end: number): Bar
 }
 
 /**
- * Zooms a window. `around` is the position within the window that stays fixed, 0 to 1; a factor below 1
- * zooms in. The result stays within `fullRange`.
+ * Zooms a window. The position `around` within the window, from 0 to 1, stays fixed. A factor below 1 zooms in. The
+ * result stays within `fullRange`.
  */
 export function zoom(
   window: TimeWindow,
@@ -60,13 +60,16 @@ export function zoom(
   return moveInto({ from, to: from + newSpan }, fullRange);
 }
 
-/** Moves a window by a share of its width; a negative share moves it to earlier times. Stays within `fullRange`. */
-export function pan(window: TimeWindow, share: number, fullRange: TimeWindow): TimeWindow {
-  const offset = (window.to - window.from) * share;
+/**
+ * Moves a window by a fraction of its width. A negative fraction moves it to earlier times. The result stays within
+ * `fullRange`.
+ */
+export function pan(window: TimeWindow, fraction: number, fullRange: TimeWindow): TimeWindow {
+  const offset = (window.to - window.from) * fraction;
   return moveInto({ from: window.from + offset, to: window.to + offset }, fullRange);
 }
 
-/** The window between two moments, given in either order, limited to `fullRange`. */
+/** Returns the window between two times in any order, limited to `fullRange`. */
 export function createWindow(a: number, b: number, fullRange: TimeWindow): TimeWindow {
   const from = Math.min(a, b);
   return moveInto({ from, to: Math.max(a, b, from + minWindowMicros) }, fullRange);
@@ -102,8 +105,8 @@ const clockSteps = [
 ];
 
 /**
- * Returns the smallest round distance between ticks that is not less than `least`, in microseconds: 1, 2 or 5 times a
- * power of ten or, above one second, a distance such as 15 s or 6 h.
+ * Returns the smallest round distance between ticks, in microseconds, that is at least `least`: 1, 2 or 5 times a power
+ * of ten or, above one second, a distance such as 15 s or 6 h.
  */
 function toRoundStep(least: number): number {
   if (least > microsPerSecond) {

@@ -12,7 +12,7 @@ import { useTraceKeys } from "./use-trace-keys.ts";
 import { formatZoom, useTraceView } from "./use-trace-view.ts";
 import { findCollapsedAncestors, findNextRun } from "./visible-runs.ts";
 
-/** The tree shows a trace with fewer runs as a whole, so it needs no minimap. */
+/** A trace with fewer runs has no minimap, because the tree shows all of its runs at once. */
 const minMinimapRuns = 10;
 
 /** The body of a trace that has at least one run: toolbar, minimap, tree and run panel. */
@@ -34,7 +34,7 @@ export const TraceBody = ({
 }) => {
   const { model } = trace;
   const [collapsedIds, setCollapsedIds] = useState<ReadonlySet<string>>(new Set());
-  /** The run that the last step through the slowest runs selected. */
+  /** The slow run that was selected last with the key or the button for the next or previous slowest run. */
   const [lastSlowRun, setLastSlowRun] = useState<number>();
   const view = useTraceView(trace, traceId, { source, search, collapsedIds });
   const searchRef = useRef<HTMLInputElement>(null);
@@ -73,8 +73,9 @@ export const TraceBody = ({
   );
   const onStep = (kind: keyof typeof runsByKind, by: 1 | -1): void => {
     const runs = runsByKind[kind];
-    // The slowest runs are visited from slowest to fastest, the others in the order of the tree. The first step leads
-    // to the slowest run, even if the selected run, such as the root of a trace that was just opened, is among them.
+    // The slowest runs are visited from slowest to fastest, other runs in the order of the tree. The first step leads
+    // to the slowest run, even if the selected run is one of the slowest, such as the root of a trace that was just
+    // opened.
     const rank = selectedRun === lastSlowRun ? runs.indexOf(selectedRun) : Math.min(0, -by);
     const nextRun =
       kind === "slow"

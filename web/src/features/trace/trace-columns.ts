@@ -1,7 +1,9 @@
 /** A page of a trace's runs, as columns: a line of the response of `GET /ui/traces/:id`. */
 export interface TraceColumns {
   readonly count: number;
-  /** Identifies the latest change in the response. A request with `since=<mark>` returns only runs that changed later. */
+  /**
+   * Identifies the latest change in the response. A request with `since=<mark>` returns only runs that changed later.
+   */
   readonly mark: number;
   /** The id of the last run if more follow; `undefined` on the last page. */
   readonly next: string | undefined;
@@ -10,8 +12,8 @@ export interface TraceColumns {
   /** The ids of the runs, concatenated, 36 characters each. */
   readonly ids: string;
   /**
-   * The index of each run's parent. An index below `count` is a position in `ids`. From `count` on, the index minus
-   * `count` is a position in `far`. -1 means that the run has no parent.
+   * The index of each run's parent. An index below `count` is a position in `ids`. For an index of at least `count`,
+   * the index minus `count` is a position in `far`. -1 means that the run has no parent.
    */
   readonly parents: readonly number[];
   /** The ids of parents that are not on this page, concatenated like `ids`. */
@@ -29,7 +31,7 @@ export interface TraceColumns {
   /** The index in `models` of the model that a run called, by the run's index in this page. */
   readonly model: Readonly<Record<number, number>>;
   readonly models: readonly string[];
-  /** Tokens by the run's index in this page. The costs and `firstToken` have the same keys. */
+  /** Number of tokens by the run's index in this page. The costs and `firstToken` are also keyed by this index. */
   readonly tokens: Readonly<Record<number, number>>;
   readonly cost: Readonly<Record<number, number>>;
   readonly promptCost: Readonly<Record<number, number>>;

@@ -9,11 +9,14 @@ export interface Interval {
   readonly to: number;
 }
 
-/** The self time of each run, by run index: its duration minus the part that its children cover. */
+/** Returns the self time of each run, by run index: its duration minus the time during which its children ran. */
 export function computeSelfTimes(model: TraceModel, now: number): Float64Array {
   const { count, order, parents, starts } = model;
   const selfTimes = new Float64Array(count);
-  /** By run index: the end of the last child that was subtracted. Children are visited in order of their start. */
+  /**
+   * By run index, the time up to which the children of the run have been subtracted. Children are visited in order of
+   * their start.
+   */
   const coveredTo = new Float64Array(count);
   for (let rank = 0; rank < count; rank += 1) {
     const run = order[rank] ?? 0;
@@ -34,13 +37,16 @@ export function computeSelfTimes(model: TraceModel, now: number): Float64Array {
   return selfTimes;
 }
 
-/** The indexes of the `limit` runs with the longest self times, the slowest first. */
+/** Returns the indexes of the `limit` runs with the longest self times, the slowest first. */
 export function findSlowest(selfTimes: Float64Array, limit: number): readonly number[] {
   const slowest: number[] = [];
   for (let run = 0; run < selfTimes.length; run += 1) {
     const selfTime = selfTimes[run] ?? 0;
-    const last = slowest.at(-1);
-    if (selfTime > 0 && (slowest.length < limit || selfTime > (selfTimes[last ?? 0] ?? 0))) {
+    const fastestListed = slowest.at(-1);
+    if (
+      selfTime > 0 &&
+      (slowest.length < limit || selfTime > (selfTimes[fastestListed ?? 0] ?? 0))
+    ) {
       const insertIndex = slowest.findIndex((other) => (selfTimes[other] ?? 0) < selfTime);
       slowest.splice(insertIndex < 0 ? slowest.length : insertIndex, 0, run);
       slowest.length = Math.min(slowest.length, limit);
@@ -49,18 +55,18 @@ export function findSlowest(selfTimes: Float64Array, limit: number): readonly nu
   return slowest;
 }
 
-/** The indexes of the failed runs, in tree order. */
+/** Returns the indexes of the failed runs, in tree order. */
 export const findFailedRuns = ({ order, statuses }: TraceModel): readonly number[] =>
   Array.from(order.filter((run) => statuses[run] === statusCodes.error));
 
 /**
- * The critical path of a trace: the segments of time that decided when it ended.
+ * Finds the critical path of a trace: the segments of time that determined when the trace ended.
  *
- * The path is followed backwards in time from the end of the first root; at any moment it is in one run. Within a run,
- * it enters the child that ended last before the current moment (a child that outlives its parent counts as ending with
- * it), follows that child back to its start, and continues in the parent from there. When no child remains, the run
- * itself is on the path back to its start. Shortening any segment would shorten the trace, all else being equal.
- * Segments do not overlap and, without clock skew, cover the root's time without a gap.
+ * The path is followed backwards in time from the end of the first root. At each moment, it is in one run. From a run,
+ * the path enters the child that ended last before the current moment, follows that child back to its start, and
+ * continues in the parent from there. A child that outlives its parent counts as ending with the parent. When no child
+ * remains, the path follows the run itself back to its start. Shortening any segment would shorten the trace, if
+ * nothing else changed. Segments do not overlap and, without clock skew, cover the root's time without a gap.
  */
 export function findCriticalPath(model: TraceModel, now: number): readonly Interval[] {
   const root = model.order[0];
@@ -99,9 +105,9 @@ interface PathStep {
   /** The time range of the run, clipped to that of its parent. The path enters at `until` and leaves at `from`. */
   readonly from: number;
   readonly until: number;
-  /** The time down to which the path through this run has been followed; it only decreases. */
+  /** The time back to which the path through this run has been followed. It only decreases. */
   moment: number;
-  /** The run's children are sorted by end, the latest first. This is the index of the child to check next. */
+  /** Index of the child to check next, among the run's children in order of their end, the latest first. */
   nextChild: number;
 }
 

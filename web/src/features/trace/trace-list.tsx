@@ -22,7 +22,10 @@ interface TraceListProps {
   readonly onWindow: (window: TimeWindow) => void;
 }
 
-/** The tree of a trace with its bars on one time scale: a virtual list, which renders only the rows in view. */
+/**
+ * The tree of a trace, with a bar for each run on a common time scale. It is a virtual list, which renders only the
+ * rows in view.
+ */
 export const TraceList = (props: TraceListProps) => {
   const { view, selectedRun, onSelect, onFold, onWindow } = props;
   const { model, visibleRuns, window, fullRange } = view;
@@ -106,7 +109,10 @@ export const TraceList = (props: TraceListProps) => {
   );
 };
 
-/** Returns a function that returns whether a run is expanded; `undefined` for a run without children. */
+/**
+ * Returns a function that checks whether a run is expanded. The function returns `undefined` for a run without
+ * children.
+ */
 function useIsExpanded({ view: { model }, collapsedIds, collapsedTypesText }: TraceListProps) {
   const types = useMemo(() => splitList(collapsedTypesText), [collapsedTypesText]);
   return (run: number): boolean | undefined =>

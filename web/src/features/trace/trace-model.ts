@@ -22,7 +22,7 @@ export interface TraceModel {
   readonly statuses: Uint8Array;
   /** The models that runs called, by run index. */
   readonly models: ReadonlyMap<number, string>;
-  /** Tokens by run index; the costs and `firstTokens` have the same keys. */
+  /** Number of tokens by run index. The costs and `firstTokens` are also keyed by run index. */
   readonly tokens: ReadonlyMap<number, number>;
   readonly costs: ReadonlyMap<number, number>;
   readonly promptCosts: ReadonlyMap<number, number>;
@@ -65,19 +65,20 @@ interface TraceDraft {
 /** The draft from which each model was built. {@link createTraceBuilder} extends a copy of it. */
 const drafts = new WeakMap<TraceModel, TraceDraft>();
 
-/** Collects the runs of further pages of a trace, each when it arrives. */
+/** Adds the runs of arriving pages to a trace. */
 export interface TraceBuilder {
-  /** The number of runs in `model` plus that of the added runs. A run that was in both is counted twice. */
+  /** The number of runs of the existing trace plus the number of added runs. A changed run counts twice. */
   readonly runCount: number;
   add(page: TraceColumns): void;
   /**
    * Returns the trace with the added runs: new runs at the end, changed runs at their existing index. Returns the same
-   * model if the pages contained no runs. The time it takes is proportional to the number of all runs of the trace.
+   * model if the pages contained no runs. The time that this takes is proportional to the number of all runs of the
+   * trace.
    */
   build(): TraceModel;
 }
 
-/** Starts to add runs to a trace. Without `model`, the trace is new. */
+/** Creates a builder that adds runs to `model`, or to a new trace if `model` is `undefined`. */
 export function createTraceBuilder(model?: TraceModel): TraceBuilder {
   let draft: TraceDraft | undefined;
   let runCount = model?.count ?? 0;
@@ -104,7 +105,7 @@ export function createTraceBuilder(model?: TraceModel): TraceBuilder {
   };
 }
 
-/** Adds the runs of further pages to a trace. */
+/** Returns a trace with the runs of more pages. */
 export function growTrace(
   model: TraceModel | undefined,
   pages: readonly TraceColumns[],
@@ -205,14 +206,14 @@ function addRuns(draft: TraceDraft, page: TraceColumns, shiftMicros: number): In
   const knownCount = draft.ids.length;
   for (let index = 0; index < page.count; index += 1) {
     const id = page.ids.slice(index * idLength, (index + 1) * idLength);
-    const known = draft.indexById.get(id);
-    const runIndex = known ?? draft.ids.length;
+    const knownIndex = draft.indexById.get(id);
+    const runIndex = knownIndex ?? draft.ids.length;
     runIndexes[index] = runIndex;
-    if (known === undefined) {
+    if (knownIndex === undefined) {
       draft.indexById.set(id, runIndex);
       draft.ids.push(id);
-    } else if (known < knownCount) {
-      clearSparse(draft, known);
+    } else if (knownIndex < knownCount) {
+      clearSparse(draft, knownIndex);
     }
     const end = page.end[index] ?? null;
     draft.names[runIndex] = page.names[page.name[index] ?? -1] ?? "";
@@ -224,21 +225,27 @@ function addRuns(draft: TraceDraft, page: TraceColumns, shiftMicros: number): In
   return runIndexes;
 }
 
-/** Sets the parents of a page's runs. Most parents are on the same page, and are found by index instead of by id. */
+/**
+ * Sets the parents of a page's runs. Most parents are on the same page, where the index identifies them without a
+ * lookup by id.
+ */
 function setParents(draft: TraceDraft, page: TraceColumns, runIndexes: Int32Array): void {
   for (let index = 0; index < page.count; index += 1) {
     const runIndex = runIndexes[index] ?? 0;
     const parent = page.parents[index] ?? -1;
-    const far = parent - page.count;
-    draft.parentIndexes[runIndex] = parent >= 0 && far < 0 ? (runIndexes[parent] ?? -1) : -1;
-    if (far >= 0) {
-      draft.farParents.set(runIndex, page.far.slice(far * idLength, (far + 1) * idLength));
+    const farIndex = parent - page.count;
+    draft.parentIndexes[runIndex] = parent >= 0 && farIndex < 0 ? (runIndexes[parent] ?? -1) : -1;
+    if (farIndex >= 0) {
+      draft.farParents.set(
+        runIndex,
+        page.far.slice(farIndex * idLength, (farIndex + 1) * idLength),
+      );
     }
   }
 }
 
 /**
- * Removes the values of a changed run from the columns in which few runs have a value. The page contains its current
+ * Removes the values of a changed run from the columns in which few runs have a value. The page contains the current
  * values.
  */
 function clearSparse(draft: TraceDraft, runIndex: number): void {
@@ -256,8 +263,8 @@ function clearSparse(draft: TraceDraft, runIndex: number): void {
 }
 
 /**
- * Copies the values of a page to a column. The time it takes is proportional to the number of these values, not to that
- * of all runs.
+ * Copies the values of a page to a column. The time that this takes is proportional to the number of these values, not
+ * to the number of all runs.
  */
 function setSparse<Value>(
   column: Map<number, Value>,
@@ -307,7 +314,7 @@ function buildModel(draft: TraceDraft): TraceModel {
   };
 }
 
-/** Returns the run indexes sorted by start. The runs usually arrive in this order, and then need no sorting. */
+/** Returns the run indexes sorted by start. The runs usually arrive in this order, so that no sorting is needed. */
 function sortByStart(starts: readonly number[]): number[] {
   const runIndexes = starts.map((_, runIndex) => runIndex);
   const isSorted = starts.every(
@@ -362,7 +369,7 @@ function toTreeOrder(parents: Int32Array, starts: readonly number[]): Tree {
     }
   };
   topRuns.forEach(placeSubtree);
-  // Runs whose parents form a cycle are below no top run. The one that started first becomes a top run.
+  // Runs whose parents form a cycle are not below any top run. The run of a cycle that started first becomes a top run.
   sortedRuns.forEach((runIndex) =>
     tree.ranks[runIndex] === -1 ? placeSubtree(runIndex) : undefined,
   );

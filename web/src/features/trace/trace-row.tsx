@@ -26,10 +26,10 @@ export interface TraceRowProps {
   readonly isSelected: boolean;
   /** `undefined` for a run without children. */
   readonly isExpanded: boolean | undefined;
-  /** Rank among the slowest runs, from 1; `undefined` if it is not one of them. */
+  /** Rank among the slowest runs, from 1; `undefined` if the run is not one of them. */
   readonly slowRank: number | undefined;
   readonly criticalIntervals: readonly Interval[] | undefined;
-  /** Tokens and cost of the model calls in the run's subtree; 0 for none. */
+  /** Tokens and cost of the model calls in the run's subtree; 0 if there are none. */
   readonly tokens: number;
   readonly cost: number;
   readonly commentCount: number;
@@ -60,7 +60,7 @@ export const TraceRow = memo((props: TraceRowProps) => {
         style={{ paddingLeft: Math.min(depth, maxIndentLevels) * indentPixels }}
       >
         <span className="tree-fold" data-fold data-open={isExpanded} aria-hidden="true" />
-        {/* The style sheet shows one of the two: the icon on narrow screens. */}
+        {/* The style sheet shows only one of these two: the icon on narrow screens, else the name. */}
         <RunTypeBadge type={model.types[runIndex] ?? ""} />
         <RunTypeIcon type={model.types[runIndex] ?? ""} />
         <RunName {...props} />
@@ -101,10 +101,10 @@ export const TraceRow = memo((props: TraceRowProps) => {
 
 const formatComments = (count: number): string => (count === 1 ? "1 comment" : `${count} comments`);
 
-/** Whether the search text is in what the row shows of the run. Otherwise it is in the run's content. */
+/** Whether the row shows the search text. Otherwise only the content of the run contains it. */
 const hasNameMatch = ({ model, runIndex, searchText }: TraceRowProps): boolean => {
-  const shown = `${model.names[runIndex]} ${model.types[runIndex]} ${model.ids[runIndex]}`;
-  return shown.toLowerCase().includes(searchText.trim().toLowerCase());
+  const shownText = `${model.names[runIndex]} ${model.types[runIndex]} ${model.ids[runIndex]}`;
+  return shownText.toLowerCase().includes(searchText.trim().toLowerCase());
 };
 
 const RunName = ({ model, runIndex, searchText, isMatch }: TraceRowProps) => {

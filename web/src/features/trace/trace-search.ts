@@ -20,11 +20,11 @@ export type TraceTab = (typeof traceTabs)[number];
  */
 export const referenceName = "reference";
 
-/** The state of an open trace, as stored in the URL's query. */
+/** The state of an open trace, which is stored in the search parameters of the URL. */
 export interface TraceSearch {
   /** The selected tab of the run panel. @defaultValue data */
   readonly panel?: TraceTab;
-  /** How inputs and outputs are displayed. @defaultValue chosen to suit the value */
+  /** How inputs and outputs are displayed. @defaultValue the format that suits the value */
   readonly as?: PayloadMode;
   /** The text searched for in the trace. */
   readonly find?: string;
@@ -44,7 +44,7 @@ export interface TraceSearch {
 
 const maxTextLength = 200;
 
-/** Parses the URL's query. Invalid values are left out. */
+/** Parses the search parameters of the URL. Invalid values are left out. */
 export function parseTraceSearch(search: Readonly<Record<string, unknown>>): TraceSearch {
   const { panel, as, find, close, hide, errors, path, vs, zoom } = search;
   return {

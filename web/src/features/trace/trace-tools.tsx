@@ -22,7 +22,8 @@ interface TraceToolsProps {
 export const TraceTools = (props: TraceToolsProps) => {
   const { view, search, change, onStep, onResetZoom } = props;
   const errorCount = view.facts?.errors.length ?? 0;
-  // The other tools choose between runs. A filter in the URL needs its tool, which removes it.
+  // With a single run, there is nothing to filter or to step through. If the URL contains a filter, the tools are
+  // needed to remove it.
   const isFiltered = [search.errors, search.path, search.close, search.hide].some(
     (filter) => filter !== undefined,
   );

@@ -10,13 +10,13 @@ export const isModelCall = (model: TraceModel, run: number): boolean =>
 export const sumModelCalls = (model: TraceModel, values: ReadonlyMap<number, number>): number =>
   [...values].reduce((sum, [run, value]) => sum + (isModelCall(model, run) ? value : 0), 0);
 
-/** Sums by run index, over the run and its descendants. */
+/** Sums over a run and its descendants, by run index. */
 export interface SubtreeUsage {
   readonly tokens: Float64Array;
   readonly costs: Float64Array;
 }
 
-/** Sums tokens and costs of model calls up the tree. */
+/** Sums the tokens and costs of the model calls in each subtree. */
 export const sumSubtrees = (model: TraceModel): SubtreeUsage => ({
   tokens: sumUp(model, model.tokens),
   costs: sumUp(model, model.costs),
@@ -28,7 +28,8 @@ function sumUp(model: TraceModel, values: ReadonlyMap<number, number>): Float64A
   if (values.size === 0) {
     return sums;
   }
-  // Children come after their parents, so in reverse each run is complete before it is added to its parent.
+  // Children come after their parents in `order`. In reverse order, the sum of a run is complete before it is added to
+  // that of the parent.
   for (let rank = count - 1; rank >= 0; rank -= 1) {
     const run = order[rank] ?? 0;
     const parent = parents[run] ?? -1;

@@ -4,7 +4,7 @@ import type { RunsSearch } from "./project-search.ts";
 
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
 
-/** The members to change in the URL's query. A member that is `undefined` is removed from it. */
+/** The search parameters of the URL to change. A parameter that is `undefined` is removed. */
 export type TraceChange = { readonly [Name in keyof RunsSearch]?: RunsSearch[Name] | undefined };
 
 /** The state of the open trace, which is stored in the URL, and a function to change it. */

@@ -37,7 +37,7 @@ const focusSearch: TraceAction = ({ searchRef }) => {
   searchRef.current?.select();
 };
 
-/** The margin shown on each side of a run, as a share of its duration. */
+/** The margin on each side of the run after zooming to it, as a fraction of its duration. */
 const marginShare = 0.05;
 
 const zoomToSelected: TraceAction = ({
@@ -76,12 +76,17 @@ const traceCommands: readonly (readonly [keys: string, label: string, action: Tr
   ["z", "Zoom to the selected run", zoomToSelected],
 ];
 
-/** Commands without a function, for the list of keyboard shortcuts: the tree itself handles these keys. */
+/**
+ * These commands have no handler: they only appear in the list of keyboard shortcuts. The tree itself handles the keys.
+ */
 const treeCommands: readonly Command[] = [
   { id: "trace fold", group: "This page", label: "Collapse or expand the run", keys: "← →" },
 ];
 
-/** Registers the shortcuts of a trace, in the shortcut list and the command palette, while the trace is open. */
+/**
+ * Registers the keyboard shortcuts of a trace while it is open. The list of shortcuts and the command palette show
+ * them.
+ */
 export function useTraceKeys(props: TraceKeysProps): void {
   const latestProps = useRef(props);
   useEffect(() => {

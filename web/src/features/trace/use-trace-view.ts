@@ -17,10 +17,12 @@ import type { TraceSearch } from "./trace-search.ts";
 import { toVisibleRuns } from "./visible-runs.ts";
 import type { VisibleRuns } from "./visible-runs.ts";
 
-/** Returns how many of the slowest runs are marked: one fifth of all runs, but at most ten; none if there is one run. */
+/**
+ * Returns how many of the slowest runs are marked: one fifth of all runs, but at most ten; none if there is one run.
+ */
 export const countSlowestRuns = (runCount: number): number =>
   runCount === 1 ? 0 : Math.min(10, Math.ceil(runCount / 5));
-/** The server is searched only after this delay since the last keystroke. */
+/** The server is searched only when the user has not typed for this many milliseconds. */
 const typingDelayMs = 150;
 
 /** Statistics about where the time of a trace was spent. */
@@ -88,11 +90,14 @@ export function useTraceView(
     () => (isPathShown === true ? groupByRun(findCriticalPath(model, now)) : emptyPath),
     [model, now, isPathShown],
   );
-  const isOwn = source.kind === "project";
-  const { matches, isSearching } = useMatches(model, find, { traceId, isContentSearched: isOwn });
+  const isProjectTrace = source.kind === "project";
+  const { matches, isSearching } = useMatches(model, find, {
+    traceId,
+    isContentSearched: isProjectTrace,
+  });
   const { data: commentCounts } = useQuery({
     ...createCommentCountsQuery(traceId),
-    enabled: isOwn,
+    enabled: isProjectTrace,
   });
   return {
     model,
@@ -149,8 +154,8 @@ function useDeferred<Value>(
 }
 
 /**
- * Finds the runs that match the search: at once by name, and by payload when the server has responded. The payloads of a
- * shared trace are not searched.
+ * Finds the runs that match the search. Matching names are found immediately, matching payloads when the server has
+ * responded. The payloads of a shared trace are not searched.
  */
 function useMatches(
   model: TraceModel,

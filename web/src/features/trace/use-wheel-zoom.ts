@@ -10,8 +10,8 @@ export interface ZoomTarget {
   readonly onWindow: (window: TimeWindow) => void;
 }
 
-/** The share of the visible time that one pixel of wheel movement zooms or pans by. */
-const sharePerPixel = 0.0015;
+/** The fraction of the visible time by which one pixel of wheel movement zooms or pans. */
+const fractionPerPixel = 0.0015;
 
 /**
  * Makes the mouse wheel zoom around the pointer while Ctrl or Cmd is pressed, and pan in time while Shift is pressed or
@@ -30,14 +30,14 @@ export function useWheelZoom(scroller: RefObject<HTMLElement | null>, target: Zo
       const horizontalDelta = event.shiftKey ? event.deltaY : event.deltaX;
       if (event.ctrlKey || event.metaKey) {
         const bounds = element?.querySelector(".tree-bar")?.getBoundingClientRect();
-        const pointerShare =
+        const pointerPosition =
           bounds === undefined ? 0.5 : (event.clientX - bounds.left) / bounds.width;
-        const factor = Math.exp(event.deltaY * sharePerPixel);
+        const factor = Math.exp(event.deltaY * fractionPerPixel);
         onWindow(
-          zoom(window, { factor, around: Math.min(1, Math.max(0, pointerShare)), fullRange }),
+          zoom(window, { factor, around: Math.min(1, Math.max(0, pointerPosition)), fullRange }),
         );
       } else if (Math.abs(horizontalDelta) > Math.abs(event.shiftKey ? 0 : event.deltaY)) {
-        onWindow(pan(window, horizontalDelta * sharePerPixel, fullRange));
+        onWindow(pan(window, horizontalDelta * fractionPerPixel, fullRange));
       } else {
         return;
       }

@@ -7,7 +7,7 @@ export interface TraceFilters {
   readonly collapsedIds: ReadonlySet<string>;
   /** Run types whose runs are collapsed. */
   readonly collapsedTypes: ReadonlySet<string>;
-  /** Run types whose runs are not shown; their children move up to the nearest shown ancestor. */
+  /** Run types whose runs are not shown. Their children are shown below the nearest visible ancestor. */
   readonly hiddenTypes: ReadonlySet<string>;
   /** Whether only failed runs and their ancestors are shown. */
   readonly areOnlyErrorsShown: boolean;
@@ -28,9 +28,9 @@ export function toVisibleRuns(model: TraceModel, filters: TraceFilters): Visible
   const failedMarks = areOnlyErrorsShown ? markFailed(model) : undefined;
   const runs = new Int32Array(count);
   const rowDepths = new Int32Array(count);
-  /** By run index: the number of hidden runs among the run and its ancestors. */
+  /** By run index, the number of hidden runs among the run and its ancestors. */
   const hiddenAbove = hiddenTypes.size === 0 ? undefined : new Int32Array(count);
-  // Most traces have no collapsed run: looking up each id would then take most of the time.
+  // Skip looking up each id if no run is collapsed, as in most traces: the lookups would take most of the time.
   const hasCollapsedIds = collapsedIds.size > 0;
   let rowCount = 0;
   for (let rank = 0; rank < count; rank += 1) {
@@ -77,7 +77,7 @@ function markFailed({ count, order, parents, statuses }: TraceModel): Uint8Array
   return marks;
 }
 
-/** The ids of a run's collapsed ancestors, which must be expanded to show the run. */
+/** Returns the ids of a run's collapsed ancestors, which must be expanded to show the run. */
 export function findCollapsedAncestors(
   { parents, ids }: TraceModel,
   run: number,
@@ -98,8 +98,8 @@ export function findCollapsedAncestors(
 }
 
 /**
- * Returns the run of a list that follows (`by` 1) or precedes (`by` -1) the run `from` in tree order. The first run
- * follows the last one, and the last run precedes the first one. Runs are identified by their index.
+ * Returns the run in `runs` that follows the run `from` in tree order if `by` is 1, or precedes it if `by` is -1. At
+ * the end of the list, continues at the other end. Runs are identified by their index.
  */
 export function findNextRun(
   { ranks }: TraceModel,

@@ -4,7 +4,7 @@ import { toLiveRows } from "../../runs/live-rows.ts";
 import { createNewestRunsQuery, createRunPagesQuery } from "../../runs/queries.ts";
 import { useListAddress } from "../../runs/use-list-address.ts";
 
-/** A row of the list from which the trace was opened. */
+/** A row of the run list from which the trace was opened. */
 export interface NeighborTrace {
   readonly trace: string;
   /** Absent if the row is the root of its trace. */
@@ -12,15 +12,15 @@ export interface NeighborTrace {
 }
 
 /**
- * The rows before and after the open one, in the order of the list. `undefined` at an end of the list, or if the open
- * row is not in it.
+ * The rows before and after the open row, in the order of the run list. A row is `undefined` at an end of the list, or
+ * if the list does not contain the open row.
  */
 export interface NeighborTraces {
   readonly previous: NeighborTrace | undefined;
   readonly next: NeighborTrace | undefined;
 }
 
-/** Finds the neighbors of the open trace in the list whose filter and order the URL contains. */
+/** Finds the neighbors of the open trace in the run list, whose filter and order are in the URL. */
 export function useNeighborTraces(
   projectId: string,
   { traceId, runId }: { readonly traceId: string; readonly runId: string },

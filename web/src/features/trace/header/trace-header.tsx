@@ -71,7 +71,7 @@ export const TraceFacts = ({
   children,
 }: {
   readonly trace: LoadedTrace;
-  /** A further fact: the link to the trace's thread. */
+  /** An additional fact: the link to the trace's thread. */
   readonly children?: ReactNode;
 }) => {
   const { from, to } = computeFullRange(model, readMs * 1_000 - model.baseMicros);
@@ -122,7 +122,7 @@ export const TraceFacts = ({
   );
 };
 
-/** Links to the conversation that the trace is a turn of. */
+/** A link to the thread that the trace is part of. */
 const ThreadLink = ({
   address,
   rootId,
@@ -151,11 +151,11 @@ const toShortName = (name: string): string =>
 
 function toModelsText(models: readonly string[]): string {
   const names = models.slice(0, maxModels).map((name) => toVisibleText(name.slice(0, 80)));
-  const others = models.length - names.length;
-  return names.join(", ") + (others > 0 ? ` and ${others} more` : "");
+  const hiddenCount = models.length - names.length;
+  return names.join(", ") + (hiddenCount > 0 ? ` and ${hiddenCount} more` : "");
 }
 
-/** Links to the traces before and after this one in the list. The keys k and j open them, too. */
+/** Links to the traces before and after this trace in the list. The keys `k` and `j` also open them. */
 const NeighborLinks = ({
   address,
   traceId,
@@ -174,7 +174,7 @@ const NeighborLinks = ({
       if (neighbor !== undefined) {
         void navigate({
           search: (current) => ({ ...parseListSearch({ ...current }), ...neighbor }),
-          // Back leads to the list, however many traces were looked at.
+          // Replace the history entry, so that the Back button leads to the list, not to the previous trace.
           replace: true,
         });
       }

@@ -20,8 +20,8 @@ type RequestFormat = "openai" | "openai-responses" | "anthropic";
 
 /**
  * Generates a TypeScript program that reads a run's inputs with the SDK and repeats the call. For a model call in the
- * format of a known provider, the program calls that provider; for any other run it calls a function that the user
- * completes. Of the recorded texts, the generated code contains only the name, as an escaped string literal.
+ * format of a known provider, the program calls that provider. For any other run, it calls a function that the user
+ * completes. The name is the only recorded text that the generated code contains, as an escaped string literal.
  */
 export function toReplayCode(run: ReplayedRun, endpoint: string): string {
   const requestFormat = run.runType === "llm" ? detectRequestFormat(run.inputs) : undefined;

@@ -5,9 +5,9 @@ import { describeCost } from "./run-cost.ts";
 import type { RunCost } from "./run-cost.ts";
 
 /**
- * The cost of a run with its parts in a tooltip, or "Unknown" with the reason and, for a
- * model without a price, a link to set one. `prefix` precedes the word "unknown".
- * Nothing is shown for a run without usage.
+ * The cost of a run with its parts in a tooltip. If the cost is unknown, shows "Unknown" with the reason in a tooltip
+ * and, for a model without a price, a link to set one; `prefix` precedes the word "unknown". Nothing is shown for a run
+ * without usage.
  */
 export const CostText = ({
   cost,

@@ -26,12 +26,12 @@ import "./rendered-prompt.css";
 const maxMessages = 50;
 /** The maximum number of characters that are shown of each piece of a message. */
 const maxPieceChars = 2_000;
-/** Inputs with more characters are not read: parsing them would block the page. */
+/** The maximum length of inputs whose values are marked. To parse longer inputs would block the page. */
 const maxValueChars = 20_000_000;
 
 /**
- * Shows the prompt that a run used, with the values of its variables marked. It shows nothing unless the result is
- * certain: the commit is known and, filled in with the recorded inputs, gives exactly the recorded messages.
+ * Shows the prompt that a run used, with the values of its variables marked. Nothing is shown unless the result is
+ * certain: the commit is known, and filling it in with the recorded inputs gives exactly the recorded messages.
  */
 export const RenderedPrompt = ({
   details,
@@ -53,9 +53,9 @@ export const RenderedPrompt = ({
   ) : null;
 };
 
-/** The runs whose inputs may contain the values with which the prompt of a model call was filled in. */
+/** Ids of the runs whose inputs may contain the values with which the prompt of a model call was filled in. */
 interface Sources {
-  /** The latest prompt run before the call, below the same parent. */
+  /** Id of the latest run of the type `prompt` before the call, below the same parent. */
   readonly promptId: string | undefined;
   readonly parentId: string | undefined;
 }
@@ -92,7 +92,7 @@ const FoundPrompt = ({
   }).data;
   const reference = [details, promptRun, parent]
     .map((run) => readPromptReference(toRecord(run?.extra)["metadata"]))
-    .find((found) => found !== undefined);
+    .find((promptReference) => promptReference !== undefined);
   const valuesRun = isPrompt ? details : (promptRun ?? parent);
   const commit = useQuery({
     ...createCommitQuery(reference?.address ?? { owner: "-", repo: "" }, reference?.commit ?? ""),
@@ -112,10 +112,10 @@ const FoundPrompt = ({
       [commit, valuesRun, details, isPrompt],
     ),
   );
-  // The previous messages stay visible while a refreshed run is read, which avoids flicker.
-  const marked = readLatestValue(state);
-  return reference === undefined || marked === undefined ? null : (
-    <MarkedPrompt reference={reference} messages={marked} />
+  // Keep showing the previous messages while a refreshed run is read, which avoids flicker.
+  const markedMessages = readLatestValue(state);
+  return reference === undefined || markedMessages === undefined ? null : (
+    <MarkedPrompt reference={reference} messages={markedMessages} />
   );
 };
 
@@ -142,7 +142,7 @@ async function readMarkedMessages(
   );
 }
 
-/** Reads the whole value, even if it is in the memory of a worker. */
+/** Reads the whole value, even if it is in the memory of a worker. Returns `undefined` if it is too long. */
 async function readValue(value: unknown): Promise<unknown> {
   const source = toSource(value);
   if (source instanceof LocalPayload) {
@@ -190,13 +190,16 @@ const MarkedPrompt = ({
   );
 };
 
-/** A text of the template, or a marked value. Screen readers read the name of the variable before its value. */
+/**
+ * A piece of a message: text of the template, or the marked value of a variable. Screen readers read the name of the
+ * variable before its value.
+ */
 const Piece = ({ piece: { text, variable } }: { readonly piece: FilledPiece }) => {
-  const shown = toVisibleText(text.slice(0, maxPieceChars));
-  const rest =
+  const shownText = toVisibleText(text.slice(0, maxPieceChars));
+  const lengthNote =
     text.length > maxPieceChars ? ` … (${text.length.toLocaleString("en")} characters)` : "";
   if (variable === undefined) {
-    return `${shown}${rest}`;
+    return `${shownText}${lengthNote}`;
   }
   const name = toVisibleText(variable);
   return (
@@ -204,8 +207,8 @@ const Piece = ({ piece: { text, variable } }: { readonly piece: FilledPiece }) =
       <span className="unseen">{name}: </span>
       <Tooltip label={`Variable ${name}`}>
         <mark className="filled-variable">
-          {shown}
-          {rest}
+          {shownText}
+          {lengthNote}
         </mark>
       </Tooltip>
     </>

@@ -25,7 +25,7 @@ const AddToQueue = lazy(async () =>
   loadChunk(async () => ({ default: (await import("../../runs/add-runs-dialog.tsx")).AddToQueue })),
 );
 
-/** The actions on the selected run: thumbs, share, add to dataset or queue, copy link. */
+/** The actions on the selected run: rate it, share it, add it to a dataset or a queue, and copy its link. */
 export const RunActions = ({
   address,
   details,
@@ -75,7 +75,7 @@ export const RunActions = ({
   );
 };
 
-/** The key of the feedback that the thumbs give: its score is 1 for up, and 0 for down. */
+/** The key of the feedback that the thumb buttons record. Its score is 1 for thumbs up, and 0 for thumbs down. */
 const thumbsKey = "thumbs";
 const thumbPath =
   "M5 7v6.5H3a1 1 0 0 1-1-1V8a1 1 0 0 1 1-1h2Zm0 0 2.5-5C8.6 2 9.3 2.8 9.1 3.9L8.6 6.5h3.9a1.3 1.3 0 0 1 1.3 1.6l-1 4.4a1.3 1.3 0 0 1-1.3 1H5";

@@ -2,18 +2,18 @@ import { formatDollars } from "../../../components/text/cost.ts";
 
 /** The cost of a run in US dollars, and how the server determined it. */
 export interface RunCost {
-  /** Numbers that are unknown are `undefined`. */
+  /** A cost that is unknown is `undefined`. */
   readonly total: number | undefined;
   readonly prompt: number | undefined;
   readonly completion: number | undefined;
-  /** Parts of the prompt's and of the completion's cost, by name, such as "cache read". */
+  /** The parts of the cost of the prompt and of the completion, by name, such as "cache read". */
   readonly promptParts: CostParts;
   readonly completionParts: CostParts;
-  /** Which price was used; `undefined` for a cost that the run reports. */
+  /** The price that was used; `undefined` for a cost that the run reports. */
   readonly price: string | undefined;
   /** Why the cost is unknown, as a sentence; `undefined` if it is known, or if the run has no usage. */
   readonly unknownReason: string | undefined;
-  /** The model for which no price is known; `undefined` if that is not why the cost is unknown. */
+  /** The model for which no price is known; `undefined` if the cost is known, or unknown for another reason. */
   readonly unpricedModel: string | undefined;
 }
 
@@ -49,8 +49,8 @@ export function describeCost(cost: RunCost): string {
 }
 
 /**
- * Formats the cost of the prompt or of the completion: `$0.005 (cache read $0.001)`. Returns an empty text if it is
- * unknown.
+ * Formats the cost of the prompt or of the completion: `$0.005 (cache read $0.001)`. Returns an empty text if the cost
+ * is unknown.
  */
 export function formatSide(cost: number | undefined, parts: CostParts): string {
   if (cost === undefined) {
@@ -81,7 +81,7 @@ const parseParts = (value: unknown): CostParts =>
     typeof cost === "number" ? [[name.replaceAll("_", " "), cost] as const] : [],
   );
 
-/** Costs of runs are decimal texts in responses. */
+/** Converts a cost to a number. In responses, the costs of runs are decimal texts. */
 function toNumber(value: unknown): number | undefined {
   const number = typeof value === "string" && value !== "" ? Number(value) : value;
   return typeof number === "number" && Number.isFinite(number) ? number : undefined;

@@ -37,7 +37,10 @@ const RenderedPrompt = lazy(async () =>
   loadChunk(async () => ({ default: (await import("./rendered-prompt.tsx")).RenderedPrompt })),
 );
 
-/** How long a run must stay selected before its details are loaded, so that stepping through the tree loads few runs. */
+/**
+ * How long a run must stay selected, in milliseconds, before its details are loaded. Stepping through the tree then
+ * loads few runs.
+ */
 const selectionDelayMs = 120;
 
 interface RunPanelProps {
@@ -80,7 +83,7 @@ const tabLabels: { readonly [Tab in TraceTab]: string } = {
   code: "Code",
 };
 
-/** The tabs that need nothing but the run, which are those of a shared trace. */
+/** The tabs of a run in a shared trace: those that need no data except the run. */
 const sharedTabs: readonly TraceTab[] = ["data", "events", "metadata", "files", "timing"];
 
 const RunTabs = (props: RunPanelProps & { readonly details: TraceRunDetails }) => {
@@ -129,8 +132,8 @@ const RunTabs = (props: RunPanelProps & { readonly details: TraceRunDetails }) =
 };
 
 /**
- * Registers the key that shows the comparison of the run's outputs with the reference outputs of its example and,
- * pressed again, the run's data.
+ * Registers a key that compares the run's outputs with the reference outputs of its example. Pressing the key again
+ * shows the run's data.
  */
 function useReferenceKey({
   details,

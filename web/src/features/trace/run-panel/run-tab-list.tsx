@@ -3,7 +3,7 @@ import { useEffect, useRef } from "react";
 import type { ReactNode } from "react";
 import type { TraceTab } from "../trace-search.ts";
 
-/** The tabs of a run in one row. Where they do not fit, the row is scrolled so that the open tab is in view. */
+/** The tabs of a run in one row. If the row is too narrow for them, it is scrolled so that the open tab is in view. */
 export const RunTabList = ({
   openTab,
   children,
@@ -15,7 +15,7 @@ export const RunTabList = ({
   useEffect(() => {
     const tab = list.current?.querySelector(`[id$="-tab-${openTab}"]`);
     if (list.current !== null && tab !== null && tab !== undefined) {
-      // `scrollIntoView` would also scroll the page to the tabs.
+      // Scroll only the row: `scrollIntoView` would also scroll the page to the tabs.
       const [row, bounds] = [list.current.getBoundingClientRect(), tab.getBoundingClientRect()];
       list.current.scrollLeft += bounds.left + bounds.width / 2 - (row.left + row.width / 2);
     }

@@ -56,7 +56,7 @@ const ShareLink = ({
   readonly extent: Extent;
   /** The id of the run to share, or of the root of the trace to share. */
   readonly id: string;
-  /** The token in the link; `null` if nothing is shared, `undefined` while that is not known. */
+  /** The token in the link; `null` if the trace or run is not shared, `undefined` while the token is loading. */
   readonly token: string | null | undefined;
   readonly error: Error | null;
   readonly onExtent: (extent: Extent) => void;
@@ -70,7 +70,7 @@ const ShareLink = ({
           ? toEndpointPath("/ui/traces/:id/share", { id })
           : toEndpointPath("/runs/:id/share", { id });
       await (kind === "share" ? putJson(path, {}) : deleteJson(path));
-      // Keep the choice after the link is created or revoked, whatever else is shared.
+      // Keep showing the trace or the run after its link is created or revoked, even if the other one is shared.
       onExtent(extent);
       const query = extent === "trace" ? createTraceShareQuery(id) : createTraceRunQuery(id);
       await queryClient.invalidateQueries({ queryKey: query.queryKey });
