@@ -73,7 +73,7 @@ describe.skipIf(browser === undefined)("rules with a judge, in Chromium", () => 
     await page.getByRole("button", { name: "New rule" }).click();
     const form = dialog("New rule");
     await form.getByLabel("Name").fill("Short answers");
-    await form.getByLabel("Action").selectOption({ label: "Let a model judge it" });
+    await form.getByLabel("Action").selectOption({ label: "Let a model judge the run" });
     const create = form.getByRole("button", { name: "Create rule" });
     await form.getByRole("textbox", { name: "Token" }).fill(opened.server.modelToken ?? "");
     expect(await create.isDisabled()).toBe(true);
@@ -115,7 +115,7 @@ describe.skipIf(browser === undefined)("rules with a judge, in Chromium", () => 
     await card("2 matched, 1 applied, 1 waiting").waitFor();
     await page.getByText("Last errors").click();
     await card("the judge's answer is not a JSON object").first().waitFor();
-    expect(await page.getByText("is tried again at").count()).toBe(1);
+    expect(await page.getByText("next attempt at").count()).toBe(1);
     await showScreen(page, "rule-judge-failed");
     expect(await findFaults(page)).toEqual([]);
     await page.getByRole("button", { name: "Actions of Short answers" }).click();

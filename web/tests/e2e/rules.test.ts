@@ -173,7 +173,7 @@ describe.skipIf(browser === undefined)("rules, alerts and webhooks, in Chromium"
     await page.getByRole("button", { name: "New rule" }).click();
     const form = dialog("New rule");
     await form.getByLabel("Name").fill("Judge");
-    await form.getByLabel("Action").selectOption({ label: "Let a model judge it" });
+    await form.getByLabel("Action").selectOption({ label: "Let a model judge the run" });
     await form.getByText("This server calls no models").waitFor();
     expect(await form.getByText("--model-endpoint").count()).toBe(1);
     expect(await form.getByRole("button", { name: "Create rule" }).isDisabled()).toBe(true);
@@ -200,11 +200,11 @@ describe.skipIf(browser === undefined)("rules, alerts and webhooks, in Chromium"
     expect(opened.faults).toEqual([]);
   });
 
-  test("a tile of the dashboard opens the form of an alert on its figure", async () => {
+  test("a tile of the dashboard opens the form of an alert on its metric", async () => {
     await page.goto(`${projectAddress}/dashboard`);
     await page.getByRole("link", { name: "Create alert on p95 latency" }).click();
     const form = dialog("New alert");
-    expect(await form.getByLabel("Figure").inputValue()).toBe("latency_p95");
+    expect(await form.getByLabel("Metric").inputValue()).toBe("latency_p95");
     expect(await form.getByRole("button", { name: "Create alert" }).isDisabled()).toBe(true);
     await form.getByLabel("Name").fill("Slow answers");
     await form.getByLabel("Threshold (s)").fill("2.5");

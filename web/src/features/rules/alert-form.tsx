@@ -25,7 +25,7 @@ export const AlertForm = ({
   readonly projectId: string;
   /** The alert to edit; absent to create one. */
   readonly alert?: Alert;
-  /** The figure of a new alert. */
+  /** The metric that a new alert watches. */
   readonly figure?: string | undefined;
   readonly onClose: () => void;
 }) => {
@@ -79,7 +79,7 @@ export const AlertForm = ({
         onChange={({ currentTarget }) => setName(currentTarget.value)}
       />
       <NativeSelect
-        label="Figure"
+        label="Metric"
         value={figure}
         onChange={({ currentTarget }) =>
           setFigure(figureNames.find((known) => known === currentTarget.value) ?? figure)
@@ -149,7 +149,7 @@ export const AlertForm = ({
       </div>
       <NativeSelect
         label="Webhook"
-        description="Notified when the alert fires, and when it has recovered."
+        description="The webhook is notified when the alert fires, and when it has recovered."
         error={faults.webhook_id}
         value={webhookId}
         onChange={({ currentTarget }) => setWebhookId(currentTarget.value)}
@@ -162,8 +162,9 @@ export const AlertForm = ({
         ]}
       />
       <p className="quiet">
-        {label} is computed each minute. The alert fires after two values in a row beyond the
-        threshold, and recovers after three in a row on its other side, at least 5 % away from it.
+        {label} is computed each minute. The alert fires when two values in a row are beyond the
+        threshold. It recovers when three values in a row are on the other side of the threshold, at
+        least 5 % away from it.
       </p>
     </DialogForm>
   );

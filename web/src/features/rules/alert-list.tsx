@@ -50,8 +50,8 @@ export const AlertList = ({
       {alerts.length === 0 ? (
         <Empty title="No alerts yet">
           <p>
-            An alert watches a figure of the dashboard, such as the error rate, and notifies a
-            webhook when it crosses a threshold.
+            An alert watches a metric of the dashboard, such as the error rate, and notifies a
+            webhook when the metric crosses a threshold.
           </p>
         </Empty>
       ) : (
@@ -200,7 +200,7 @@ const AlertHistory = ({
   );
 };
 
-/** Makes a change, and then reads the alerts again. */
+/** Returns a function that makes a change, and then reads the alerts again. */
 function useAlertChange(): (change: () => Promise<unknown>) => Promise<void> {
   const queryClient = useQueryClient();
   return async (change) => {

@@ -9,7 +9,7 @@ interface Figure {
   readonly label: string;
   /** The unit in which a threshold is entered. */
   readonly unit: string;
-  /** How many of the server's units one such unit is. */
+  /** The number of the server's units that one such unit contains. */
   readonly factor: number;
   readonly format: (value: number) => string;
 }
@@ -21,7 +21,7 @@ const createDurationFigure = (label: string): Figure => ({
   format: formatDuration,
 });
 
-/** The figures that an alert can watch. */
+/** The metrics that an alert can watch, by their name on the server. */
 export const figures = {
   error_rate: {
     label: "Error rate",
@@ -80,7 +80,10 @@ export interface Alert {
   readonly createdMs: number;
   readonly state: AlertState;
   readonly value: number | undefined;
-  /** Absent before the first evaluation, and after a change of what the alert watches until the next one. */
+  /**
+   * When the alert was last evaluated. Absent until the first evaluation, and after a change of what the alert watches
+   * until the next evaluation.
+   */
   readonly evaluatedMs: number | undefined;
   readonly changedMs: number | undefined;
   readonly problem: string | undefined;
@@ -153,10 +156,10 @@ export const describeAlert = ({
 };
 
 const minuteMs = 60_000;
-/** The server evaluates the alerts once in this time. */
+/** The time between two evaluations of an alert by the server. */
 const evaluationMs = minuteMs;
 
-/** Describes when an alert that has not been evaluated yet will be: `First evaluation by 10:31:20`. */
+/** Describes when a new alert will be evaluated for the first time: `First evaluation by 10:31:20`. */
 export function describeFirstEvaluation({ createdMs }: Alert, nowMs: number): string {
   const latestMs = createdMs + evaluationMs;
   return latestMs > nowMs
@@ -178,12 +181,12 @@ export function toAlertRuns(alert: Alert): RunListSearch | undefined {
     ...(alert.group === undefined ? [] : [toGroupingCondition(alert.group.by, alert.group.value)]),
     ...(alert.figure === "error_rate" ? ['eq(status, "error")'] : []),
   ];
-  const joined = conditions.length > 1 ? `and(${conditions.join(", ")})` : conditions[0];
+  const combinedFilter = conditions.length > 1 ? `and(${conditions.join(", ")})` : conditions[0];
   return {
     ...(alert.scope === "traces" ? {} : { all: true }),
     from: new Date(endMs - alert.windowMinutes * minuteMs).toISOString(),
     // The run list includes the end of its time range, but the window of an alert does not.
     to: new Date(endMs - 1).toISOString(),
-    ...(joined === undefined ? {} : { filter: joined }),
+    ...(combinedFilter === undefined ? {} : { filter: combinedFilter }),
   };
 }

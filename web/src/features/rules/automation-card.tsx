@@ -6,7 +6,10 @@ import { ActionMenu } from "../../components/page/action-menu.tsx";
 import type { MenuAction } from "../../components/page/action-menu.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 
-/** A rule, an alert or a webhook in its list: the name, a switch that enables it, and its other actions in a menu. */
+/**
+ * A rule, an alert or a webhook as an item of a list: its name, a switch that enables it, and a menu with other
+ * actions.
+ */
 export const AutomationCard = ({
   name,
   mark,
@@ -16,7 +19,7 @@ export const AutomationCard = ({
   children,
 }: {
   readonly name: string;
-  /** The state, next to the name. */
+  /** The state, which is shown next to the name. */
   readonly mark?: ReactNode;
   readonly isEnabled: boolean;
   readonly onToggle: () => Promise<unknown>;

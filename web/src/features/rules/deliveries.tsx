@@ -8,7 +8,7 @@ import { createDeliveriesQuery, resendDeliveries } from "./queries.ts";
 import { deliveryStates } from "./webhook.ts";
 import type { Delivery, Webhook } from "./webhook.ts";
 
-/** The latest deliveries of a webhook. Those that failed for good can be sent again. */
+/** The latest deliveries of a webhook. Deliveries that have finally failed can be sent again. */
 export const Deliveries = ({
   webhook,
   onClose,
@@ -29,7 +29,7 @@ export const Deliveries = ({
       {deliveries === undefined && error !== null && (
         <Failure resourceName="the deliveries" error={error} onRetry={refetch} />
       )}
-      {deliveries?.length === 0 && <p>Nothing has been sent yet.</p>}
+      {deliveries?.length === 0 && <p>No events have been sent yet.</p>}
       {deliveries !== undefined && deliveries.length > 0 && (
         <ul className="deliveries" aria-label="Deliveries">
           {deliveries.map((delivery) => (
@@ -49,7 +49,7 @@ export const Deliveries = ({
             loading={resend.isPending}
             onClick={() => resend.mutate(undefined)}
           >
-            Send all failed again
+            Send all failed deliveries again
           </Button>
         )}
         <Button onClick={onClose}>Done</Button>

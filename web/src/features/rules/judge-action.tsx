@@ -4,7 +4,7 @@ import { JudgeEntry } from "../models/judge-entry.tsx";
 import type { ModelEndpoints } from "../models/model-endpoints.ts";
 import { TokenFields } from "../models/token-form.tsx";
 
-/** The fields of a rule's judge, or what must be set up before there can be one. */
+/** The fields of a rule's LLM judge. If the server can't call models yet, explains what must be set up first. */
 export const JudgeAction = ({
   models,
   error,
@@ -15,7 +15,7 @@ export const JudgeAction = ({
   readonly models: ModelEndpoints | undefined;
   readonly error: Error | null;
   readonly judge: JudgeDraft;
-  /** The faults to show at the fields. */
+  /** The errors to show at the fields. */
   readonly faults: JudgeFaults;
   readonly onChange: (judge: JudgeDraft) => void;
 }) => {
@@ -29,8 +29,9 @@ export const JudgeAction = ({
   if (models.endpoints.length === 0) {
     return (
       <p>
-        <strong>This server calls no models.</strong> Start it with the endpoints that it may call,
-        for example <code>millrace serve --model-endpoint openai=https://api.openai.com/v1</code>.
+        <strong>This server calls no models.</strong> Start the server with the endpoints that it
+        may call, for example{" "}
+        <code>millrace serve --model-endpoint openai=https://api.openai.com/v1</code>.
       </p>
     );
   }
@@ -47,7 +48,7 @@ export const JudgeAction = ({
             ? [...models.endpoints, { name: judge.endpoint, host: "no longer configured" }]
             : models.endpoints
         }
-        variables="inputs and output, and their members, such as inputs.question"
+        variables="inputs, output, and members of these, such as inputs.question"
         faults={faults}
         onChange={onChange}
       />
@@ -57,7 +58,7 @@ export const JudgeAction = ({
         {endpoint?.hasKey === false && !endpoint.isPrivate && (
           <>
             {" "}
-            The endpoint has no key on the server. If it needs one, the operator sets{" "}
+            The endpoint has no key on the server. If it needs a key, the operator must set{" "}
             <code>{endpoint.keyVariable}</code>.
           </>
         )}

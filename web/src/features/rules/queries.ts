@@ -8,7 +8,7 @@ import { parseRules, toRuleBody } from "./rule.ts";
 import type { RuleDraft, TargetKind } from "./rule.ts";
 import { parseDeliveries, parseWebhooks } from "./webhook.ts";
 
-/** How often the lists are read again, in milliseconds, because the server changes them in the background. */
+/** The milliseconds after which a list is read again, because the server changes the lists in the background. */
 const refetchIntervalMs = 5_000;
 
 export const createRulesQuery = (projectId: string) =>
@@ -130,7 +130,7 @@ export async function createWebhook(body: {
   return requireText(toRecord(await postJson(toEndpointPath("/ui/webhooks"), body)), "secret");
 }
 
-/** Gives a webhook a new secret, and returns it. For some hours, deliveries are signed with the old one as well. */
+/** Gives a webhook a new secret, and returns it. For `overlapHours`, deliveries are also signed with the old secret. */
 export const changeWebhookSecret = async (id: string, overlapHours: number): Promise<string> => {
   const path = toEndpointPath("/ui/webhooks/:id/secret", { id });
   return requireText(toRecord(await postJson(path, { overlap_hours: overlapHours })), "secret");
@@ -142,7 +142,7 @@ export const updateWebhook = async (id: string, body: object): Promise<unknown> 
 export const deleteWebhook = async (id: string): Promise<unknown> =>
   deleteJson(toEndpointPath("/ui/webhooks/:id", { id }));
 
-/** The response of the receiver to a test, or why there was none. */
+/** The result of a test event: the status of the receiver's response, or why the test failed. */
 export interface TestResult {
   readonly status: number | undefined;
   readonly error: string | undefined;
@@ -155,6 +155,6 @@ export async function testWebhook(id: string): Promise<TestResult> {
   return { status: toNumber(status), error: toText(error) };
 }
 
-/** Sends failed deliveries again: those with these ids or, without `ids`, all of the webhook. */
+/** Sends failed deliveries of a webhook again: the deliveries with the given ids or, without `ids`, all of them. */
 export const resendDeliveries = async (id: string, ids?: readonly string[]): Promise<unknown> =>
   postJson(toEndpointPath("/ui/webhooks/:id/resend", { id }), ids === undefined ? {} : { ids });

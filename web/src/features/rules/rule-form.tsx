@@ -20,7 +20,7 @@ const actionLabels: { readonly [Kind in ActionKind]: string } = {
   queue: "Add to annotation queue",
   dataset: "Add to dataset",
   webhook: "Send to webhook",
-  judge: "Let a model judge it",
+  judge: "Let a model judge the run",
 };
 
 const targetLabels: { readonly [Kind in TargetKind]: string } = {
@@ -89,7 +89,7 @@ export const RuleForm = ({
       />
       <Input.Wrapper
         label="Filter"
-        description="Checked against the root run of each trace once that run has ended. Leave empty to match all traces."
+        description="The root run of each trace is checked when it has ended. Leave the filter empty to match all traces."
         error={filterFault ?? faults.filter}
       >
         <div ref={filterField} className="rule-filter">
@@ -105,7 +105,7 @@ export const RuleForm = ({
       <MatchPreview projectId={projectId} filter={draft.filter} percent={draft.samplingPercent} />
       <NumberInput
         label="Sampling (%)"
-        description="The share of the matching traces to which the rule is applied. The same trace is always included or always left out."
+        description="The percentage of the matching traces to which the rule is applied. A given trace is always included or always left out."
         min={0.01}
         max={100}
         decimalScale={2}
@@ -126,57 +126,58 @@ export const RuleForm = ({
   );
 };
 
-/** Whether the filter field contains text that was not applied with Enter yet. */
+/** Whether the filter field contains text that the user has not applied yet by pressing Enter. */
 const hasUnappliedText = (field: HTMLElement | null): boolean => {
   const input = field?.querySelector("[data-filter-input]");
   return input instanceof HTMLInputElement && input.value.trim() !== "";
 };
 
-/** The members of an action that the server's reasons name. */
+/** The fields of an action for which the server may report an error. */
 const actionPaths = ["action", "action.template"] as const;
 
-/** Returns the fields of an action, and the entered action, which is `undefined` while it is not complete. */
+/** Returns the form fields of an action, and the entered action, which is `undefined` until it is complete. */
 function useActionFields(
-  initial: RuleAction | undefined,
+  initialAction: RuleAction | undefined,
   {
     faults,
     areFaultsShown,
   }: {
-    /** The server's reasons for refusing the action. */
+    /** Error messages of the server about the action. */
     readonly faults: { readonly [Path in (typeof actionPaths)[number]]?: string };
-    /** Whether faults of the entered values are shown: not before the user submits them. */
+    /** Whether to show errors in the entered values. They are hidden until the user submits the form. */
     readonly areFaultsShown: boolean;
   },
 ) {
-  const [kind, setKind] = useState<ActionKind>(initial?.kind ?? "queue");
+  const [kind, setKind] = useState<ActionKind>(initialAction?.kind ?? "queue");
   const [chosenId, setChosenId] = useState(
-    initial === undefined || initial.kind === "judge" ? "" : initial.targetId,
+    initialAction === undefined || initialAction.kind === "judge" ? "" : initialAction.targetId,
   );
   const [judge, setJudge] = useState(
-    initial?.kind === "judge" ? initial.judge : createRunJudgeDraft(""),
+    initialAction?.kind === "judge" ? initialAction.judge : createRunJudgeDraft(""),
   );
   const targetKind = kind === "judge" ? undefined : kind;
   const targets = useActionTargets(targetKind);
   const models = useQuery({ ...modelEndpointsQuery, enabled: kind === "judge" });
-  const changeKind = (changed: ActionKind): void => {
-    setKind(changed);
+  const changeKind = (newKind: ActionKind): void => {
+    setKind(newKind);
     setChosenId("");
   };
   if (targetKind === undefined) {
     const [endpoint] = models.data?.endpoints ?? [];
-    const entered = judge.endpoint === "" ? { ...judge, endpoint: endpoint?.name ?? "" } : judge;
-    const judgeFaults = findJudgeFaults(entered);
+    const enteredJudge =
+      judge.endpoint === "" ? { ...judge, endpoint: endpoint?.name ?? "" } : judge;
+    const judgeFaults = findJudgeFaults(enteredJudge);
     const isReady = endpoint !== undefined && models.data?.needsToken === false;
     return {
       kind,
       changeKind,
-      action: isReady ? ({ kind: "judge", judge: entered } as const) : undefined,
+      action: isReady ? ({ kind: "judge", judge: enteredJudge } as const) : undefined,
       hasFaults: Object.keys(judgeFaults).length > 0,
       fields: (
         <JudgeAction
           models={models.data}
           error={models.error}
-          judge={entered}
+          judge={enteredJudge}
           faults={{
             ...omitUndefined({ endpoint: faults.action, template: faults["action.template"] }),
             ...(areFaultsShown && judgeFaults),
@@ -223,7 +224,7 @@ function useActionTargets(
 
 const dayMs = 86_400_000;
 
-/** How many traces of the last 24 hours the rule would have applied to. */
+/** The number of traces of the last 24 hours to which the rule would have been applied. */
 const MatchPreview = ({
   projectId,
   filter,
@@ -244,15 +245,15 @@ const MatchPreview = ({
     return <output className="quiet">Counting matching traces …</output>;
   }
   const { total, countedToMs } = data;
-  const sampled = percent < 100 ? `, about ${Math.round((total * percent) / 100)} sampled` : "";
-  const counted =
+  const sampledText = percent < 100 ? `, about ${Math.round((total * percent) / 100)} sampled` : "";
+  const timeText =
     countedToMs === undefined
       ? "of the last 24 h"
-      : `since ${formatTime(countedToMs).slice(0, 16)}; older ones are not counted`;
+      : `since ${formatTime(countedToMs).slice(0, 16)}; older traces are not counted`;
   return (
     <output className="quiet">
-      Matches {pluralize(total, "trace")} {counted}
-      {sampled}
+      Matches {pluralize(total, "trace")} {timeText}
+      {sampledText}
     </output>
   );
 };

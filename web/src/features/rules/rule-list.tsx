@@ -129,7 +129,7 @@ const RuleCard = ({
             {errors.map(({ runId, atMs, reason, nextMs }) => (
               <li key={runId}>
                 <Ago timeMs={atMs} />: {toVisibleText(reason)} <code>{runId}</code>
-                {nextMs !== undefined && ` (is tried again at ${formatTime(nextMs).slice(0, 19)})`}
+                {nextMs !== undefined && ` (next attempt at ${formatTime(nextMs).slice(0, 19)})`}
               </li>
             ))}
           </ul>
@@ -147,7 +147,7 @@ const RuleCard = ({
 
 const formatPercent = (share: number): string => `${Number((share * 100).toFixed(1))} %`;
 
-/** A button of a card. If its action fails, it shows the error. */
+/** A button of a card. If its action fails, the error is shown next to it. */
 const ActionButton = ({
   label,
   onClick,
@@ -196,10 +196,10 @@ const ActionTarget = ({
       </>
     );
   }
-  const found = (kind === "webhook" ? webhooks.data : targets.data)?.find(
+  const target = (kind === "webhook" ? webhooks.data : targets.data)?.find(
     ({ id }) => id === action.targetId,
   );
-  const name = toVisibleText(found?.name ?? action.targetId);
+  const name = toVisibleText(target?.name ?? action.targetId);
   if (action.kind === "queue") {
     return (
       <Link
@@ -240,8 +240,8 @@ const ApplyForm = ({ rule, onClose }: { readonly rule: Rule; readonly onClose: (
       onSubmit={async () => change(async () => applyRule(rule.id, days))}
     >
       <p>
-        The rule is applied to traces that began in this time. Those to which it was already applied
-        are left out.
+        The rule is applied to traces that began in this time range. Traces to which it was already
+        applied are left out.
       </p>
       <NativeSelect
         label="Time range"
@@ -265,12 +265,14 @@ const DeleteRule = ({ rule, onClose }: { readonly rule: Rule; readonly onClose: 
       onClose={onClose}
       onConfirm={async () => change(async () => deleteRule(rule.id))}
     >
-      <p>Runs that it has added to queues and datasets stay there, and so does its feedback.</p>
+      <p>
+        Runs that the rule has added to queues and datasets stay there. Its feedback is also kept.
+      </p>
     </Confirm>
   );
 };
 
-/** Makes a change, and then reads the rules again. */
+/** Returns a function that makes a change, and then reads the rules again. */
 function useRuleChange(): (change: () => Promise<unknown>) => Promise<void> {
   const queryClient = useQueryClient();
   return async (change) => {

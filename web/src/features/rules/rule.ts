@@ -94,7 +94,7 @@ function parsePastProgress(value: unknown): number | undefined {
     : Math.min(1, Math.max(0, (positionMs - fromMs) / (toMs - fromMs)));
 }
 
-/** The body with which a rule is created or changed. */
+/** Converts a draft to the body of the request that creates or changes the rule. */
 export const toRuleBody = ({ name, filter, samplingPercent, action }: RuleDraft) => ({
   name: name.trim(),
   filter,
@@ -106,8 +106,8 @@ export const toRuleBody = ({ name, filter, samplingPercent, action }: RuleDraft)
 });
 
 /**
- * Describes what a rule has done, such as `12 matched, 9 applied, 1 waiting, 2 failed`. The server counts only the
- * traces that are in the sample.
+ * Describes what a rule has done, such as `12 matched, 9 applied, 1 waiting, 2 failed`. If the rule is applied to a
+ * sample, the server counts only the traces of the sample.
  */
 export const describeCounts = ({
   matched,

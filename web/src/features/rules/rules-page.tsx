@@ -41,15 +41,15 @@ export const RulesPage = () => {
   // The list of projects is limited, so the project in the URL may exist without being in the list.
   const isListed =
     projectId === undefined || (projects?.some(({ id }) => id === projectId) ?? true);
-  const unlisted = useQuery({ ...createProjectQuery(projectId ?? ""), enabled: !isListed });
+  const unlistedProject = useQuery({ ...createProjectQuery(projectId ?? ""), enabled: !isListed });
   const needsProject = tab !== "webhooks";
-  if (!isListed && unlisted.data === undefined && needsProject) {
+  if (!isListed && unlistedProject.data === undefined && needsProject) {
     return (
       <AbsentView
         title="Rules"
         resourceName="the project"
-        error={unlisted.error}
-        onRetry={unlisted.refetch}
+        error={unlistedProject.error}
+        onRetry={unlistedProject.refetch}
       >
         <Link to="/o/$tenantId/rules" params={{ tenantId }} search={{ tab }}>
           Show another project
@@ -57,15 +57,16 @@ export const RulesPage = () => {
       </AbsentView>
     );
   }
-  const selectable = unlisted.data === undefined ? projects : [...(projects ?? []), unlisted.data];
+  const selectableProjects =
+    unlistedProject.data === undefined ? projects : [...(projects ?? []), unlistedProject.data];
   return (
     <div className="page">
       <title>{`${tabLabels[tab]} · Millrace`}</title>
       <div className="page-head">
         <h1>Rules</h1>
         <div className="tools">
-          {needsProject && selectable !== undefined && selectable.length > 0 && (
-            <ProjectSelect projects={selectable} projectId={projectId} search={search} />
+          {needsProject && selectableProjects !== undefined && selectableProjects.length > 0 && (
+            <ProjectSelect projects={selectableProjects} projectId={projectId} search={search} />
           )}
           {(projectId !== undefined || !needsProject) && (
             <NewButton key={tab} tab={tab} projectId={projectId ?? ""} search={search} />
@@ -137,8 +138,8 @@ const ProjectSelect = ({
 };
 
 /**
- * The button for the primary action of a tab. If the URL contains a figure or a filter, its form is open from the
- * start.
+ * The button for the primary action of a tab. If the URL contains a figure or a filter, the form of the action is open
+ * from the start.
  */
 const NewButton = ({
   tab,

@@ -4,15 +4,15 @@ export const rulesTabs = ["rules", "alerts", "webhooks"] as const;
 
 export type RulesTab = (typeof rulesTabs)[number];
 
-/** Search parameters in the URL of the page of rules. */
+/** Search parameters in the URL of the Rules page. */
 export interface RulesSearch {
   /** Project id. @defaultValue the project with the latest runs */
   readonly project?: string;
   /** @defaultValue rules */
   readonly tab?: RulesTab;
-  /** Opens the form of a new alert, with this figure. */
+  /** If it is set, the form of a new alert is open, with this metric selected. */
   readonly figure?: string;
-  /** Opens the form of a new rule, with this filter. */
+  /** If it is set, the form of a new rule is open, with this filter. */
   readonly filter?: string;
 }
 

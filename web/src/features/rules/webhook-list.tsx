@@ -102,7 +102,7 @@ const WebhookCard = ({
         <span className={dead > 0 ? "bad" : undefined}>{dead.toLocaleString("en")} failed</span>
         {lastDeliveredMs !== undefined && (
           <>
-            {" · last "}
+            {" · last delivery "}
             <Ago timeMs={lastDeliveredMs} />
           </>
         )}

@@ -8,7 +8,7 @@ import { toVisibleText } from "../../components/text/visible-text.ts";
 import { changeWebhookSecret, webhooksQuery } from "./queries.ts";
 import type { Webhook } from "./webhook.ts";
 
-/** Shows a new secret, once. */
+/** Shows a new secret. It can't be shown again. */
 export const NewSecret = ({
   title,
   secret,
@@ -20,8 +20,8 @@ export const NewSecret = ({
 }) => (
   <Dialog title={title} onClose={onClose}>
     <p>
-      Copy the secret now. It will not be shown again. The receiver checks with it that an event
-      comes from this server.
+      Copy the secret now. It will not be shown again. With the secret, the receiver can check that
+      an event comes from this server.
     </p>
     <CopyText label="Secret" text={secret} />
     <div className="dialog-end">
@@ -35,7 +35,7 @@ const overlapChoices = [
   { value: "1", label: "1 hour" },
   { value: "24", label: "24 hours" },
   { value: "168", label: "7 days" },
-  { value: "0", label: "Not at all" },
+  { value: "0", label: "No time" },
 ];
 
 /** Gives a webhook a new secret after a confirmation, and shows it once. */
@@ -69,12 +69,12 @@ export const ChangeSecret = ({
         }}
       >
         <p>
-          Deliveries are signed with the new secret and, for a while, also with the current one.
-          Give the receiver the new secret before that ends.
+          Deliveries are signed with the new secret and, for the time that you choose, also with the
+          current secret. Give the receiver the new secret before that time ends.
         </p>
         {webhook.previousSecretUntilMs !== undefined && (
           <p className="bad">
-            The secret was changed recently. The one before the current secret becomes invalid now.
+            The secret was changed recently. The secret before the current one becomes invalid now.
           </p>
         )}
         <Select

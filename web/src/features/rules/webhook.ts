@@ -11,7 +11,8 @@ export interface Webhook {
   readonly dead: number;
   readonly lastDeliveredMs: number | undefined;
   /**
-   * When the old secret expires. Until then, deliveries are also signed with it. `undefined` if there is no old secret.
+   * When the old secret expires. Until then, deliveries are also signed with the old secret. `undefined` if there is no
+   * old secret.
    */
   readonly previousSecretUntilMs: number | undefined;
 }
