@@ -47,7 +47,7 @@ describe.skipIf(browser === undefined)("actions on all runs that match, in Chrom
   async function selectAllFailed(): Promise<void> {
     await page.goto(`${address}?filter=${encodeURIComponent(failed)}`);
     await bar().getByRole("button", { name: "Select all 250 that match" }).click();
-    await bar().getByText("All 250 runs that match selected").waitFor();
+    await bar().getByText("All 250 runs that match are selected").waitFor();
   }
 
   const countRuns = async (filter: string): Promise<number> =>

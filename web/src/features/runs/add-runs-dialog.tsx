@@ -22,7 +22,7 @@ import { describeTarget } from "./all-matches/run-target.ts";
 import type { RunTarget } from "./all-matches/run-target.ts";
 import type { ProjectAddress } from "./run-list-search.ts";
 
-/** All runs that match a filter, instead of single runs. `start` starts the job that adds them. */
+/** Adds all runs that match a filter, instead of single runs. `start` starts the job that adds them. */
 interface AllMatches<Options extends readonly unknown[]> {
   readonly target: RunTarget;
   readonly start: (targetId: string, ...options: Options) => Promise<unknown>;
@@ -33,14 +33,16 @@ interface AddRunsDialogProps {
   /** "dataset" or "queue", as part of the labels. */
   readonly resource: string;
   readonly count: number;
-  /** Set if a job adds all runs that match a filter. The job continues after the dialog is closed. */
+  /**
+   * The runs that a job adds, if all runs that match a filter are added. The job continues after the dialog is closed.
+   */
   readonly target?: RunTarget | undefined;
   readonly createTargetsQuery: (
     namePart: string,
   ) => UseQueryOptions<readonly Target[], Error, readonly Target[], string[]>;
   readonly onCreate: (name: string) => Promise<Target>;
   readonly onAdd: (target: Target) => Promise<void>;
-  /** Renders the target's name, as a link if there is a view of it. */
+  /** Renders the name of the dataset or queue, as a link if it has a page. */
   readonly renderTarget: (target: Target) => ReactNode;
   readonly onClose: () => void;
   readonly children?: ReactNode;
@@ -73,9 +75,9 @@ const AddRunsDialog = (props: AddRunsDialogProps) => {
   const add = async (): Promise<void> => {
     setState({ isBusy: true });
     try {
-      const chosen = matches.find(({ id }) => id === selectedId) ?? (await onCreate(name));
-      await onAdd(chosen);
-      setState({ isBusy: false, finishedTarget: chosen });
+      const chosenTarget = matches.find(({ id }) => id === selectedId) ?? (await onCreate(name));
+      await onAdd(chosenTarget);
+      setState({ isBusy: false, finishedTarget: chosenTarget });
     } catch (cause) {
       setState({ isBusy: false, error: cause instanceof Error ? cause.message : String(cause) });
     }
@@ -141,7 +143,10 @@ const AddRunsDialog = (props: AddRunsDialogProps) => {
   );
 };
 
-/** The dialog that creates examples from runs: from their inputs and, if selected, their outputs as reference. */
+/**
+ * The dialog that creates examples from runs. The inputs become inputs of the example and, if selected, the outputs
+ * become its reference outputs.
+ */
 export const AddToDataset = ({
   address,
   runIds,
@@ -183,11 +188,11 @@ export const AddToDataset = ({
           checked={includesOutputs}
           onChange={({ target }) => setIncludesOutputs(target.checked)}
         />
-        Use outputs as reference
+        Use outputs as reference outputs
       </label>
       <TextInput
         label="Split"
-        description='Defaults to "base"'
+        description="The split of the new examples. The default is base."
         value={split}
         onChange={({ currentTarget }) => setSplit(currentTarget.value)}
       />

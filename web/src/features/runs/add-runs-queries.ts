@@ -13,7 +13,7 @@ export interface Target {
   readonly name: string;
 }
 
-/** The maximum number of datasets or queues in the list. The user finds others by a part of their name. */
+/** The maximum number of datasets or queues in the list. Others can be found by a part of their name. */
 const maxTargets = 50;
 /** The maximum number of examples in one request. */
 const examplesPerRequest = 500;

@@ -17,7 +17,10 @@ import type { RunItem } from "./run-item.ts";
 import type { ProjectAddress } from "./run-list-search.ts";
 import type { RunDetails } from "./run.ts";
 
-/** Two runs: what they used, the differences of their inputs, outputs, errors and metadata, and both side by side. */
+/**
+ * Compares two runs: shows their latency, tokens and cost, the differences between their inputs, outputs, errors and
+ * metadata, and both runs side by side.
+ */
 export const CompareRuns = ({
   address,
   runIds,
@@ -179,7 +182,7 @@ const comparedFigures: readonly {
   { label: "Cost", read: (_, item) => item?.cost, format: formatDollars },
 ];
 
-/** The difference of two figures with its sign, and as a percentage of the first one. */
+/** Formats the difference between two numbers with its sign, and as a percentage of the first number. */
 export function formatDifference(
   first: number | undefined,
   second: number | undefined,

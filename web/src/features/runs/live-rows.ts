@@ -4,7 +4,7 @@ interface Row {
   readonly startMs: number;
 }
 
-/** The rows of the list when it was paused. Until it is resumed, new rows are only added after `lastRow`. */
+/** The rows of the list when it was paused. Until the list is resumed, new rows are only added after `lastRow`. */
 export interface PausedView {
   readonly ids: ReadonlySet<string>;
   readonly lastRow: Row | undefined;
@@ -20,9 +20,9 @@ export interface LiveRows<Item> {
 }
 
 /**
- * Merges the loaded pages of a run list with the latest poll. Only a list with the newest runs first is polled. A row
- * that is in both is taken from the poll, which is more recent. While the list is paused, no row is inserted between
- * the visible rows.
+ * Merges the loaded pages of a run list with the latest poll. Only a list that shows the newest runs first is polled.
+ * If the pages and the poll contain the same row, the row of the poll is used, because it is more recent. While the
+ * list is paused, no row is inserted between the visible rows.
  */
 export function toLiveRows<Item extends Row>({
   pages,
@@ -78,5 +78,6 @@ function findIndexAfter(rows: readonly Row[], lastRow: Row | undefined): number 
   return laterIndex === -1 ? rows.length : laterIndex;
 }
 
-// The server sorts by microseconds. This sort is stable, so rows of the same millisecond stay in the server's order.
+// The server sorts by microseconds. Rows of the same millisecond stay in the server's order, because JavaScript's sort
+// is stable.
 const compareNewestFirst = (a: Row, b: Row): number => b.startMs - a.startMs;

@@ -14,7 +14,7 @@ export interface QuickFilterProps {
   readonly onFilter: (filter: string) => void;
 }
 
-/** A quick filter for which the user enters a key and, except for tags, a value. */
+/** A quick filter for which the user enters a key and a value. A tag has no value. */
 interface PairFilter {
   readonly title: string;
   /** The kind of values that the key field suggests. */

@@ -40,7 +40,7 @@ const bucketCount = 90;
 const toIsoTime = (ms: number | undefined): string | undefined =>
   ms === undefined ? undefined : new Date(ms).toISOString();
 
-/** The body of a search request. Empty conditions are left out. */
+/** Returns the body of a search request. Empty conditions are left out. */
 export const toSearchBody = (query: RunListQuery) => ({
   session: [query.projectId],
   filter: query.filter === "" ? undefined : query.filter,
@@ -137,13 +137,15 @@ export const createComparedRunQuery = (id: string) =>
       parseRunDetails(await getJson(toEndpointPath("/runs/:id", { id }), signal)),
   });
 
-/** The fields with the figures of a run. For a root run, tokens and cost are those of its whole trace. */
+/**
+ * The fields with the numbers of a run that are compared. For a root run, tokens and cost are those of its whole trace.
+ */
 export const figureFields = ["total_tokens", "total_cost", "trace_usage", "start_time"] as const;
 
-/** The fields of runs that are listed with what they were about. */
+/** The fields of runs whose preview is shown in a list. */
 export const previewFields = ["inputs", "outputs", "error", "start_time"] as const;
 
-/** Some fields of the given runs of a project. A field that is not selected is `undefined` or empty. */
+/** Reads the selected fields of the given runs of a project. A field that is not selected is `undefined` or empty. */
 export const createRunItemsQuery = (
   projectId: string,
   ids: readonly string[],
@@ -175,9 +177,12 @@ interface RunCounts {
   readonly succeeded: readonly number[];
   readonly failed: readonly number[];
   readonly total: number;
-  /** The start of the first bucket and the end of the last; `undefined` without runs. */
+  /** The start of the first bucket and the end of the last bucket; `undefined` if there are no runs. */
   readonly range: readonly [from: number, to: number] | undefined;
-  /** The start time down to which runs were counted, if counting all would have taken too long. */
+  /**
+   * If counting all runs would have taken too long: runs that started before this time were not counted. Otherwise
+   * `undefined`.
+   */
   readonly countedToMs: number | undefined;
 }
 

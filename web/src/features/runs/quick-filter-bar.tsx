@@ -5,7 +5,7 @@ import type { QuickFilterProps } from "./pair-menu.tsx";
 import { useRunValues } from "./queries.ts";
 import { findQuickValue, setQuickFilter } from "./quick-filters.ts";
 
-/** Menus that set frequently used conditions of the filter. */
+/** Menus that set frequently used conditions in the filter. */
 export const QuickFilterBar = (props: QuickFilterProps) => (
   <>
     <ValueMenu {...props} label="Status" field="status" comparator="eq" values={statuses} />
@@ -48,7 +48,7 @@ const ValueMenu = ({
   readonly values: Values;
 }) => {
   const value = findQuickValue(filter, field) ?? "";
-  const isListed = value === "" || values.some(([listed]) => listed === value);
+  const isListed = value === "" || values.some(([listedValue]) => listedValue === value);
   return (
     <NativeSelect
       className="quick-choice"
@@ -59,8 +59,8 @@ const ValueMenu = ({
       }
     >
       <option value="">{label}</option>
-      {values.map(([listed, title]) => (
-        <option key={listed} value={listed}>
+      {values.map(([listedValue, title]) => (
+        <option key={listedValue} value={listedValue}>
           {title}
         </option>
       ))}

@@ -34,7 +34,10 @@ export const setQuickFilter = (
         createFieldTest(field),
       );
 
-/** Creates a condition on a metadata entry. A key that can't be written as a path needs two conditions: key and value. */
+/**
+ * Creates a condition on a metadata entry. If the key can't be written as a path, the condition combines one on the key
+ * and one on the value.
+ */
 export const createMetadataCondition = (key: string, value: string): string =>
   /^[\w-]+(?:\.[\w-]+)*$/.test(key)
     ? `eq(metadata.${key}, ${toFilterText(value)})`

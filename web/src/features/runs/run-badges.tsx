@@ -40,13 +40,13 @@ const statusLabels: { readonly [Status in RunStatus]: string } = {
   pending: "Running",
 };
 
-/** A run's status: a dot, and the word in color for runs that failed or have not ended. */
+/** A run's status as a dot and a word. The word is colored for runs that failed or have not ended. */
 export const StatusBadge = ({
   status,
   isCompact = false,
 }: {
   readonly status: RunStatus;
-  /** Whether a run that succeeded has only the dot, as in a list in which most runs do. */
+  /** Whether the word is omitted for runs that succeeded, such as in a list in which most runs succeed. */
   readonly isCompact?: boolean;
 }) => {
   const isDot = isCompact && status === "success";

@@ -12,9 +12,9 @@ import { toPreviewText } from "./run-preview.ts";
 const notSortableTooltip = "Can't sort by this column. Use a filter to narrow the list.";
 
 /**
- * The columns of the list, with one for each metadata key and feedback key that occurs in the rows. The types of traces,
- * which are mostly the same, are hidden by default; so are the first token and the tags on a screen of medium width, where
- * they would leave no space for what the runs were about.
+ * Returns the columns of the list, with a column for each metadata key and feedback key that occurs in the rows. The
+ * type is hidden by default in a list of traces, which mostly have the same type. The first token and the tags are
+ * hidden by default on a screen of medium width, where they would leave no space for the preview.
  */
 export const toRunColumns = ({
   isRootOnly,
@@ -51,7 +51,7 @@ export const toRunColumns = ({
     renderCell: (run) => <RunPreview run={run} />,
     width: 180,
     grow: 5,
-    tooltip: `What the run was about: the beginning of its input, and of its output or error. ${notSortableTooltip}`,
+    tooltip: `The beginning of the input, and the beginning of the output or error. ${notSortableTooltip}`,
   },
   {
     id: "type",
@@ -77,7 +77,7 @@ export const toRunColumns = ({
     align: "end",
     isShownWhenNarrow: true,
     sort: "desc",
-    tooltip: "Time from start to end. Empty for running runs.",
+    tooltip: "Time from start to end. Empty for runs that have not ended.",
   },
   {
     id: "first_token",
@@ -96,7 +96,7 @@ export const toRunColumns = ({
       tokens === undefined ? "" : `${isUsagePartial ? "≥ " : ""}${formatCount(tokens)}`,
     width: 70,
     align: "end",
-    tooltip: `Tokens of the run; for a trace, of all its model calls. ${notSortableTooltip}`,
+    tooltip: `Tokens of the run. For a trace, the tokens of all its model calls. ${notSortableTooltip}`,
   },
   {
     id: "cost",
@@ -104,7 +104,7 @@ export const toRunColumns = ({
     renderCell: (run) => <Cost run={run} />,
     width: 96,
     align: "end",
-    tooltip: `Cost in US dollars of the run; for a trace, of all its model calls. ${notSortableTooltip}`,
+    tooltip: `Cost of the run in US dollars. For a trace, the cost of all its model calls. ${notSortableTooltip}`,
   },
   {
     id: "tags",
@@ -153,7 +153,7 @@ export const toRunColumns = ({
   })),
 ];
 
-/** What a run was about, and its model, tokens, cost and start: for narrow screens, which show few columns. */
+/** A preview of the run, and its models, tokens, cost and start: for narrow screens, which show few columns. */
 export const renderRunDetail = (run: RunItem): ReactNode => (
   <>
     <RunPreview run={run} />
@@ -174,7 +174,7 @@ export const renderRunDetail = (run: RunItem): ReactNode => (
   </>
 );
 
-/** The beginning of a run's input and of its output. For a failed run, the error replaces the output. */
+/** The beginning of a run's input, and the beginning of its output. For a failed run, the error replaces the output. */
 export const RunPreview = ({ run: { inputs, outputs, error } }: { readonly run: RunItem }) => {
   const [input, output] = [toPreviewText(inputs), toPreviewText(outputs)];
   const errorLine = error?.split("\n", 1)[0] ?? "";
@@ -197,7 +197,10 @@ const Cost = ({ run: { cost, tokens = 0, models, isUsagePartial } }: { readonly 
     return `${isUsagePartial ? "≥ " : ""}${formatDollars(cost)}`;
   }
   return tokens > 0 && models.length > 0 ? (
-    <span className="absent" title="No cost of a model call is known. Open the run to see why.">
+    <span
+      className="absent"
+      title="The cost of the model calls is unknown. Open the run to see why."
+    >
       Unknown
     </span>
   ) : (
@@ -232,7 +235,7 @@ function createTextColumn({
   };
 }
 
-/** The first tag, and the number of further ones: the column has no room for several. */
+/** The first tag, and the number of other tags, because the column has no space for several tags. */
 const TagList = ({ tags: [first, ...others] }: { readonly tags: readonly string[] }) =>
   first === undefined ? null : (
     <span className="run-tags" title={toVisibleText([first, ...others].join(", "))}>
@@ -273,7 +276,9 @@ export const runFields = [
 /** The maximum number of metadata columns, and of feedback columns. */
 const maxKeys = 40;
 
-/** The keys that occur in records: the most frequent first, then by name; 40 at most. */
+/**
+ * Returns the keys that occur in records, sorted by frequency, the most frequent first, and then by name; 40 at most.
+ */
 export function collectKeys(
   records: readonly Readonly<Record<string, unknown>>[],
 ): readonly string[] {

@@ -7,14 +7,14 @@ import { formatTime } from "../../components/time/time.ts";
 import { createRunCountsQuery } from "./queries.ts";
 import type { RunCountsQuery } from "./queries.ts";
 
-/** The number of matching runs over time. Dragging across it selects the time range. */
+/** A chart of the number of matching runs over time. Dragging across the chart selects a time range. */
 export const RunHistogram = ({
   onTimes,
   ...query
 }: RunCountsQuery & { readonly onTimes: (times: UrlTimes) => void }) => {
   const { data, error } = useQuery(createRunCountsQuery(query));
   if (error !== null) {
-    // The banner explains a lost connection.
+    // Show nothing if the connection is lost, because the banner explains that.
     return <p className="histogram-note bad">{isOffline(error) ? "" : error.message}</p>;
   }
   if (data === undefined || data.bucketStarts.length === 0) {
@@ -43,8 +43,8 @@ function toHistogramLabel(
   countedToMs: number | undefined,
 ): string {
   const label = `${filter === "" ? "" : "Matching "}${isRootOnly ? "traces" : "runs"} over time`;
-  const capitalized = label.charAt(0).toUpperCase() + label.slice(1);
+  const capitalizedLabel = label.charAt(0).toUpperCase() + label.slice(1);
   return countedToMs === undefined
-    ? capitalized
-    : `${capitalized}, counted back to ${formatTime(countedToMs).slice(0, 16)}`;
+    ? capitalizedLabel
+    : `${capitalizedLabel}, counted back to ${formatTime(countedToMs).slice(0, 16)}`;
 }

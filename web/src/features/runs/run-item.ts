@@ -13,7 +13,7 @@ export interface RunItem {
   /** Absent while the run has not ended. */
   readonly endMs: number | undefined;
   readonly firstTokenMs: number | undefined;
-  /** The tokens that the run reports or, for a root run, those of all model calls of its trace. */
+  /** The tokens that the run reports. For a root run, the tokens of all model calls of its trace. */
   readonly tokens: number | undefined;
   /** In US dollars, of the same runs as `tokens`. */
   readonly cost: number | undefined;
@@ -45,8 +45,8 @@ export interface RunItemPage {
   /** The cursor of the next page; `undefined` at the end of the list. */
   readonly next: string | undefined;
   /**
-   * The server searches from the newest run to the oldest. If its time limit ended the search before the page was
-   * full, this is the start time that the search has reached.
+   * The server searches from the newest run to the oldest. If its time limit ended the search before the page was full,
+   * this is the start time of the run at which the search ended.
    */
   readonly searchedToMs: number | undefined;
   /** Whether the server's time limit ended the search before the page was full. */
@@ -109,13 +109,13 @@ function parseRunItem(value: unknown): RunItem {
   };
 }
 
-/** A cost is a number, or its decimal text. */
+/** Converts a cost, which is a number or a decimal text. */
 function toNumber(value: unknown): number | undefined {
   const number = Number(value ?? Number.NaN);
   return Number.isFinite(number) ? number : undefined;
 }
 
-/** A number of tokens. Runs without usage report zero. */
+/** Converts a number of tokens. A run without usage reports zero tokens, which becomes `undefined`. */
 function toAmount(value: unknown): number | undefined {
   return typeof value === "number" && value > 0 ? value : undefined;
 }

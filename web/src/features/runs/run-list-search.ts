@@ -2,7 +2,7 @@ import { isId } from "../../api/parse.ts";
 import { parseTimeSelection } from "../../components/time/time-range.ts";
 import type { UrlTimes } from "../../components/time/time-range.ts";
 
-/** The state of a project's run list, as stored in the URL's query. */
+/** The state of a project's run list, which is stored in the search parameters of the URL. */
 export interface RunListSearch extends UrlTimes {
   /** A filter in the filter language. */
   readonly filter?: string;
@@ -20,10 +20,13 @@ export const listSorts = ["start-asc", "latency-desc", "latency-asc"] as const;
 export type ListSort = (typeof listSorts)[number];
 
 const maxFilterLength = 10_000;
-/** The maximum number of selected ids in the URL, which more ids would make too long. A larger selection is only in memory. */
+/**
+ * The maximum number of selected ids in the URL. More ids would make the URL too long, so a larger selection is only
+ * kept in memory.
+ */
 export const maxUrlSelection = 100;
 
-/** Parses the list's part of the URL's query. Invalid values are left out. */
+/** Parses the search parameters of the list from the URL. Invalid values are left out. */
 export function parseListSearch(search: Readonly<Record<string, unknown>>): RunListSearch {
   const { filter, all, sort, selected, compare } = search;
   const ids = Array.isArray(selected) ? selected.filter(isId).slice(0, maxUrlSelection) : [];

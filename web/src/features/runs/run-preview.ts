@@ -1,6 +1,6 @@
 import { removeMarkdownMarks } from "../../components/text/markdown-marks.ts";
 
-/** Members that a preview leaves out, because they do not show what a run is about: roles, types and ids. */
+/** Members that a preview leaves out, because their values say nothing about the content: roles, types and ids. */
 const omittedKeys: ReadonlySet<string> = new Set([
   "role",
   "type",
@@ -36,9 +36,9 @@ const maxChars = 300;
 const tokenPattern = /"((?:[^"\\]|\\.)*)(?:"(\s*:)?|\\?$)|(-?\d[\d.eE+-]*|true|false)/g;
 
 /**
- * Shortens the JSON of inputs or outputs to a preview. Of messages it contains the texts, without the system prompt. Of
- * an object it contains the values, with the names of members that are needed to understand them. Texts are shown without
- * the marks of Markdown. The JSON may be cut off.
+ * Shortens the JSON of inputs or outputs to a preview. The JSON may be cut off. A preview of messages contains their
+ * texts, without the system prompt. A preview of an object contains its values, with the names of members that are
+ * needed to understand them. Markdown marks are removed from texts.
  */
 export function toPreviewText(json: string | undefined): string {
   if (json === undefined) {
@@ -62,7 +62,7 @@ export function toPreviewText(json: string | undefined): string {
     }
   }
   const preview = parts.join(" · ").replaceAll(/\s+/g, " ").trim().slice(0, maxChars);
-  // A text that is not JSON, or JSON without values, is shown as it is.
+  // A text that is not JSON, or JSON without values, is shown unchanged.
   return preview === "" && json !== "{}" && json !== "[]" ? json.slice(0, maxChars) : preview;
 }
 

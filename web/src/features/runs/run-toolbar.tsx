@@ -5,7 +5,7 @@ import type { Column } from "../../components/table/data-table.tsx";
 import type { RunListQuery } from "./queries.ts";
 import type { RunItem } from "./run-item.ts";
 
-/** The toolbar above the table: traces or all runs, time range, quick filters and columns. */
+/** The toolbar above the table. It selects traces or all runs, the time range, quick filters and columns. */
 export const RunToolbar = ({
   query,
   columns,

@@ -35,7 +35,10 @@ import "./runs.css";
 
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
 
-/** The runs of a project. The URL stores the list's state; the list is live while its top is in view. */
+/**
+ * The list of runs of a project. The URL stores the state of the list. New runs appear in the list while its top is in
+ * view.
+ */
 export const Runs = ({
   address,
   positionRef,
@@ -204,7 +207,10 @@ export const Runs = ({
   );
 };
 
-/** A row whose run began longer ago is not new: it appears because the user scrolled. */
+/**
+ * The maximum age of a run whose row is highlighted as new. The row of an older run appears because the user scrolled,
+ * not because the run arrived.
+ */
 const freshMs = 60_000;
 
 /** Returns a function that checks whether a run began after the list was opened, and in the last minute. */
@@ -213,7 +219,7 @@ const createFreshCheck =
   ({ startMs }: RunItem): boolean =>
     startMs > openedMs && Date.now() - startMs < freshMs;
 
-/** The columns for these rows: the same array as long as the keys in the rows are the same. */
+/** Returns the columns for these rows. Returns the same array as before if the keys in the rows are the same. */
 function useRunColumns(
   rows: readonly RunItem[] | undefined,
   isRootOnly: boolean,
@@ -253,8 +259,9 @@ const createLinkRenderer =
   );
 
 /**
- * Returns the error in the filter of the URL, which may come from a link. If the filter is valid, but consists of words
- * or operators, it is replaced by the same filter written with functions, which the filter bar shows as conditions.
+ * Returns the error in the filter of the URL, which may come from a link. A valid filter may consist of words or
+ * operators. It is then replaced by the same filter written with functions, because the filter bar shows functions as
+ * conditions.
  */
 function useFilterFault(
   filter: string,
@@ -292,10 +299,10 @@ const fieldCommands: readonly Command[] = [
   },
 ];
 
-/** Registers the shortcuts of the search and filter fields. The table registers its shortcuts itself. */
+/** Registers the keyboard shortcuts of the search and filter fields. The table registers its own shortcuts. */
 const useRunKeys = (): void => useCommands(fieldCommands);
 
-/** Shown after the last row: how far back the search has reached, and a button to continue a paused search. */
+/** Shown after the last row: the start time that the search has reached, and a button to continue a paused search. */
 const RunListFooter = ({ list }: { readonly list: RunList }) => {
   const { searchedToMs, isSearchPaused, hasMore, continueSearch } = list;
   if (!hasMore || (searchedToMs === undefined && !isSearchPaused)) {

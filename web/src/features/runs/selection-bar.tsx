@@ -127,15 +127,15 @@ const describeSelection = (target: RunTarget | undefined): string => {
     return "No runs selected";
   }
   return target.isAll
-    ? `All ${describeTarget(target)} that match selected`
+    ? `All ${describeTarget(target)} that match are selected`
     : `${target.count.toLocaleString("en")} selected`;
 };
 
 /**
- * Returns the runs to which the actions apply. When the user selects all matching runs, their time range is fixed,
- * because a range such as the last hour moves on.
+ * Returns the runs to which the actions apply. When the user selects all matching runs, the time range is fixed,
+ * because the meaning of a range such as the last hour changes as time passes.
  *
- * @param options.listKey - differs for lists with another filter or another time range.
+ * @param options.listKey - a key that is different for each filter and each time range
  * @param options.isValid - whether the filter is valid, so that the matching runs can be counted.
  */
 export function useRunTarget(

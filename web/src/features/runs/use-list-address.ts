@@ -8,7 +8,7 @@ import type { RunListSearch } from "./run-list-search.ts";
 
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
 
-/** Changes to the URL's query. A member that is `undefined` is removed from it. */
+/** Changes to the search parameters of the URL. A parameter that is `undefined` is removed. */
 export type ListChanges = {
   readonly [Name in keyof RunListSearch]: RunListSearch[Name] | undefined;
 };

@@ -20,17 +20,23 @@ export interface RunList {
   readonly newCount: number;
   /** Shows the rows that arrived while the list was paused. */
   readonly resume: () => void;
-  /** The start time that an unfinished search, from the newest run to the oldest, has reached; else `undefined`. */
+  /**
+   * The start time that an unfinished search has reached; `undefined` if no search is unfinished. A search goes from
+   * the newest run to the oldest.
+   */
   readonly searchedToMs: number | undefined;
   /** Whether the search stopped before its end and waits for {@link RunList.continueSearch}. */
   readonly isSearchPaused: boolean;
-  /** Whether the list polls for new runs: only if it shows the newest first and its time range has no end. */
+  /**
+   * Whether the list polls for new runs. It does so only if it shows the newest runs first and its time range has no
+   * end.
+   */
   readonly isLive: boolean;
 }
 
-/** Each poll also reads this many rows from the top again, so that the list shows when these runs end. */
+/** The number of rows at the top that each poll reads again, so that the list shows when these runs end. */
 const polledRowCount = 100;
-/** After this many consecutive pages that are not full, the search pauses until the user continues it. */
+/** The number of consecutive pages that are not full after which the search pauses until the user continues it. */
 const maxPartialPages = 40;
 
 /** Loads the rows of a list page by page. While the list is live, it also polls for new rows. */
@@ -73,7 +79,7 @@ export function useRunList(query: RunListQuery, isPaused: boolean): RunList {
   const hasGap = liveRows.hasGap && pausedView === undefined;
   useEffect(() => {
     if (hasGap) {
-      // More runs arrived than one response contains: load the list again from the top.
+      // More runs arrived than one response contains, so load the list again from the top.
       void queryClient.resetQueries({ queryKey: createRunPagesQuery(query).queryKey });
     }
   }, [hasGap, query, queryClient]);
@@ -84,7 +90,7 @@ export function useRunList(query: RunListQuery, isPaused: boolean): RunList {
   const shouldContinueSearch =
     hasNextPage && lastPage?.isShort === true && partialPageCount <= allowedPartialPages;
   useEffect(() => {
-    // The server's time limit ended the search before the page was full: continue it.
+    // The server's time limit ended the search before the page was full, so continue the search.
     if (shouldContinueSearch && !isFetchingNextPage && error === null) {
       void fetchNextPage();
     }

@@ -16,9 +16,9 @@ interface ActionDialogProps {
 export const TargetNote = ({ target }: { readonly target: RunTarget }) => (
   <p className="quiet">
     {target.isAll
-      ? "Applies to all runs that match the filter and the time range now, including those that are not loaded. Runs that begin later are not included."
-      : "Applies to the selected runs."}{" "}
-    You can follow and cancel it under Jobs.
+      ? "This action applies to all runs that match the filter and the time range now, including runs that are not loaded. Runs that begin later are not included."
+      : "This action applies to the selected runs."}{" "}
+    You can see its progress and cancel it under Jobs.
   </p>
 );
 
@@ -110,8 +110,8 @@ export const DeleteRunsDialog = ({ target, onClose }: ActionDialogProps) => {
       onClose={onClose}
     >
       <p>
-        Deletes the runs with all runs below them, their feedback, attachments and queue entries.
-        This can&apos;t be undone.
+        This deletes the runs, all runs below them, and their feedback, attachments and queue
+        entries. This can&apos;t be undone.
       </p>
       <TargetNote target={target} />
     </Confirm>

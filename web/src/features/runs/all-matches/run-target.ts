@@ -4,10 +4,10 @@ import type { RunListQuery } from "../queries.ts";
 
 /** The runs to which an action applies: those that are selected, or all that match the filter. */
 export interface RunTarget {
-  /** The conditions, as jobs of the server expect them. */
+  /** The conditions that select the runs, in the format that the server's jobs expect. */
   readonly runs: object;
   readonly count: number;
-  /** Whether `count` is exact. If counting all took too long, there are more. */
+  /** Whether `count` is exact. If counting all runs would have taken too long, `count` is a lower bound. */
   readonly isExact: boolean;
   /** Whether the conditions are a filter, so that the count may change until the action begins. */
   readonly isAll: boolean;

@@ -34,15 +34,18 @@ const createFacetsQuery = (query: RunListQuery, listKey: string) =>
     placeholderData: keepPreviousData,
   });
 
-/** The facets with chosen values. Each is counted without its own conditions, to show the other values, too. */
+/**
+ * Lists the facets with chosen values, each with the filter without its own conditions. The server counts the facet
+ * with this filter, so that the panel also shows the values that are not chosen.
+ */
 const listChosenFacets = (filter: string) =>
   Object.keys(facetTitles)
     .filter((name) => findChosenValues(filter, name).length > 0)
     .map((name) => ({ name, filter: omitFacet(filter, name) }));
 
 /**
- * Shows the values of each facet, each with the number of matching runs that have it. A click on a value chooses it, and a
- * second click undoes this. If several values of a facet are chosen, runs match that have any of them.
+ * Shows the values of each facet with the number of matching runs that have the value. A click on a value selects it,
+ * and a second click deselects it. If several values of a facet are selected, runs with any of these values match.
  */
 export const FacetPanel = ({
   query,
@@ -50,7 +53,7 @@ export const FacetPanel = ({
   onFilter,
 }: {
   readonly query: RunListQuery;
-  /** Differs for lists with another filter or another time range. */
+  /** A key that is different for each filter and each time range. */
   readonly listKey: string;
   readonly onFilter: (filter: string) => void;
 }) => {
@@ -137,15 +140,15 @@ const FacetSection = ({
   );
 };
 
-/** A setting that is on or off, which the browser stores. */
+/** A setting that is on or off. The browser stores it. */
 export function useStoredFlag(
   name: string,
   fallback: boolean,
 ): readonly [boolean, (flag: boolean) => void] {
   const key = `millrace-${name}`;
   const [isSet, setFlag] = useState(() => {
-    const stored = localStorage.getItem(key);
-    return stored === null ? fallback : stored === "true";
+    const storedText = localStorage.getItem(key);
+    return storedText === null ? fallback : storedText === "true";
   });
   const store = (flag: boolean): void => {
     localStorage.setItem(key, String(flag));

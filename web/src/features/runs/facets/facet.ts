@@ -8,15 +8,15 @@ import { toFilterTokens } from "../../../components/filter/filter-tokens.ts";
 import { parseTimeMs } from "../../../components/time/time.ts";
 import { toFilterText } from "../quick-filters.ts";
 
-/** The values of a property of the matching runs, those with the most runs first. */
+/** A property of runs, and the values that it has in the matching runs. Values with the most runs come first. */
 export interface Facet {
   readonly name: string;
-  /** Number of different values; more than those in `values` if there are many. */
+  /** Number of different values. If there are many, `values` contains only some of them. */
   readonly valueCount: number;
   readonly values: readonly FacetValue[];
   /**
-   * For a facet with chosen values, which is counted without its own conditions: the start time down to which its runs
-   * were counted, if counting all would have taken too long.
+   * Set for a facet with chosen values, which is counted without its own conditions, if counting all runs would have
+   * taken too long: runs that started before this time were not counted.
    */
   readonly countedToMs?: number | undefined;
 }
@@ -30,7 +30,10 @@ export interface FacetCounts {
   readonly facets: readonly Facet[];
   /** Number of runs that were counted. */
   readonly runs: number;
-  /** The start time down to which runs were counted, if counting all would have taken too long. */
+  /**
+   * If counting all runs would have taken too long: runs that started before this time were not counted. Otherwise
+   * `undefined`.
+   */
   readonly countedToMs: number | undefined;
 }
 
@@ -61,7 +64,7 @@ export const facetTitles: Readonly<Record<string, string>> = {
   run_type: "Type",
   name: "Name",
   model: "Model",
-  // In a list of traces: the models of all runs of a trace.
+  // In a list of traces, this facet contains the models of all runs of a trace.
   trace_model: "Model",
   tag: "Tag",
   user: "User",
@@ -73,13 +76,13 @@ interface FacetField {
   readonly field: string;
   /** The function that compares the field with one value. Several values are compared with `in`. */
   readonly comparator: "eq" | "has";
-  /** Another name of the field, which links of other pages use. */
+  /** Another name of the field, which is used in links on other pages. */
   readonly alias?: string;
 }
 
 const facetFields: Readonly<Record<string, FacetField>> = {
   model: { field: "model", comparator: "eq", alias: "metadata.ls_model_name" },
-  // In a list of traces, the field `model` is that of all runs of a trace.
+  // In a list of traces, the field `model` contains the models of all runs of a trace.
   trace_model: { field: "model", comparator: "eq" },
   tag: { field: "tags", comparator: "has" },
   user: { field: "metadata.user_id", comparator: "eq" },
@@ -98,22 +101,25 @@ export function toFacetCondition(name: string, values: readonly string[]): strin
     : `in(${field}, [${texts.join(", ")}])`;
 }
 
-/** Returns the values that a condition requires of a facet; none if it is no such condition. */
+/** Returns the values that a condition requires of a facet; an empty list if the condition is not about this facet. */
 function readFacetValues(name: string, condition: string): readonly string[] {
   const { field, comparator, alias } = toField(name);
-  const [functionName, , fieldName, , ...rest] = toFilterTokens(condition);
+  const [functionName, , fieldName, , ...valueTokens] = toFilterTokens(condition);
   if (fieldName?.text !== field && (alias === undefined || fieldName?.text !== alias)) {
     return [];
   }
-  const values = rest.filter(({ kind }) => kind === "text").map(({ text }) => text);
-  const isWhole =
+  const values = valueTokens.filter(({ kind }) => kind === "text").map(({ text }) => text);
+  const hasOnlyValues =
     functionName?.text === "in"
-      ? rest.length === values.length * 2 + 2
-      : functionName?.text === comparator && rest.length === 2 && values.length === 1;
-  return isWhole ? values.map(unescapeText) : [];
+      ? valueTokens.length === values.length * 2 + 2
+      : functionName?.text === comparator && valueTokens.length === 2 && values.length === 1;
+  return hasOnlyValues ? values.map(unescapeText) : [];
 }
 
-/** Returns a text of a filter without its escapes. A text that is no JSON, such as a single-quoted one, has none. */
+/**
+ * Returns a text of a filter without its escapes. A text that is not JSON, such as a text in single quotes, has no
+ * escapes.
+ */
 function unescapeText(text: string): string {
   try {
     return String(JSON.parse(`"${text}"`));
@@ -131,19 +137,19 @@ export const findChosenValues = (filter: string, name: string): readonly string[
 export const omitFacet = (filter: string, name: string): string =>
   removeConditions(filter, (condition) => readFacetValues(name, condition).length > 0);
 
-/** Adds a value to those of which a run must have at least one, or removes it from them. */
+/** Selects a value of a facet, or deselects it. A run must have at least one of the selected values. */
 export function toggleFacet(filter: string, name: string, value: string): string {
-  const chosen = findChosenValues(filter, name);
-  const values = chosen.includes(value)
-    ? chosen.filter((other) => other !== value)
-    : [...chosen, value];
+  const chosenValues = findChosenValues(filter, name);
+  const values = chosenValues.includes(value)
+    ? chosenValues.filter((other) => other !== value)
+    : [...chosenValues, value];
   const conditions = splitConditions(filter);
   const position = conditions.findIndex((part) => readFacetValues(name, part).length > 0);
   const others = splitConditions(omitFacet(filter, name));
   if (values.length === 0) {
     return joinConditions(others);
   }
-  // The condition keeps its place among the others.
+  // Keep the position of the condition among the other conditions.
   const index = position < 0 ? others.length : Math.min(position, others.length);
   return joinConditions(others.toSpliced(index, 0, toFacetCondition(name, values)));
 }
