@@ -124,10 +124,10 @@ function parseObject(text: string): unknown {
   return value;
 }
 
-/** The message of an error, with advice if the server refused the commit with 409. */
+/** Returns the message of an error, with advice if the server rejected the commit with the status 409. */
 function explainError(cause: unknown): string {
   const message = cause instanceof Error ? cause.message : String(cause);
   return cause instanceof ApiError && cause.status === 409
-    ? `${message}. Either this commit changes nothing, or a newer commit exists. Your text is kept here: open the latest commit in another tab and merge its changes.`
+    ? `${message}. Either this commit changes nothing, or a newer commit exists. Your text is kept here. Open the latest commit in another tab and merge its changes.`
     : message;
 }

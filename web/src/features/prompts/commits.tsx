@@ -46,7 +46,8 @@ export const Commits = ({ prompt, address, commit, against, isOwner }: CommitsPr
     hashStart === undefined
       ? commits?.[0]
       : commits?.find(({ hash }) => hash.startsWith(hashStart));
-  // The commit may be on a later page of the list. Without its entry, its parent is unknown.
+  // The commit may be on a later page of the list. Load that page, because the parent of the commit is unknown without
+  // it.
   const { hasNextPage, isFetching, isError, fetchNextPage } = pages;
   const mustLoadNext = shownCommit === undefined && !areTagsLoading && hasNextPage && !isError;
   useEffect(() => {
@@ -147,9 +148,9 @@ export const Commits = ({ prompt, address, commit, against, isOwner }: CommitsPr
         >
           <p>
             A new commit with the content of {shortenHash(commitToRestore.hash)} becomes the latest
-            one{prompt.lastHash !== undefined && `, in place of ${shortenHash(prompt.lastHash)}`}.
-            Programs that use the latest commit get it from then on. No commit is deleted, and tags
-            stay on their commits.
+            commit{prompt.lastHash !== undefined && `, in place of ${shortenHash(prompt.lastHash)}`}
+            . Programs that use the latest commit then get the new commit. No commit is deleted, and
+            tags stay on their commits.
           </p>
         </DialogForm>
       )}
@@ -165,7 +166,10 @@ export const Commits = ({ prompt, address, commit, against, isOwner }: CommitsPr
   );
 };
 
-/** Makes an earlier commit the latest one again: by a new commit with its manifest, so that nothing is lost. */
+/**
+ * Returns a function that restores an earlier commit: it creates a new commit with the same manifest, so that no commit
+ * is lost.
+ */
 const useRestore = (prompt: Prompt, address: PromptAddress) => {
   const client = useQueryClient();
   const navigate = useNavigate();
@@ -293,7 +297,7 @@ const TagDialog = ({
         ))}
         <TextInput
           label="Tag"
-          description="Letters, digits, . - and _. If another commit has this tag, it moves here."
+          description="Use letters, digits, periods, hyphens and underscores. If another commit has this tag, the tag moves to this commit."
           required
           error={nameFault}
           value={name}

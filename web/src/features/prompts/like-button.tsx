@@ -3,7 +3,7 @@ import { pluralize } from "../../components/text/quantity.ts";
 import type { Prompt } from "./prompt.ts";
 import { setPromptLike } from "./queries.ts";
 
-/** Shows the number of likes of a prompt; a click adds or removes the like of the current tenant. */
+/** Shows the number of likes of a prompt. A click adds or removes the like of the current tenant. */
 export const LikeButton = ({ prompt }: { readonly prompt: Prompt }) => {
   const client = useQueryClient();
   const { owner = "-", repo, isLiked, likes } = prompt;

@@ -7,8 +7,8 @@ import type { EnteredValues } from "./manifest/prompt-render.ts";
 import { VariableFields } from "./variable-fields.tsx";
 
 /**
- * The differences between two manifests: of their templates, or, once values of the variables are entered, of the
- * messages that a model would get.
+ * The differences between two manifests. Compares their templates or, when the user has entered values of the
+ * variables, the messages that a model would receive.
  */
 export const ManifestDiff = ({
   label,
@@ -27,7 +27,8 @@ export const ManifestDiff = ({
   );
   const variables = useMemo(() => listAllVariables(contents), [contents]);
   const isFilled = variables.some(({ name }) => (enteredValues[name] ?? "") !== "");
-  // The readable text leaves out some differences, such as the class of a node. The JSON then shows them.
+  // The readable text leaves out some differences, such as the class of a node. Compare the JSON if there are only such
+  // differences.
   const isOnlyInJson = useMemo(
     () =>
       before !== undefined &&
@@ -70,7 +71,10 @@ export const ManifestDiff = ({
   );
 };
 
-/** The variables of several prompts, each once. Templates of Jinja2 can't be filled in, so theirs are left out. */
+/**
+ * Returns the variables of several prompts, each once. Variables of Jinja2 templates are left out, because these
+ * templates can't be filled in.
+ */
 function listAllVariables(
   contents: readonly (PromptContent | undefined)[],
 ): readonly PromptVariable[] {

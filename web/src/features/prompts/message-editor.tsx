@@ -37,7 +37,9 @@ export const MessageEditor = ({ draft, onDraft }: EditorProps) => {
             </div>
           )}
           <Textarea
-            aria-label={message.role === placeholderRole ? "Messages variable" : "Text"}
+            aria-label={
+              message.role === placeholderRole ? "Name of the variable with the messages" : "Text"
+            }
             rows={Math.min(12, Math.max(2, message.text.split("\n").length + 1))}
             value={message.text}
             onChange={({ currentTarget }) =>

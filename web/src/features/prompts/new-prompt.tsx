@@ -19,7 +19,9 @@ export const NewPrompt = ({ onClose }: { readonly onClose: () => void }) => {
   const [tags, setTags] = useState("");
   const [isPublic, setIsPublic] = useState(false);
   const [draft, setDraft] = useState(firstDraft);
-  /** Name of a prompt that was created although its first commit failed. A second attempt then only creates the commit. */
+  /**
+   * Name of the prompt, if it was created but its first commit failed. A second attempt then only creates the commit.
+   */
   const [createdRepo, setCreatedRepo] = useState<string>();
   const [state, setState] = useState<{ readonly isBusy: boolean; readonly error?: string }>({
     isBusy: false,
@@ -60,7 +62,7 @@ export const NewPrompt = ({ onClose }: { readonly onClose: () => void }) => {
       >
         <TextInput
           label="Name"
-          description="Lowercase letters, digits, - and _, starting with a letter. Can't be changed later."
+          description="Use lowercase letters, digits, hyphens and underscores, starting with a letter. The name can't be changed later."
           required
           pattern="[a-z][a-z0-9_\-]{0,99}"
           value={repo}
@@ -74,7 +76,7 @@ export const NewPrompt = ({ onClose }: { readonly onClose: () => void }) => {
         />
         <TextInput
           label="Tags"
-          description="Separated by commas or spaces."
+          description="Separate tags by commas or spaces."
           value={tags}
           onChange={({ currentTarget }) => setTags(currentTarget.value)}
         />

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import type { PromptSearch } from "./prompts-search.ts";
 import type { PromptAddress } from "./queries.ts";
 
-/** A link to a commit of the open prompt; without `commit`, to the latest one. */
+/** A link to a commit of the open prompt. Without `commit`, it leads to the latest commit. */
 export const PromptLink = ({
   commit,
   search = {},
@@ -19,7 +19,7 @@ export const PromptLink = ({
   const { owner, repo } = address;
   const linkProps = {
     search,
-    // The router must also compare search parameters to find the current link: some links differ only in them.
+    // Compare search parameters as well to find the current link, because some links differ only in these parameters.
     activeOptions: { exact: true, includeSearch: true },
     "aria-current": isCurrent ? ("page" as const) : undefined,
     children,
@@ -38,7 +38,10 @@ export const PromptLink = ({
   );
 };
 
-/** Reads the prompt and the commit from the URL: `/prompts/…` for the tenant's own prompts, `/hub/…` for prompts of any tenant. */
+/**
+ * Reads the prompt and the commit from the URL: `/prompts/…` for the tenant's own prompts, `/hub/…` for prompts of any
+ * tenant.
+ */
 export function usePromptAddress(): {
   readonly address: PromptAddress;
   readonly commit: string | undefined;

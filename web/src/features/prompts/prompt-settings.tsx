@@ -49,7 +49,7 @@ export const PromptSettings = ({
         />
         <TextInput
           label="Tags"
-          description="Separated by commas or spaces."
+          description="Separate tags by commas or spaces."
           value={tags}
           onChange={({ currentTarget }) => setTags(currentTarget.value)}
         />
@@ -67,7 +67,7 @@ export const PromptSettings = ({
           onChange={({ currentTarget }) => void updateFields({ is_public: currentTarget.checked })}
         />
         <Switch
-          label="Archived (hidden from lists, can still be pulled)"
+          label="Archived (hidden from lists, but can still be pulled)"
           checked={prompt.isArchived}
           onChange={({ currentTarget }) =>
             void updateFields({ is_archived: currentTarget.checked })
@@ -91,7 +91,10 @@ export const PromptSettings = ({
             await client.invalidateQueries({ queryKey: ["prompts", "list"] });
           }}
         >
-          <p>This deletes its commits, tags and likes. Programs that pull it will fail.</p>
+          <p>
+            This deletes the prompt with its commits, tags and likes. Programs that pull it will
+            fail.
+          </p>
         </Confirm>
       )}
     </div>

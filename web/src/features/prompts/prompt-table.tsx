@@ -111,7 +111,7 @@ export const PromptTable = ({
     getRowId={({ id }) => id}
     columns={toColumns(isHub, onTag)}
     sort={{ column: sort, order: order ?? (sort === "repo_handle" ? "asc" : "desc") }}
-    onSort={(next) => onSort(next.column as PromptSortField, next.order)}
+    onSort={({ column, order: newOrder }) => onSort(column as PromptSortField, newOrder)}
     hasMore={hasMore}
     onLoadMore={onMore}
     renderLink={createLinkRenderer(isHub)}

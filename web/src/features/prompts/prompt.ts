@@ -6,7 +6,7 @@ import { parseTimeMs } from "../../components/time/time.ts";
 export interface Prompt {
   readonly id: string;
   readonly tenantId: string;
-  /** Handle of the tenant; absent if the tenant has none. */
+  /** Handle of the tenant; absent if the tenant has no handle. */
   readonly owner: string | undefined;
   readonly repo: string;
   readonly description: string;
@@ -54,7 +54,7 @@ export interface CommitTag {
   readonly hash: string;
 }
 
-/** Returns the beginning of a hash, for display and for links. The server also finds the commit by this beginning. */
+/** Returns the beginning of a hash, for display and for links. The server accepts it in place of the whole hash. */
 export const shortenHash = (hash: string): string => hash.slice(0, 8);
 
 /** @throws TypeError `value` is not a prompt. */
@@ -125,7 +125,7 @@ export const parseCommitTags = (value: unknown): readonly CommitTag[] =>
 
 const toNumber = (value: unknown): number => (typeof value === "number" ? value : 0);
 
-/** A program that pulls a commit. `name` is the argument of `prompts.pull`: the prompt, or `prompt:commit`. */
+/** Returns a program that pulls a commit. `name` is the argument of `prompts.pull`: the prompt, or `prompt:commit`. */
 export const toPullCode = (
   name: string,
   endpoint: string,
@@ -137,7 +137,7 @@ console.log(commitHash, manifest);
 await client.close();
 `;
 
-/** A program that pulls a commit and loads it as a LangChain prompt. */
+/** Returns a program that pulls a commit and loads it as a LangChain prompt. */
 export const toLangChainCode = (
   name: string,
   endpoint: string,
@@ -155,7 +155,10 @@ export const parseTags = (text: string): readonly string[] => [
   ...new Set(text.split(/[\s,]+/).filter((tag) => tag !== "")),
 ];
 
-/** The name of a prompt in an experiment: `repo` or `owner/repo`, with the commit unless it is the latest. */
+/**
+ * Returns the name of a prompt in an experiment: `repo` or `owner/repo`, followed by the commit unless it is the latest
+ * commit.
+ */
 export const toExperimentPrompt = (
   { owner, repo }: { readonly owner: string; readonly repo: string },
   commit: string | undefined,

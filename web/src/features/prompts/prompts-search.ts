@@ -11,7 +11,7 @@ export interface PromptsSearch {
   readonly tags?: readonly string[];
   readonly sort?: PromptSortField;
   readonly order?: "asc" | "desc";
-  /** Lists archived prompts instead of active ones. */
+  /** Whether archived prompts are listed instead of active ones. */
   readonly archived?: true;
 }
 
@@ -61,7 +61,9 @@ export interface PromptSearch {
   readonly tab?: PromptTab;
   /** Hash of the commit to compare with. */
   readonly against?: string;
-  /** Id of the prompt's tenant. URLs that an SDK prints contain it; `api/access.ts` selects the tenant from it. */
+  /**
+   * Id of the prompt's tenant. URLs that an SDK prints contain the id, and `api/access.ts` selects the tenant by it.
+   */
   readonly organizationId?: string;
 }
 

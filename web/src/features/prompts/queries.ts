@@ -128,7 +128,7 @@ export const commitManifest = async (
     ),
   );
 
-/** Tags a commit. A tag that another commit has moves to this one. */
+/** Tags a commit. If another commit has the tag, the tag moves to this commit. */
 export const tagCommit = async (
   address: PromptAddress,
   tag: { readonly tag_name: string; readonly commit_id: string },

@@ -3,7 +3,7 @@ import { toVisibleText } from "../../components/text/visible-text.ts";
 import type { PromptVariable } from "./manifest/manifest.ts";
 import type { EnteredValues } from "./manifest/prompt-render.ts";
 
-/** A field for the value of each variable of a prompt. */
+/** Fields to enter the values of the variables of a prompt. */
 export const VariableFields = ({
   variables,
   enteredValues,

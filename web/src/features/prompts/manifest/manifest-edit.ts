@@ -86,11 +86,11 @@ const promptIds = {
   structured: ["langchain_core", "prompts", "structured", "StructuredPrompt"],
 } as const;
 
-/** Sets the schema of the answer of a prompt. Without a schema, a structured prompt becomes a chat prompt. */
+/** Sets the output schema of a prompt. Without a schema, a structured prompt becomes a chat prompt. */
 export function applySchema(prompt: JsonMembers, schema: object | undefined): JsonMembers {
   const { schema_, schema: otherSchema, ...kwargs } = toRecord(prompt["kwargs"]);
-  const current = schema_ ?? otherSchema;
-  if (JSON.stringify(current) === JSON.stringify(schema)) {
+  const currentSchema = schema_ ?? otherSchema;
+  if (JSON.stringify(currentSchema) === JSON.stringify(schema)) {
     return prompt;
   }
   if (schema === undefined) {
@@ -98,7 +98,7 @@ export function applySchema(prompt: JsonMembers, schema: object | undefined): Js
     return { ...prompt, id: promptIds.chat, kwargs: others };
   }
   const name = schema_ === undefined && otherSchema !== undefined ? "schema" : "schema_";
-  const id = current === undefined ? promptIds.structured : prompt["id"];
+  const id = currentSchema === undefined ? promptIds.structured : prompt["id"];
   return { ...prompt, id, kwargs: { ...kwargs, [name]: schema } };
 }
 

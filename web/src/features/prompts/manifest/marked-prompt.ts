@@ -6,43 +6,47 @@ import { templateRole } from "./manifest.ts";
 import { fillPieces } from "./template.ts";
 import type { FilledPiece, TemplateValues } from "./template.ts";
 
-/** A recorded message in pieces, each of which is the value of a variable or a text of the prompt. */
+/** A recorded message, split into pieces. Each piece is the value of a variable or a text of the prompt. */
 export interface MarkedMessage {
   readonly role: string;
   readonly pieces: readonly FilledPiece[];
 }
 
 /**
- * Finds the values of variables in recorded messages: fills in a prompt with values, and compares the result with the
- * recorded messages. Returns `undefined` if they differ in any way, because a mark must never be a guess, or if no
- * variable was filled in. Recorded messages that follow those of the prompt, such as those of tools, are left out.
+ * Finds the values of variables in recorded messages. Fills in a prompt with values, and compares the result with the
+ * recorded messages. Returns `undefined` if they differ in any way, because a wrong mark would be misleading, or if no
+ * variable was filled in. Recorded messages that follow those of the prompt, such as tool messages, are left out.
  */
 export function markVariables(
   { messages, format }: PromptContent,
   values: TemplateValues,
   recorded: readonly ChatMessage[],
 ): readonly MarkedMessage[] | undefined {
-  const marked: MarkedMessage[] = [];
+  const markedMessages: MarkedMessage[] = [];
   for (const message of messages) {
     if (message.kind === "placeholder") {
-      const found = markPlaceholder(message, values, recorded.slice(marked.length));
-      if (found === undefined) {
+      const placeholderMessages = markPlaceholder(
+        message,
+        values,
+        recorded.slice(markedMessages.length),
+      );
+      if (placeholderMessages === undefined) {
         return undefined;
       }
-      marked.push(...found);
+      markedMessages.push(...placeholderMessages);
     } else {
-      const sent = recorded[marked.length];
+      const sent = recorded[markedMessages.length];
       const parts = fillParts(message.parts, format, values);
       if (sent === undefined || parts === undefined || !isSameMessage(message.role, parts, sent)) {
         return undefined;
       }
-      marked.push({ role: sent.role, pieces: mergePieces(parts) });
+      markedMessages.push({ role: sent.role, pieces: mergePieces(parts) });
     }
   }
-  const hasVariable = marked.some(({ pieces }) =>
+  const hasVariable = markedMessages.some(({ pieces }) =>
     pieces.some(({ variable }) => variable !== undefined),
   );
-  return hasVariable ? marked : undefined;
+  return hasVariable ? markedMessages : undefined;
 }
 
 /** The pieces of a text; `undefined` for a part that is not a text. */
@@ -54,15 +58,15 @@ function fillParts(
   format: PromptContent["format"],
   values: TemplateValues,
 ): readonly FilledPart[] | undefined {
-  const filled: FilledPart[] = [];
+  const filledParts: FilledPart[] = [];
   for (const part of parts) {
     const pieces = part.kind === "text" ? fillPieces(part.text, format, values) : undefined;
     if (part.kind === "text" && pieces === undefined) {
       return undefined;
     }
-    filled.push(pieces);
+    filledParts.push(pieces);
   }
-  return filled;
+  return filledParts;
 }
 
 function isSameMessage(role: string, parts: readonly FilledPart[], sent: ChatMessage): boolean {
@@ -129,8 +133,8 @@ export interface PromptReference {
 }
 
 /**
- * Reads which prompt a run used: from the metadata that LangChain and the SDK record, or from the metadata of calls
- * that the server made.
+ * Reads which prompt a run used. The metadata that LangChain and the SDK record contains the prompt, and so does the
+ * metadata of calls that the server made.
  */
 export function readPromptReference(metadata: unknown): PromptReference | undefined {
   const members = toRecord(metadata);
@@ -155,10 +159,10 @@ export function readPromptReference(metadata: unknown): PromptReference | undefi
  */
 export function readVariableValues(inputs: unknown, metadata: unknown): TemplateValues {
   const values = toRecord(inputs);
-  const mapped = Object.entries(toRecord(toRecord(metadata)["prompt_mapping"])).map(
+  const mappedValues = Object.entries(toRecord(toRecord(metadata)["prompt_mapping"])).map(
     ([name, path]) => [name, readPath({ inputs: values }, toText(path) ?? "")],
   );
-  return { ...values, ...(Object.fromEntries(mapped) as TemplateValues) };
+  return { ...values, ...(Object.fromEntries(mappedValues) as TemplateValues) };
 }
 
 const readPath = (value: unknown, path: string): unknown =>

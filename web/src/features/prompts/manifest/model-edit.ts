@@ -22,8 +22,8 @@ const classIds: { readonly [Name in ModelClass]: readonly string[] } = {
 };
 
 /**
- * Combines a prompt with a model, as clients of LangSmith save them: a sequence of the prompt and of a model to which
- * tools are bound. Parameters that did not change stay as they are in `base`.
+ * Combines a prompt with a model in the format in which clients of LangSmith save them: a sequence of the prompt and of
+ * a model to which tools are bound. Parameters that did not change stay as they are in `base`.
  */
 export function withModel(
   prompt: JsonMembers,
@@ -33,17 +33,20 @@ export function withModel(
   const sequence = toNode(base);
   const steps = sequence?.name === "RunnableSequence" ? listSteps(sequence.kwargs) : [];
   const position = findModelStep(steps);
-  const current = readPromptModel(steps);
+  const currentModel = readPromptModel(steps);
   if (draft === undefined) {
-    const isWithoutModel = sequence?.name === "RunnableSequence" && current === undefined;
+    const isWithoutModel = sequence?.name === "RunnableSequence" && currentModel === undefined;
     return isWithoutModel
       ? { ...toRecord(base), kwargs: { ...sequence.kwargs, first: prompt } }
       : prompt;
   }
-  if (current === undefined || (draft.name !== current.name && isOtherClass(draft, current))) {
+  if (
+    currentModel === undefined ||
+    (draft.name !== currentModel.name && isOtherClass(draft, currentModel))
+  ) {
     return createSequence(prompt, createBinding(draft));
   }
-  const changed = steps.with(position, changeModel(steps[position], current, draft));
+  const changedSteps = steps.with(position, changeModel(steps[position], currentModel, draft));
   const node = toRecord(base);
   const { middle, ...kwargs } = toRecord(node["kwargs"]);
   return {
@@ -51,13 +54,13 @@ export function withModel(
     kwargs: {
       ...kwargs,
       first: prompt,
-      ...(middle === undefined ? {} : { middle: changed.slice(0, -1) }),
-      last: changed.at(-1),
+      ...(middle === undefined ? {} : { middle: changedSteps.slice(0, -1) }),
+      last: changedSteps.at(-1),
     },
   };
 }
 
-/** Whether a model needs another class than the saved one. A saved class that is not in `classIds` is kept. */
+/** Whether a model needs a different class than the saved model. A saved class that is not in `classIds` is kept. */
 const isOtherClass = (draft: ModelDraft, current: ModelDraft): boolean =>
   draft.className !== current.className && Object.hasOwn(classIds, current.className);
 
@@ -97,7 +100,7 @@ const createNode = (id: readonly string[], kwargs: JsonMembers): JsonMembers => 
 interface Change {
   readonly names: readonly string[];
   readonly value: unknown;
-  /** Whether it belongs to a binding around the model instead of the model itself. */
+  /** Whether the parameter belongs to a binding around the model, not to the model itself. */
   readonly isBound: boolean;
 }
 
@@ -145,7 +148,10 @@ function applyChange(step: unknown, change: Change): JsonMembers {
   return changeInStep(step, change, found);
 }
 
-/** Lists the objects that contain parameters: those of the bindings, the outermost first, then that of the model. */
+/**
+ * Lists the objects that contain parameters: those of the bindings, beginning with the outermost, then the object of
+ * the model.
+ */
 function* listParameterObjects(step: unknown): Generator<JsonMembers> {
   const node = toNode(step);
   if (node?.name === "RunnableBinding") {
@@ -173,18 +179,18 @@ function changeInStep(step: unknown, change: Change, isFound: boolean): JsonMemb
 }
 
 /**
- * Sets a parameter under each of its names that the object has. If it has none of them, sets it under the first one if
- * `isAdded` is true.
+ * Sets a parameter under each of its names that the object has. If the object has none of these names, sets the
+ * parameter under the first name if `isAdded` is true.
  */
 function setParameter(
   parameters: JsonMembers,
   { names, value }: Change,
   isAdded: boolean,
 ): JsonMembers {
-  const existing = names.filter((name) => Object.hasOwn(parameters, name));
-  const changed = existing.length === 0 && isAdded ? names.slice(0, 1) : existing;
+  const existingNames = names.filter((name) => Object.hasOwn(parameters, name));
+  const changedNames = existingNames.length === 0 && isAdded ? names.slice(0, 1) : existingNames;
   const { ...members } = parameters;
-  for (const name of changed) {
+  for (const name of changedNames) {
     if (value === undefined) {
       Reflect.deleteProperty(members, name);
     } else {

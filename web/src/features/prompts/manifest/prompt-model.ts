@@ -9,18 +9,18 @@ export type ModelNumber = (typeof modelNumbers)[number];
 
 /** The model that was saved with a prompt. */
 export interface PromptModel {
-  /** The class of LangChain, such as `ChatOpenAI`. */
+  /** The LangChain class, such as `ChatOpenAI`. */
   readonly className: string;
-  /** Empty if the manifest names none. */
+  /** Empty if the manifest does not name a model. */
   readonly name: string;
   readonly numbers: { readonly [Name in ModelNumber]?: number };
   readonly stop: readonly string[];
   readonly tools: readonly unknown[];
-  /** All other parameters. In place of a secret, the name of its variable: `secret OPENAI_API_KEY`. */
+  /** All other parameters. A secret is replaced by the name of its variable: `secret OPENAI_API_KEY`. */
   readonly others: JsonMembers;
 }
 
-/** The names under which clients of LangChain save a parameter. The UI saves a new parameter under the first one. */
+/** The names under which clients of LangChain save a parameter. The UI saves a new parameter under the first name. */
 export const parameterNames = {
   name: ["model", "model_name", "modelName"],
   temperature: ["temperature"],
@@ -43,14 +43,14 @@ interface FoundModel {
 /** Finds the model of a step; `undefined` for any other step, such as an output parser. */
 function findModel(step: unknown): FoundModel | undefined {
   let node: LangChainNode | undefined = toNode(step);
-  const bound: JsonMembers[] = [];
+  const boundParameters: JsonMembers[] = [];
   for (let depth = 0; node?.name === "RunnableBinding" && depth < maxBindings; depth += 1) {
-    bound.unshift(toRecord(node.kwargs["kwargs"]));
+    boundParameters.unshift(toRecord(node.kwargs["kwargs"]));
     node = toNode(node.kwargs["bound"]);
   }
   return node === undefined || node.name.endsWith("OutputParser")
     ? undefined
-    : { className: node.name, parameters: [node.kwargs, ...bound] };
+    : { className: node.name, parameters: [node.kwargs, ...boundParameters] };
 }
 
 /** Returns the steps of a sequence that follow its prompt. */
@@ -59,21 +59,21 @@ export const listSteps = (kwargs: JsonMembers): readonly unknown[] => [
   kwargs["last"],
 ];
 
-/** The position of the model among the steps after the prompt; -1 if there is none. */
+/** Returns the position of the model among the steps after the prompt; -1 if there is no model. */
 export const findModelStep = (steps: readonly unknown[]): number =>
   steps.findIndex((step) => findModel(step) !== undefined);
 
 /** Reads the model of a sequence. */
 export function readPromptModel(steps: readonly unknown[]): PromptModel | undefined {
-  const found = findModel(steps[findModelStep(steps)]);
-  if (found === undefined) {
+  const model = findModel(steps[findModelStep(steps)]);
+  if (model === undefined) {
     return undefined;
   }
-  const { className, parameters } = found;
-  const all: JsonMembers = Object.assign({}, ...parameters) as JsonMembers;
+  const { className, parameters } = model;
+  const allParameters: JsonMembers = Object.assign({}, ...parameters) as JsonMembers;
   const read = (names: readonly string[]): unknown =>
-    names.map((name) => all[name]).find((value) => value !== undefined && value !== null);
-  const known = new Set<string>(Object.values(parameterNames).flat());
+    names.map((name) => allParameters[name]).find((value) => value !== undefined && value !== null);
+  const knownNames = new Set<string>(Object.values(parameterNames).flat());
   return {
     className,
     name: toText(read(parameterNames.name)) ?? "",
@@ -86,8 +86,8 @@ export function readPromptModel(steps: readonly unknown[]): PromptModel | undefi
     stop: [read(parameterNames.stop) ?? []].flat().flatMap((text) => toText(text) ?? []),
     tools: toItems(read(parameterNames.tools)),
     others: Object.fromEntries(
-      Object.entries(all)
-        .filter(([name, value]) => !known.has(name) && value !== null)
+      Object.entries(allParameters)
+        .filter(([name, value]) => !knownNames.has(name) && value !== null)
         .map(([name, value]) => [name, describeSecret(value) ?? value]),
     ),
   };

@@ -54,7 +54,7 @@ function fillPart(
   if (part.kind === "other") {
     return JSON.stringify(part.value);
   }
-  // A malformed template is shown as written; the list of messages shows its error.
+  // A malformed template is shown unchanged. The list of messages shows its error.
   return findTemplateFault(part.text, format) === undefined
     ? fillTemplate(part.text, format, values)
     : part.text;

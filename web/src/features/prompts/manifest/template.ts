@@ -15,13 +15,13 @@ export type Segment =
 /** A variable that a template reads. */
 export interface Variable {
   readonly name: string;
-  /** Whether its value must be a list or an object, because a section or a dotted name reads it. */
+  /** Whether the value must be a list or an object, because a section or a dotted name reads it. */
   readonly isStructured: boolean;
 }
 
 export type TemplateValues = Readonly<Record<string, unknown>>;
 
-/** A template as the SDK and the server parse it, or why they can't. */
+/** A template, parsed like in the SDK and the server, or an error message if it is malformed. */
 type Parsed =
   | { readonly kind: "template"; readonly template: Template }
   | { readonly kind: "fault"; readonly fault: string };
@@ -34,15 +34,18 @@ function parse(text: string, format: Exclude<TemplateFormat, "jinja2">): Parsed 
   }
 }
 
-/** Returns why a template can't be filled in; `undefined` if it can, and for Jinja2, which is not parsed. */
+/**
+ * Returns why a template can't be filled in; `undefined` if it can be filled in. Jinja2 templates are not parsed, so
+ * `undefined` is also returned for them.
+ */
 export function findTemplateFault(text: string, format: TemplateFormat): string | undefined {
   const parsed = format === "jinja2" ? undefined : parse(text, format);
   return parsed?.kind === "fault" ? parsed.fault : undefined;
 }
 
 /**
- * Splits a template into text, variables and tags. Joined, the segments are the template again. A malformed template is
- * one segment of text.
+ * Splits a template into text, variables and tags. The joined segments are equal to the template. A malformed template
+ * becomes a single text segment.
  */
 export function toSegments(text: string, format: TemplateFormat): readonly Segment[] {
   const segments: Segment[] = [];
@@ -81,7 +84,10 @@ function listMarks(
 /** A variable of Jinja2. Filters and calls may follow its name. */
 const jinjaVariable = /\{\{-?\s*([\w.]+)[^{}]*\}\}/g;
 
-/** Lists the variables of a template, each once. Omits names inside a section: they refer to members of its value. */
+/**
+ * Lists the variables of a template, each once. Omits names inside a section, because they refer to members of the
+ * section's value.
+ */
 export function toVariables(text: string, format: TemplateFormat): readonly Variable[] {
   const isStructuredByName = new Map<string, boolean>();
   const add = (name: string, isStructured: boolean): unknown =>
@@ -103,7 +109,7 @@ export function toVariables(text: string, format: TemplateFormat): readonly Vari
 
 /**
  * Replaces the variables of a template with values, as the SDK and the server do. A variable without a value stays as
- * written, and of Jinja2 only variables are replaced.
+ * written. In a Jinja2 template, only variables are replaced.
  *
  * @throws Error the template is malformed, or a value can't be a text
  */
@@ -129,9 +135,9 @@ export interface FilledPiece {
 }
 
 /**
- * Replaces the variables of a template with values, in pieces that show which text is the value of a variable. Returns
- * `undefined` if the template can't be filled in: because it is a Jinja2 template, or malformed, or because a variable
- * has no value.
+ * Replaces the variables of a template with values. Returns the text in pieces that show which text is the value of a
+ * variable. Returns `undefined` if the template can't be filled in because it is malformed, because it is a Jinja2
+ * template, or because a variable has no value.
  */
 export function fillPieces(
   template: string,
