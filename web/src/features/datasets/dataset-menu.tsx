@@ -53,7 +53,7 @@ export const DatasetMenu = ({
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
-      {/* The other tabs and an open example have primary actions of their own. */}
+      {/* Emphasize this button only where it is the primary action: other tabs and an open example have their own. */}
       <Button
         size="xs"
         variant={tab === "examples" && example === undefined ? "filled" : "default"}

@@ -68,7 +68,7 @@ export interface DatasetSearch extends ExampleFilter {
   readonly from?: string;
   /** The later of the two versions to compare, by tag or timestamp. */
   readonly to?: string;
-  /** Shows only the differences of this kind. */
+  /** If it is set, only differences of this kind are shown. */
   readonly kind?: DiffKind;
 }
 

@@ -2,7 +2,9 @@ import { requireItems, requireText, toNumber, toRecord, toText, toTexts } from "
 import type { JsonMembers } from "../../api/parse.ts";
 import { parseTimeMs } from "../../components/time/time.ts";
 
-/** `kv`: examples are key-value objects. `llm`: one text in, one text out. `chat`: lists of messages. */
+/**
+ * The types of examples. `kv`: key-value objects. `llm`: one input text and one output text. `chat`: lists of messages.
+ */
 export const dataTypes = ["kv", "llm", "chat"] as const;
 
 const dataTypeLabels: Readonly<Record<string, string>> = {
@@ -11,7 +13,7 @@ const dataTypeLabels: Readonly<Record<string, string>> = {
   chat: "Chat",
 };
 
-/** The name of a type of examples for users. */
+/** Returns the name of a type of examples that is shown to users. */
 export const describeDataType = (type: string): string => dataTypeLabels[type] ?? type;
 
 /** The fields of a dataset that everyone with its share link can read. */
@@ -35,7 +37,10 @@ export interface Dataset extends SharedDataset {
 
 /** A version of a dataset. Each write to the examples creates one. */
 export interface DatasetVersion {
-  /** The version's timestamp with microseconds. Requests identify the version by this text, exactly as the server sent it. */
+  /**
+   * The version's timestamp with microseconds. Requests identify the version by this text, so it must stay exactly as
+   * the server sent it.
+   */
   readonly asOf: string;
   readonly atMs: number;
   readonly tags: readonly string[];

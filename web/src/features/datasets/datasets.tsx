@@ -152,7 +152,10 @@ const DeleteDatasets = ({
         await queryClient.invalidateQueries({ queryKey: ["datasets"] });
       }}
     >
-      <p>All examples and versions are deleted, too. Experiments are kept as projects.</p>
+      <p>
+        All examples and versions of the selected datasets are also deleted. Experiments are kept as
+        projects.
+      </p>
     </Confirm>
   );
 };

@@ -16,7 +16,8 @@ export const ShareDialog = ({
   const change = useMutation({
     mutationFn: async (kind: "share" | "unshare") =>
       kind === "share" ? shareDataset(datasetId) : unshareDataset(datasetId).then(() => null),
-    onSuccess: (next) => queryClient.setQueryData(createShareQuery(datasetId).queryKey, next),
+    onSuccess: (newToken) =>
+      queryClient.setQueryData(createShareQuery(datasetId).queryKey, newToken),
   });
   return (
     <ShareLinkDialog

@@ -1,16 +1,18 @@
 import { toRecord, toText } from "../../api/parse.ts";
 
-/** The author of a version of a dataset. Members that are not known are empty. */
+/** The author of a version of a dataset. A member that is not known is empty. */
 export interface VersionAuthor {
   /** The name that a person has chosen. */
   readonly name: string;
   /** The name of the API key. */
   readonly keyName: string;
-  /** The program, such as `millrace 1.0.0`, or the part of the server. */
+  /** The program, such as `millrace 1.0.0`, or the part of the server that wrote the version. */
   readonly client: string;
 }
 
-/** Returns `undefined` if the author is not known: the version was written before the server recorded authors. */
+/**
+ * Returns `undefined` if the author is not known, because the version was written before the server recorded authors.
+ */
 export function parseVersionAuthor(value: unknown): VersionAuthor | undefined {
   if (value === null || value === undefined) {
     return undefined;
@@ -32,14 +34,14 @@ const clientNames: Readonly<Record<string, string>> = {
 
 const getClientName = (client: string): string => clientNames[client] ?? client;
 
-/** A short name of the author: the person, or else the API key, or else the program. */
+/** Returns a short name of the author: the name of the person, or else of the API key, or else of the program. */
 export const getVersionAuthorName = (author: VersionAuthor | undefined): string =>
   author === undefined
     ? "Unknown"
     : ([author.name, author.keyName, getClientName(author.client)].find((name) => name !== "") ??
       "Unknown");
 
-/** Describes the author with all that is known: the person, the API key and the program. */
+/** Describes the author completely: the person, the API key and the program, as far as they are known. */
 export function describeVersionAuthor(author: VersionAuthor | undefined): string {
   if (author === undefined) {
     return "The version was written before authors were recorded";

@@ -28,7 +28,7 @@ export const DeleteExamples = ({
         await queryClient.invalidateQueries({ queryKey: ["datasets", datasetId] });
       }}
     >
-      <p>Earlier versions still contain {ids.length === 1 ? "it" : "them"}.</p>
+      <p>Earlier versions still contain {ids.length === 1 ? "the example" : "the examples"}.</p>
     </Confirm>
   );
 };

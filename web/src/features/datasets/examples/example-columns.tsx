@@ -4,7 +4,7 @@ import { Ago } from "../../../components/time/ago.tsx";
 import { toPreviewText } from "../../runs/run-preview.ts";
 import type { ExamplePreview, TextPreview } from "./example.ts";
 
-/** Maximum number of characters of a payload that a cell shows; the example panel shows all of it. */
+/** Maximum number of characters of a payload that a cell shows. The example panel shows the whole payload. */
 const maxCellChars = 240;
 
 export const PayloadText = ({ preview }: { readonly preview: TextPreview | undefined }) =>

@@ -1,7 +1,7 @@
 import { mapJson } from "./json-map.ts";
 import type { TextRange } from "./json-map.ts";
 
-/** An error in the text of an editor, and the range that it concerns. */
+/** An error in the text of an editor, and the range of the invalid text. */
 export interface TextFault extends TextRange {
   readonly message: string;
 }
@@ -16,12 +16,12 @@ export function findFaults(json: string, isOptional: boolean): readonly TextFaul
   if (json.trim() === "") {
     return isOptional ? [] : [{ from: 0, to: 1, message: "enter a JSON object" }];
   }
-  const map = mapJson(json);
-  if (map.kind === "fault") {
-    return [map.fault];
+  const jsonMap = mapJson(json);
+  if (jsonMap.kind === "fault") {
+    return [jsonMap.fault];
   }
-  const root = map.ranges.get("") ?? { from: 0, to: json.length };
-  return json[root.from] === "{" ? [] : [{ ...root, message: "must be a JSON object" }];
+  const root = jsonMap.ranges.get("") ?? { from: 0, to: json.length };
+  return json[root.from] === "{" ? [] : [{ ...root, message: "the value must be a JSON object" }];
 }
 
 /**
@@ -52,8 +52,8 @@ export function locateSchemaFaults(
 }
 
 function findRange(json: string, path: string): TextRange {
-  const map = mapJson(json);
-  const range = map.kind === "json" ? map.ranges.get(path) : undefined;
+  const jsonMap = mapJson(json);
+  const range = jsonMap.kind === "json" ? jsonMap.ranges.get(path) : undefined;
   // If the whole object is invalid, mark only its opening bracket, because marking all the text would not help.
   return range === undefined || path === "" ? { from: 0, to: 1 } : range;
 }

@@ -13,7 +13,7 @@ const route = getRouteApi("/o/$tenantId/datasets/$datasetId");
 /** Delay after the last keystroke before a search starts, because each search reads all examples. */
 const debounceMs = 250;
 
-/** The filters of the example list: text, metadata, split and version. */
+/** Fields to filter the example list by text, metadata, split and version. */
 export const ExampleFilters = ({
   datasetId,
   children,

@@ -98,7 +98,7 @@ export const ExamplePanel = ({
   );
 };
 
-/** The comments on an example, below it. */
+/** The comments on an example, which are shown below the example. */
 const ExampleComments = ({ exampleId }: { readonly exampleId: string }) => {
   const target = { kind: "example", id: exampleId } as const;
   const [name] = usePersonName();

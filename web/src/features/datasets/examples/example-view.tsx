@@ -14,7 +14,7 @@ export const ExampleView = ({
   tenantId,
 }: {
   readonly example: Example;
-  /** Absent on a shared page, whose reader can't open the source run. */
+  /** Absent on a shared page, whose readers can't open the source run. */
   readonly tenantId?: string;
 }) => {
   const { inputs, outputs, metadata, splits, files, sourceRunId } = example;
@@ -72,7 +72,10 @@ const PayloadSection = ({ label, value }: { readonly label: string; readonly val
   </section>
 );
 
-/** A run id that becomes a link to the run's trace when the server has returned its project and trace. */
+/**
+ * The id of a run. It becomes a link to the run's trace when the server has returned the project and the trace of the
+ * run.
+ */
 const RunLink = ({ runId, tenantId }: { readonly runId: string; readonly tenantId: string }) => {
   const { data: address, isError } = useQuery(createRunAddressQuery(runId));
   if (address === undefined) {

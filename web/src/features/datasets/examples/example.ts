@@ -15,7 +15,7 @@ export interface TextPreview {
   readonly chars: number;
 }
 
-/** An example as the list shows it, with shortened payloads. */
+/** An example in the list, with shortened payloads. */
 export interface ExamplePreview {
   readonly id: string;
   readonly createdMs: number;
@@ -107,7 +107,9 @@ const toPreview = (value: unknown): TextPreview => {
   return { text: toText(text) ?? "", chars: toNumber(chars) ?? 0 };
 };
 
-/** The parts of the global `JSON` that TypeScript's types lack: `rawJSON`, and `source`, the text of a number. */
+/**
+ * Members of the global `JSON` that TypeScript's types lack: `rawJSON`, and `source`, which is the text of a number.
+ */
 interface ExactJson {
   readonly rawJSON?: (text: string) => unknown;
   readonly parse: (
@@ -119,8 +121,8 @@ interface ExactJson {
 const exactJson = JSON as unknown as ExactJson;
 
 /**
- * Parses JSON so that `JSON.stringify` writes back every number exactly as it was in the text, such as
- * an id of 20 digits, `1.0` and `1e400`. Browsers without `JSON.rawJSON` round them to plain numbers.
+ * Parses JSON so that `JSON.stringify` writes each number exactly as it was in the text, such as an id of 20 digits,
+ * `1.0` or `1e400`. In browsers without `JSON.rawJSON`, numbers are rounded to JavaScript numbers.
  *
  * @throws SyntaxError `text` is not JSON.
  */

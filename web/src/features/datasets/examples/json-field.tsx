@@ -5,7 +5,7 @@ import type { TextFault } from "./example-faults.ts";
 
 const noFaults: readonly TextFault[] = [];
 
-/** A field to edit a JSON object. Errors are underlined in the text and listed below it. */
+/** A field to edit a JSON object. Errors are underlined in the text, and listed below the field. */
 export const JsonField = ({
   label,
   value,
@@ -19,7 +19,7 @@ export const JsonField = ({
   readonly onChange: (value: string) => void;
   /** Whether the field may be left empty. @defaultValue false */
   readonly isOptional?: boolean;
-  /** Errors that the server found; shown when the text has no JSON syntax errors. */
+  /** Errors that the server found. They are shown if the text has no JSON syntax errors. */
   readonly faults?: readonly TextFault[];
   readonly minHeight?: number;
 }) => {

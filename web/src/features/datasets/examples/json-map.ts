@@ -10,7 +10,7 @@ export type JsonMap =
   | { readonly kind: "json"; readonly ranges: ReadonlyMap<string, TextRange> }
   | { readonly kind: "fault"; readonly fault: TextRange & { readonly message: string } };
 
-/** Deepest nesting that is accepted; the server rejects deeper values too. */
+/** The maximum nesting depth. The server also rejects deeper values. */
 const maxDepth = 500;
 const literalPattern = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 // oxlint-disable-next-line no-control-regex -- JSON strings must not contain control characters
@@ -77,7 +77,7 @@ class JsonReader {
     } else if (this.#readPattern(literalPattern) === undefined) {
       throw new JsonSyntaxError(
         from,
-        firstChar === undefined ? "expected a value" : "not a JSON value",
+        firstChar === undefined ? "expected a value" : "this is not a JSON value",
       );
     }
     this.ranges.set(path, { from, to: this.#offset });
@@ -97,7 +97,7 @@ class JsonReader {
     this.#readValue(`${path}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`, depth + 1);
   }
 
-  /** Reads the comma-separated items up to the closing bracket `end`. */
+  /** Reads comma-separated items up to the closing bracket `end`. */
   #readItems(end: "}" | "]", readItem: () => void): void {
     this.#offset += 1;
     this.#skipSpace();
@@ -108,12 +108,12 @@ class JsonReader {
     for (;;) {
       readItem();
       this.#skipSpace();
-      const next = this.#json[this.#offset];
-      if (next !== "," && next !== end) {
+      const separator = this.#json[this.#offset];
+      if (separator !== "," && separator !== end) {
         throw new JsonSyntaxError(this.#offset, `expected "," or "${end}"`);
       }
       this.#offset += 1;
-      if (next === end) {
+      if (separator === end) {
         return;
       }
     }

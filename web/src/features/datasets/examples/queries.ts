@@ -22,7 +22,7 @@ const deletePath = toEndpointPath("/v1/platform/datasets/examples/delete");
 const pageSize = 200;
 const diffPageSize = 100;
 
-/** The examples that match a filter, shortened for the list, in pages. */
+/** The examples that match a filter, with shortened payloads, in pages. */
 export const createPreviewsQuery = (
   datasetId: string,
   filter: ExampleFilter & Pick<DatasetSearch, "by" | "order">,
@@ -55,7 +55,7 @@ export const createCountQuery = (datasetId: string, filter: ExampleFilter) =>
     placeholderData: keepPreviousData,
   });
 
-/** One complete example, as it was in a version; without `asOf`, in the newest version. */
+/** One complete example, as it was in the version `asOf`. Without `asOf`, as it is in the newest version. */
 export const createExampleQuery = (datasetId: string, id: string, asOf: string | undefined) =>
   queryOptions({
     queryKey: ["datasets", datasetId, "example", id, asOf],
@@ -69,7 +69,9 @@ export const createExampleQuery = (datasetId: string, id: string, asOf: string |
     },
   });
 
-/** How one example differs between two versions. An added example has no `before`, a removed one no `after`. */
+/**
+ * How one example differs between two versions. An added example has no `before`, and a removed example has no `after`.
+ */
 export interface ExampleDifference {
   readonly id: string;
   readonly kind: DiffKind;
@@ -78,9 +80,9 @@ export interface ExampleDifference {
 }
 
 export interface DiffPage {
-  /** The number of the later version, counted from the first. */
+  /** The number of the later version. The first version of the dataset has the number 1. */
   readonly number: number | undefined;
-  /** Who wrote the later and the earlier version; `undefined` if that is not known. */
+  /** The authors of the later and of the earlier version; `undefined` if the author is not known. */
   readonly author: VersionAuthor | undefined;
   readonly fromAuthor: VersionAuthor | undefined;
   readonly counts: Readonly<Record<DiffKind, number>>;
@@ -111,7 +113,7 @@ export const createDiffQuery = (
     placeholderData: keepPreviousData,
   });
 
-/** The changes of a version compared with the one before it. The first version is compared with an empty dataset. */
+/** The changes between a version and the version before it. The first version is compared with an empty dataset. */
 export const createVersionChangesQuery = (
   datasetId: string,
   version: string,

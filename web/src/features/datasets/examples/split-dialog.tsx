@@ -39,7 +39,7 @@ export const SplitDialog = ({
       >
         <Autocomplete
           label="Split"
-          description="Choose a split or enter a new name"
+          description="Choose a split, or enter the name of a new one."
           data={[...(splits.data ?? [])]}
           value={name}
           onChange={setName}

@@ -4,18 +4,21 @@ import Papa from "papaparse";
 export interface CsvRecord {
   readonly line: number;
   readonly cells: readonly string[];
-  /** Why the cells can't be separated; absent in a well-formed record. */
+  /** Why the cells can't be separated; absent if the record is well-formed. */
   readonly fault?: string;
 }
 
-/** The result of the parser Papa Parse for one record. The package itself declares it as `any`. */
+/** The result of the parser Papa Parse for one record. The types of the package declare this result as `any`. */
 interface PapaResult {
   readonly data: readonly (readonly string[])[];
   readonly errors: readonly { readonly code: string; readonly message: string }[];
   readonly meta: { readonly cursor: number };
 }
 
-/** The longest accepted record. Without this limit, a missing closing quote would make the reader buffer the whole file. */
+/**
+ * The maximum length of a record. Without this limit, a missing closing quote would make the reader buffer the whole
+ * file.
+ */
 const maxRecordChars = 8 * 1_048_576;
 
 /**
@@ -64,7 +67,8 @@ export class CsvReader {
       }
       this.#line += record.split("\n").length - 1;
     };
-    // Split at LF even for CRLF: a file may mix both, and the parser treats a CR after a closing quote as space.
+    // Separate lines at LF, because a file may contain both CRLF and LF. The parser treats a CR after a closing quote
+    // as space.
     const config = { delimiter: ",", newline: "\n", step: onRecord } as const;
     new Papa.Parser(config).parse(text, 0, !isEnd);
     this.#incompleteRecord = isEnd ? "" : text.slice(recordStart);
@@ -72,7 +76,7 @@ export class CsvReader {
   }
 }
 
-/** Removes the CR of a CRLF line end, which the parser leaves in the last cell if that cell is not quoted. */
+/** Removes the CR of a CRLF line end. The parser leaves it in the last cell if that cell is not quoted. */
 function removeTrailingReturn(cells: readonly string[], record: string): readonly string[] {
   const lastCell = cells.at(-1);
   return lastCell?.endsWith("\r") === true && !/"\r?\n?$/.test(record)

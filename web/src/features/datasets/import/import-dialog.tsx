@@ -88,7 +88,7 @@ export const ImportDialog = ({
   );
 };
 
-/** An area on which the user can drop a file, or which opens the file picker on a click. */
+/** An area on which the user can drop a file. A click on the area opens the file picker. */
 const FileDrop = ({
   fileName,
   onFile,

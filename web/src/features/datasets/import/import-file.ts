@@ -41,7 +41,7 @@ export async function previewFile(file: File): Promise<FilePreview> {
   return { shape, rows: rows.slice(0, previewRows) };
 }
 
-/** Decodes the beginning of a file. The option `stream` ignores a character that is cut off at the end. */
+/** Decodes the beginning of a file. With the option `stream`, a character that is cut off at the end is ignored. */
 async function readText(blob: Blob): Promise<string> {
   const bytes = await blob.arrayBuffer();
   try {
@@ -61,9 +61,9 @@ function detectShape({ name }: File, text: string): FileShape {
     throw new RangeError(`line ${header.line}: ${header.fault}`);
   }
   const columns = header?.cells ?? [];
-  const duplicate = columns.find((column, index) => columns.indexOf(column) !== index);
-  if (duplicate !== undefined) {
-    throw new RangeError(`two columns are named ${JSON.stringify(duplicate)}`);
+  const duplicateName = columns.find((column, index) => columns.indexOf(column) !== index);
+  if (duplicateName !== undefined) {
+    throw new RangeError(`two columns are named ${JSON.stringify(duplicateName)}`);
   }
   return { kind: "csv", columns, targets: columns.map(guessTarget) };
 }

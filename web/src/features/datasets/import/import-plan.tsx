@@ -12,7 +12,9 @@ import type { ImportRequest } from "./use-import.ts";
 /** The value of the option that creates a new dataset. */
 const newDatasetValue = "";
 
-/** The settings of an import: target dataset and column mapping, with a preview of the first rows. */
+/**
+ * Fields for the settings of an import: the target dataset and the column mapping. Shows a preview of the first rows.
+ */
 export const ImportPlan = ({
   file,
   preview,
@@ -158,7 +160,7 @@ const PreviewRow = ({ row }: { readonly row: FileRow }) => (
   </tr>
 );
 
-/** Converts a CSV row again, with the currently selected column mapping. */
+/** Converts a CSV row again with the column mapping that is currently selected. */
 const applyMapping = (row: FileRow, shape: FileShape): FileRow =>
   row.kind === "row" && row.cells !== undefined && shape.kind === "csv"
     ? { ...row, row: toCsvRow(row.cells, shape) }

@@ -9,8 +9,8 @@ import type { ImportStep } from "./use-import.ts";
 const titles = {
   running: "Importing…",
   done: "Imported.",
-  cancelled: "Cancelled. Examples imported so far are kept:",
-  failed: "Import failed. Examples imported so far are kept:",
+  cancelled: "Cancelled. Imported examples are kept:",
+  failed: "Import failed. Imported examples are kept:",
 } as const;
 
 /** Shows the progress of an import and, once it has ended, the result with the rejected rows. */
@@ -96,6 +96,6 @@ const RejectedRows = ({
         ))}
       </tbody>
     </table>
-    {total > rows.length && <p>{pluralize(total - rows.length, "more row")}</p>}
+    {total > rows.length && <p>{pluralize(total - rows.length, "more rejected row")}</p>}
   </section>
 );

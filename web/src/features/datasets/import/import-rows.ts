@@ -44,8 +44,8 @@ export function guessTarget(column: string): ColumnTarget {
 }
 
 /**
- * Converts a CSV record to an example. All values are strings. If a column's name begins with its target,
- * as in `inputs.question`, the field name is the part after the dot (`question`).
+ * Converts a CSV record to an example. All values are strings. If the name of a column begins with its target, as in
+ * `inputs.question`, the name of the field is the part after the dot (`question`).
  *
  * @throws RangeError the record and the header row differ in length.
  */
@@ -84,8 +84,8 @@ const toFieldName = (column: string, target: string): string =>
   column.startsWith(`${target}.`) ? column.slice(target.length + 1) : column;
 
 /**
- * Converts a line of a JSONL file to an example. The line is `{inputs, outputs, metadata, split}`, as in
- * an export of this server; an object without `inputs` becomes the inputs.
+ * Converts a line of a JSONL file to an example. The line has the form `{inputs, outputs, metadata, split}`, as in an
+ * export of this server. An object without `inputs` becomes the inputs of the example.
  *
  * @throws SyntaxError the line is not JSON.
  * @throws TypeError the line is not a JSON object.
@@ -93,7 +93,7 @@ const toFieldName = (column: string, target: string): string =>
 export function toJsonRow(line: string): ImportRow {
   const value = parseExactJson(line);
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new TypeError("not a JSON object");
+    throw new TypeError("the line is not a JSON object");
   }
   if (!("inputs" in value)) {
     return { inputs: value };

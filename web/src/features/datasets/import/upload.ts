@@ -21,19 +21,19 @@ export interface ImportState {
   readonly firstRejectedRows: readonly RejectedRow[];
 }
 
-/** A request is sent once it has this many rows. Each request creates one version of the dataset. */
+/** The number of rows at which a request is sent. Each request creates one version of the dataset. */
 const batchRows = 5_000;
-/** A request is also sent once its rows have this many characters of JSON. */
+/** The number of characters of JSON at which a request is also sent. */
 const batchChars = 4 * 1_048_576;
 const maxListedRejections = 500;
 const maxBusyRetries = 20;
 const busyDelayMs = 500;
 
 /**
- * Reads a file chunk by chunk and sends its rows. Examples that were created before an error or a
- * cancellation stay in the dataset.
+ * Reads a file chunk by chunk and sends its rows. Examples that were created before an error or a cancellation stay in
+ * the dataset.
  *
- * @throws {@link ApiError} the server refused a request or did not respond.
+ * @throws {@link ApiError} the server rejected a request or did not respond.
  * @throws TypeError the file is not UTF-8.
  */
 export async function importFile({
@@ -59,7 +59,8 @@ export async function importFile({
     const { value } = await chunkReader.read();
     bytesRead += value?.byteLength ?? 0;
     const text = decoder.decode(value, { stream: value !== undefined });
-    // Wait for the server before reading the next chunk; otherwise the rows of a large file would fill the memory.
+    // Wait for the server before reading the next chunk, because the rows of a large file would otherwise fill the
+    // memory.
     await rowSender.add(rowReader.read(text));
     if (value === undefined) {
       break;

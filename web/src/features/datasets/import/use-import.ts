@@ -36,7 +36,7 @@ const initialState: ImportState = {
   firstRejectedRows: [],
 };
 
-/** Runs an import while the dialog is open; cancels it when the dialog is unmounted. */
+/** Runs an import while the dialog is open. Unmounting the dialog cancels the import. */
 export function useImport() {
   const [step, setStep] = useState<ImportStep>({ kind: "idle" });
   const abortController = useRef<AbortController>(undefined);

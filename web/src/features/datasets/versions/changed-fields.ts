@@ -2,10 +2,10 @@ import type { ExamplePreview, TextPreview } from "../examples/example.ts";
 import { diffExamples } from "./diff-examples.ts";
 import type { FieldChange } from "./diff-examples.ts";
 
-/** The changed fields of an example, as far as the previews of its payloads show them. */
+/** The changed fields of an example that the previews of its payloads contain. */
 export interface ChangedFields {
   readonly fields: readonly FieldChange[];
-  /** Whether a payload is longer than its preview, so that further fields may have changed. */
+  /** Whether a payload is longer than its preview. Other fields may then also have changed. */
   readonly isPartial: boolean;
 }
 
@@ -30,7 +30,7 @@ const toComparable = ({ inputs, outputs, metadata, splits }: ExamplePreview) => 
   splits,
 });
 
-/** The value of a payload; its text if the text was cut off. */
+/** Returns the value of a payload, or its text if the text was cut off. */
 function toValue(preview: TextPreview): unknown {
   if (!isWhole(preview)) {
     return preview.text;

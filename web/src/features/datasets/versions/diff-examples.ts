@@ -3,7 +3,8 @@ import { toRecord } from "../../../api/parse.ts";
 /** A field of an example that differs between two versions. */
 export interface FieldChange {
   /**
-   * The path, such as `inputs.question`. It is only `inputs` if the inputs are not an object in one of the versions.
+   * The path, such as `inputs.question`. If the inputs are not an object in one of the versions, the path is only
+   * `inputs`.
    */
   readonly path: string;
   readonly kind: "added" | "removed" | "modified";
@@ -74,7 +75,8 @@ function isSameJson(left: unknown, right: unknown): boolean {
   if (typeof left !== "object" || typeof right !== "object" || left === null || right === null) {
     return false;
   }
-  // This also compares numbers from `JSON.rawJSON`: they are objects whose only key `rawJSON` has the number's text.
+  // This comparison also works for numbers from `JSON.rawJSON`, which are objects whose only member is the number's
+  // text.
   const names = Object.keys(left);
   if (Array.isArray(left) !== Array.isArray(right) || names.length !== Object.keys(right).length) {
     return false;

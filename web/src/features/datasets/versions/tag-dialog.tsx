@@ -7,7 +7,7 @@ import { formatTime } from "../../../components/time/time.ts";
 import type { DatasetVersion } from "../dataset.ts";
 import { tagVersion } from "../queries.ts";
 
-/** Tags a version. A tag that another version has moves to this one. */
+/** Tags a version. If another version has the tag, the tag moves to this version. */
 export const TagDialog = ({
   datasetId,
   version,
@@ -37,7 +37,7 @@ export const TagDialog = ({
       >
         <TextInput
           label="Tag"
-          description="A tag marks one version. If another version has this tag, the tag moves here."
+          description="A tag marks one version. If another version has this tag, the tag moves to this version."
           value={tag}
           onChange={({ currentTarget }) => setTag(currentTarget.value)}
         />

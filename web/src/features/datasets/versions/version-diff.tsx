@@ -32,7 +32,10 @@ interface VersionDiffProps {
   readonly kind: DiffKind | undefined;
 }
 
-/** The differences between two versions: counts by kind, the changed examples, and one of them field by field. */
+/**
+ * The differences between two versions: the number of changes by kind, the changed examples, and the changed fields of
+ * the open example.
+ */
 export const VersionDiff = ({ datasetId, from, to, kind }: VersionDiffProps) => {
   const params = route.useParams();
   const { example } = route.useSearch();
@@ -103,7 +106,7 @@ export const VersionDiff = ({ datasetId, from, to, kind }: VersionDiffProps) => 
   );
 };
 
-/** Who wrote the two versions. */
+/** The authors of the two versions. */
 const Authors = ({
   page: { author, fromAuthor },
 }: {
@@ -191,12 +194,12 @@ const ChangedPaths = ({ fields, isPartial }: ChangedFields) => {
   const paths = fields.map(({ path }) => toVisibleText(path)).join(", ");
   return (
     <span title={paths === "" ? undefined : paths}>
-      {paths === "" && isPartial ? "Change is beyond the preview" : paths}
+      {paths === "" && isPartial ? "The change is after the preview" : paths}
     </span>
   );
 };
 
-/** The value of the first changed field in one of the two versions. */
+/** The value that the first changed field has in one of the two versions. */
 const FieldValue = ({
   change: { kind, before, after },
   side,
@@ -230,7 +233,7 @@ const VersionSelects = ({
   const renderSelect = (
     label: string,
     version: string,
-    onChange: (next: string) => void,
+    onChange: (newVersion: string) => void,
   ): ReactNode => {
     // The URL may name a version by one of its tags.
     const value = findVersion(loadedVersions, version)?.asOf ?? version;
@@ -256,9 +259,9 @@ const VersionSelects = ({
     });
   return (
     <>
-      {renderSelect("From version", from, (next) => setVersions({ from: next }))}
+      {renderSelect("From version", from, (newVersion) => setVersions({ from: newVersion }))}
       <span aria-hidden="true">→</span>
-      {renderSelect("To version", to, (next) => setVersions({ to: next }))}
+      {renderSelect("To version", to, (newVersion) => setVersions({ to: newVersion }))}
     </>
   );
 };

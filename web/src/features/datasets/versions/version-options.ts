@@ -8,7 +8,10 @@ export interface VersionOption {
   readonly label: string;
 }
 
-/** The version that has a timestamp or a tag. `latest` is the first one, because the versions are the newest ones. */
+/**
+ * Finds the version that has the timestamp or the tag `asOf`. `latest` is the first version, because `versions` begins
+ * with the newest version.
+ */
 export const findVersion = (
   versions: readonly DatasetVersion[],
   asOf: string,
@@ -18,8 +21,9 @@ export const findVersion = (
     : versions.find((version) => version.asOf === asOf || version.tags.includes(asOf));
 
 /**
- * Labels versions with their number, time and tags, such as `#12 · 2026-11-27 15:22:30 · latest`. The versions are the
- * newest ones, in descending order and without gaps, so that the number of one of them gives the numbers of all.
+ * Labels versions with their number, time and tags, such as `#12 · 2026-11-27 15:22:30 · latest`. `versions` contains
+ * the newest versions in descending order and without gaps, so the numbers of all versions follow from the number of
+ * one version, `known`.
  */
 export function toVersionOptions(
   versions: readonly DatasetVersion[],

@@ -16,7 +16,7 @@ import { VersionDiff } from "./version-diff.tsx";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId");
 
-/** The list of a dataset's versions, or the differences between two of them if the URL names two. */
+/** The list of a dataset's versions. If the URL names two versions, shows the differences between them instead. */
 export const Versions = ({ datasetId }: { readonly datasetId: string }) => {
   const { from, to, kind } = route.useSearch();
   const params = route.useParams();
@@ -25,7 +25,7 @@ export const Versions = ({ datasetId }: { readonly datasetId: string }) => {
   const rows = versions.data?.pages.flat();
   if (from !== undefined && to !== undefined) {
     return (
-      // The key remounts the diff for other versions; otherwise it would show the old rows while the new ones load.
+      // Without this key, the diff would show the old rows while the rows of other versions are loading.
       <VersionDiff key={`${from} ${to}`} datasetId={datasetId} from={from} to={to} kind={kind} />
     );
   }
@@ -78,7 +78,7 @@ export const Versions = ({ datasetId }: { readonly datasetId: string }) => {
   );
 };
 
-/** How many examples a version added, changed and removed. */
+/** The numbers of examples that a version added, changed and removed. */
 const VersionChanges = ({
   datasetId,
   version,
@@ -86,7 +86,7 @@ const VersionChanges = ({
 }: {
   readonly datasetId: string;
   readonly version: DatasetVersion;
-  /** The version before it; `undefined` for the first one. */
+  /** The version before `version`; `undefined` if `version` is the first one. */
   readonly previous: DatasetVersion | undefined;
 }) => {
   const { data } = useQuery(createVersionChangesQuery(datasetId, version.asOf, previous?.asOf));
@@ -138,7 +138,7 @@ const toColumns = ({
     version,
     previous: findPrevious(rows, version),
   });
-  // The changes of the last loaded version are unknown until the version before it is loaded, too.
+  // The changes of the last loaded version are unknown until the version before it is also loaded.
   const hasKnownChanges = (version: DatasetVersion): boolean => !hasMore || rows.at(-1) !== version;
   return [
     {
@@ -202,7 +202,10 @@ const toColumns = ({
   ];
 };
 
-/** The version before `version`; `undefined` for the first one, and if it is not loaded. */
+/**
+ * Returns the version before `version`; `undefined` if `version` is the first one, or the version before it is not
+ * loaded.
+ */
 const findPrevious = (
   rows: readonly DatasetVersion[],
   version: DatasetVersion,

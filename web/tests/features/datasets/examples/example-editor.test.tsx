@@ -57,7 +57,7 @@ test("invalid JSON can't be saved, and its position is shown", async () => {
   await writeInputs('{\n"n": }');
   await waitFor(() => expect(save().disabled).toBe(true));
   expect(screen.getByRole("alert", { hidden: false }).textContent).toBe(
-    "not a JSON value line 2, column 6",
+    "this is not a JSON value line 2, column 6",
   );
   await writeInputs('{"n": 2}');
   await waitFor(() => expect(save().disabled).toBe(false));

@@ -48,7 +48,7 @@ test("a fault has the position of the error and describes what is missing", () =
 });
 
 test("only an object is accepted, or an empty text if the value is optional", () => {
-  expect(findFaults("[1]", true)).toMatchObject([{ message: "must be a JSON object" }]);
+  expect(findFaults("[1]", true)).toMatchObject([{ message: "the value must be a JSON object" }]);
   expect(findFaults(" \n", true)).toEqual([]);
   expect(findFaults(" \n", false)).toMatchObject([{ message: "enter a JSON object" }]);
   expect(findFaults('{"a":1}', false)).toEqual([]);
