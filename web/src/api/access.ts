@@ -44,8 +44,8 @@ export function subscribeToAccess(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-function setAccess(next: Access): void {
-  access = next;
+function setAccess(newAccess: Access): void {
+  access = newAccess;
   listeners.forEach((listener) => listener());
 }
 
@@ -62,7 +62,10 @@ export function readTenantId(): string | undefined {
   );
 }
 
-/** Stores the tenant for URLs in this tab that don't contain one. Call it only for a tenant that the server has confirmed. */
+/**
+ * Stores the tenant for URLs in this tab that don't contain one. Call it only for a tenant that the server has
+ * confirmed.
+ */
 export const storeTenant = (id: string): void => sessionStorage.setItem(tenantStorageName, id);
 
 /** Removes the stored tenant of this tab. */

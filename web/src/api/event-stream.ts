@@ -5,7 +5,7 @@ export interface ServerEvent {
   readonly data: string;
 }
 
-/** The longest accepted event, in characters. The server sends shorter ones. */
+/** The maximum length of an event, in characters. The server sends only shorter events. */
 const maxEventLength = 4_000_000;
 
 /** Parses a `text/event-stream` that arrives in chunks of any size. */

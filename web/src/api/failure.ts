@@ -10,7 +10,7 @@ export interface CallFailure {
     /** No response within the deadline. */
     | "timeout"
     /** The server rejected the request (4xx). */
-    | "refused"
+    | "rejected"
     /** The server or a proxy failed (5xx). */
     | "failed"
     /** The response could not be parsed. */
@@ -20,7 +20,7 @@ export interface CallFailure {
   readonly detail?: string;
 }
 
-/** Describes an error for the UI. `isSingleResource` says whether the request was for one resource, by its id. */
+/** Describes an error for the UI. `isSingleResource` is true if the request was for one resource, by its id. */
 export function describeFailure(
   error: Error,
   { isSingleResource }: { readonly isSingleResource: boolean },
@@ -49,7 +49,7 @@ export function describeFailure(
   }
   return status >= 500
     ? { kind: "failed", message: "The server failed to process the request.", detail: message }
-    : { kind: "refused", message: message };
+    : { kind: "rejected", message: message };
 }
 
 /** Describes in a word or a sentence why live data stopped. A banner explains a lost connection. */

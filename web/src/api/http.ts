@@ -27,9 +27,9 @@ export class RequestTimeoutError extends ApiError {
   }
 }
 
-/** The longest time to wait for one response. */
+/** The maximum time to wait for a response. */
 const timeoutMs = 30_000;
-/** The longest time that a file download may take. */
+/** The maximum time that a file download may take. */
 const fileTimeoutMs = 120_000;
 
 type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
@@ -127,7 +127,7 @@ async function* readChunks(
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   try {
     for (;;) {
-      // Sequential: a stream can be read only one chunk at a time.
+      // Read one chunk after the other, because a stream can't be read in parallel.
       const chunk = await reader?.read();
       if (chunk?.value === undefined) {
         return;
@@ -137,7 +137,7 @@ async function* readChunks(
   } catch (cause) {
     throw toRequestError(cause, signals);
   } finally {
-    // If the caller needs no more of the response, the server need not send the rest.
+    // If the caller stops reading, the server need not send the remaining response.
     reader?.cancel().catch(() => undefined);
   }
 }

@@ -9,7 +9,7 @@ const livePath = toEndpointPath("/ui/live");
 const firstReconnectMs = 1_000;
 const maxReconnectMs = 15_000;
 
-/** The live report in the query cache. It is never fetched; {@link useLiveReport} writes it from the event stream. */
+/** The live report in the query cache. It is never fetched: {@link useLiveReport} writes it from the event stream. */
 const liveQuery = queryOptions({
   queryKey: ["live"],
   queryFn: (): LiveReport => emptyReport,

@@ -45,7 +45,7 @@ export interface LiveSummary {
   readonly runsPerSecond: number;
   readonly runs: number;
   readonly traces: number;
-  /** The share of traces with an error, 0 to 1; `undefined` without traces. */
+  /** The fraction of traces with an error, from 0 to 1; `undefined` if there are no traces. */
   readonly errorRate: number | undefined;
   readonly p50Ms: number | undefined;
   readonly p99Ms: number | undefined;
@@ -181,7 +181,7 @@ function computeQuantile(
   return undefined;
 }
 
-/** Formats a share as a percentage: `4.2 %`. */
+/** Formats a fraction as a percentage: `4.2 %`. */
 export const formatShare = (share: number): string =>
   `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %`;
 

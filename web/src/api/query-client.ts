@@ -7,7 +7,7 @@ export const createQueryClient = (): QueryClient =>
     queryCache: new QueryCache({
       onError: (error, query) => {
         if (error instanceof ApiError && error.status === 404 && query.state.data !== undefined) {
-          // The resource was deleted while it was shown: drop the stale data.
+          // The resource was deleted while it was shown, so remove the stale data.
           query.setState({ data: undefined });
         }
       },

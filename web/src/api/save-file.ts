@@ -5,6 +5,6 @@ export function saveFile(blob: Blob, name: string): void {
   link.href = url;
   link.download = name;
   link.click();
-  // Delay the revocation: the browser may start to read the URL only after the click event.
+  // Delay the revocation, because the browser may start to read the URL only after the click event.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

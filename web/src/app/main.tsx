@@ -7,7 +7,7 @@ import { createQueryClient } from "../api/query-client.ts";
 import { repairNavigatorLanguage } from "./navigator-language.ts";
 import { router } from "./router.tsx";
 
-// Colors, spacing and type sizes are in theme.css: the Content-Security-Policy forbids style elements.
+// Colors, spacing and type sizes are in theme.css, because the Content-Security-Policy forbids style elements.
 const theme = createTheme({
   cursorType: "pointer",
   respectReducedMotion: true,

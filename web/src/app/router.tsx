@@ -16,7 +16,7 @@ const pendingMs = 300;
 export const router = createRouter({
   routeTree,
   basepath: basePath === "" ? "/" : basePath,
-  // A view is mounted again when a path parameter changes, since its state belongs to the resource in the URL.
+  // Mount a view again when a path parameter changes, because its state belongs to the resource in the URL.
   defaultRemountDeps: ({ params }) => params,
   defaultPendingMs: pendingMs,
   defaultPendingComponent: PageLoading,

@@ -43,7 +43,7 @@ export const DatasetPage = () => {
       <title>{`${toVisibleText(dataset.name)} · Millrace`}</title>
       <DatasetHead dataset={dataset} tenantId={tenantId} />
       <nav className="tabs" aria-label="Dataset views">
-        {/* Each link has a `tab`, also the default one: the router would mark a link without it as current on all tabs. */}
+        {/* Every link has a `tab`, because the router would mark a link without `tab` as current on all tabs. */}
         {datasetTabs.map((name) => (
           <Link
             key={name}

@@ -23,7 +23,7 @@ export const OfflineBanner = () => {
       // `getJson` updates the connectivity state itself, so the result and the error of this call are not needed.
       getJson(toEndpointPath("/info")).catch(() => undefined);
     };
-    // The first check is early: perhaps only a single connection failed.
+    // Check once early, because perhaps only a single connection failed.
     const firstCheck = setTimeout(check, firstCheckMs);
     const timer = setInterval(check, checkIntervalMs);
     return () => {

@@ -57,7 +57,7 @@ export const Keyboard = () => {
   });
   useEffect(() => {
     // Load the code of both dialogs after the page. If it loaded only when a dialog opens, the first keys typed into it
-    // would be lost. A failure is reported when one of them is opened.
+    // would be lost. A failure to load is reported when the user opens a dialog.
     loadPalette().catch(() => undefined);
     loadShortcutList().catch(() => undefined);
   }, []);

@@ -6,7 +6,7 @@ import { usePages } from "../../components/page/pages.ts";
 /** The links to the pages of the UI, at the side. On narrow screens a button shows and hides them. */
 export const Navigation = () => {
   const { pathname } = useLocation();
-  // The path at which the menu was opened: following a link changes the path and so closes the menu.
+  // The path at which the menu was opened. Following a link changes the path, which closes the menu.
   const [openPath, setOpenPath] = useState<string>();
   const isOpen = openPath === pathname;
   return (
@@ -30,7 +30,7 @@ const defaultIcon = "M3 3h10v10H3Z";
 
 const PageLinks = () => {
   const hasTenant = useTenantId() !== undefined;
-  // Before the tenant is known, only the home page is listed: otherwise the links would appear in two steps.
+  // Before the tenant is known, list only the home page, because the links would otherwise appear in two steps.
   const pages = usePages().filter(
     ({ label, path }) => label !== undefined && (hasTenant || path === "/"),
   );

@@ -16,7 +16,9 @@ import "./palette.css";
 const searchDelayMs = 120;
 const scrollIntoView = (row: HTMLElement | null): void => row?.scrollIntoView({ block: "nearest" });
 
-/** The command palette: opens a page, project, dataset, queue or prompt by name, or runs a command of the current page. */
+/**
+ * The command palette: opens a page, project, dataset, queue or prompt by name, or runs a command of the current page.
+ */
 export const Palette = ({
   commands,
   onClose,
@@ -35,8 +37,8 @@ export const Palette = ({
   const listId = useId();
   const runCommand = (command: Command | undefined): void => {
     if (command?.run !== undefined) {
-      // Close the dialog first. While it is open, everything behind it is inert; and closing it restores the
-      // previous focus, which would undo a focus that the command has set.
+      // Close the dialog first. While it is open, everything behind it is inert. Closing it restores the previous
+      // focus, which would undo a focus that the command has set.
       flushSync(onClose);
       void command.run();
     }
@@ -99,7 +101,7 @@ export const Palette = ({
   );
 };
 
-/** Pages come first: most people open the palette to go somewhere. */
+/** Pages come first, because most people open the palette to go to a page. */
 const groupOrder = ["Pages", "This page"];
 
 const rankGroup = ({ group }: Command): number =>

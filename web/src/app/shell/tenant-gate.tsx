@@ -28,7 +28,7 @@ export const TenantGate = ({ children }: { readonly children: ReactNode }) => {
   const isOtherTenant =
     (data !== undefined && data.id !== tenantSegment.toLowerCase()) ||
     (error instanceof ApiError && error.status === 403);
-  // On any other error the view is shown: its own requests fail too, and it shows their errors.
+  // On any other error, show the view, because its requests also fail and it shows their errors.
   return isOtherTenant ? <TenantNotFound /> : children;
 };
 

@@ -66,7 +66,7 @@ const ChunkNotLoaded = () => {
             : "The server may have been updated. Reload the page."
         }
         onRetry={async () => {
-          // Reload only if the server responds: without it, the reload would leave a blank page.
+          // Reload only if the server responds. Otherwise the reload would leave a blank page.
           await getJson(toEndpointPath("/info")).then(
             () => location.reload(),
             () => undefined,

@@ -103,7 +103,7 @@ export function describeSeries(
     .join(" ");
 }
 
-// Creating a formatter takes longer than to render a cell of a table, so each is created once.
+// Create each formatter only once, because creating one takes longer than rendering a cell of a table.
 const compactFormat = new Intl.NumberFormat("en", {
   notation: "compact",
   maximumSignificantDigits: 3,
@@ -122,7 +122,7 @@ export function formatCount(value: number): string {
 
 const dayMs = 86_400_000;
 
-/** How far a label may reach beyond the plot: as far as its padding, in pixels. */
+/** The maximum distance, in pixels, that a label may extend beyond the plot. It is the padding of the plot. */
 const edgePixels = 8;
 
 /** Whether a label of the horizontal axis is not cut off at the edges of the plot. */

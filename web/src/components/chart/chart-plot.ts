@@ -37,8 +37,8 @@ const axisFont = '11px "Inter Variable", system-ui, sans-serif';
 const minAxisWidth = 52;
 const axisGap = 12;
 /**
- * In a plot that is lower, in pixels, the labels of the vertical axis are closer, so that there is more than the zero. It is a plot of counts: there are no labels
- * between whole numbers.
+ * Plots that are lower than this, in pixels, show counts. The labels of their vertical axis are closer together, so
+ * that there are labels other than zero, and only at whole numbers.
  */
 const lowHeight = 120;
 /** A drag of fewer pixels counts as a click. */
@@ -59,7 +59,7 @@ export function drawChart(container: HTMLElement, options: PlotOptions): ChartPl
     plot.setSize({ width: container.clientWidth, height: options.height }),
   );
   resizeObserver.observe(container);
-  // The color of bars is part of their paths, so the paths are computed again.
+  // Redraw when the color scheme changes, because the color of bars is part of their paths.
   const themeObserver = new MutationObserver(() => plot.redraw());
   themeObserver.observe(document.documentElement, {
     attributeFilter: ["data-mantine-color-scheme"],
@@ -154,7 +154,8 @@ function toOptions(
 /** The width of the vertical axis, which depends on its longest label. */
 function computeAxisWidth(plot: uPlot, labels: readonly string[] | null): number {
   plot.ctx.font = axisFont;
-  // At this size of the font, each label is as wide as on the screen, whatever the pixel ratio of the canvas.
+  // With this font size, the measured width of a label is its width on the screen, independent of the canvas's pixel
+  // ratio.
   const widths = (labels ?? []).map((label) => plot.ctx.measureText(label).width);
   return Math.max(minAxisWidth, Math.ceil(Math.max(0, ...widths)) + axisGap);
 }
@@ -182,7 +183,7 @@ function toSeries(
   };
 }
 
-/** The indexes of values without a neighbor. No line reaches them, so they are drawn as points. */
+/** Returns the indexes of values without neighbors. No line is drawn to them, so they are drawn as points. */
 function findIsolatedIndexes(plot: uPlot, seriesIndex: number): number[] {
   const values = plot.data[seriesIndex] ?? [];
   const hasValue = (position: number): boolean => typeof values[position] === "number";
@@ -195,7 +196,7 @@ function findIsolatedIndexes(plot: uPlot, seriesIndex: number): number[] {
 const widenRange = (from: number, to: number): readonly [number, number] =>
   from === to ? [from - 1, to + 1] : [from, to];
 
-/** The labels of the time axis. A label that would reach beyond the plot is left out: it would be cut off. */
+/** Returns the labels of the time axis. Leaves out a label that would be cut off at an edge of the plot. */
 function formatTimeLabels(
   plot: uPlot,
   ticks: readonly number[],

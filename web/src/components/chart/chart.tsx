@@ -22,8 +22,8 @@ export interface ChartProps {
   /** In pixels. @defaultValue 160 */
   readonly height?: number;
   /**
-   * Whether the chart has a legend of its own. Without one, a legend that several charts share names the series, and the
-   * values at the selected position are shown over the plot.
+   * Whether the chart has its own legend. If not, several charts share a legend, and the values at the selected
+   * position are shown over the plot.
    *
    * @defaultValue true
    */
@@ -38,8 +38,8 @@ export interface ChartProps {
 }
 
 /**
- * A chart of series over time or over numbers. The legend shows the values under the pointer,
- * otherwise those of the whole range. A text describes the chart for screen readers.
+ * A chart of series over time or over numbers. The legend shows the values under the pointer or, without a pointer, the
+ * values of the whole range. A text describes the chart for screen readers.
  */
 export const Chart = (props: ChartProps) => {
   const { label, positions, series, format = formatCount, scale = "time", onPick } = props;
@@ -60,9 +60,9 @@ export const Chart = (props: ChartProps) => {
             className={hasLegend ? "chart-legend" : "chart-legend chart-values"}
             aria-hidden="true"
           >
-            {series.map((shown) => (
-              <li key={shown.label} style={{ borderColor: `var(${shown.color})` }}>
-                {shown.label} <b>{formatLegendValue(shown, index, format)}</b>
+            {series.map((shownSeries) => (
+              <li key={shownSeries.label} style={{ borderColor: `var(${shownSeries.color})` }}>
+                {shownSeries.label} <b>{formatLegendValue(shownSeries, index, format)}</b>
               </li>
             ))}
           </ul>
@@ -127,25 +127,28 @@ const toSliderProps = ({
   "aria-valuenow": index ?? 0,
   "aria-valuetext": text,
   onKeyDown: (event) => {
-    const last = count - 1;
-    // Without a position, the first step leads to the newest one.
+    const lastIndex = count - 1;
+    // If no position is selected, the first step selects the newest position.
     const targets: Readonly<Record<string, number>> = {
-      ArrowLeft: index === undefined ? last : index - 1,
-      ArrowRight: index === undefined ? last : index + 1,
+      ArrowLeft: index === undefined ? lastIndex : index - 1,
+      ArrowRight: index === undefined ? lastIndex : index + 1,
       Home: 0,
-      End: last,
+      End: lastIndex,
     };
     const target = targets[event.key];
     if (target !== undefined) {
       event.preventDefault();
-      onIndex(Math.max(0, Math.min(last, target)));
+      onIndex(Math.max(0, Math.min(lastIndex, target)));
     } else if (event.key === "Enter" && index !== undefined) {
       onEnter(index);
     }
   },
 });
 
-/** The value at the selected position. Without one, that of the whole range, or nothing if the series has none. */
+/**
+ * Formats the value at the selected position. If no position is selected, formats the value of the whole range; empty
+ * if the series has none.
+ */
 function formatLegendValue(
   series: ChartSeries,
   index: number | undefined,
@@ -161,11 +164,14 @@ function formatLegendValue(
 const formatValue = (value: number | null | undefined, format: (value: number) => string): string =>
   value === undefined || value === null ? "–" : format(value);
 
-/** The indexes of series in the order in which they are drawn: bars would cover references. */
+/** Returns the indexes of series in drawing order. References are drawn last, because bars would cover them. */
 function toDrawnOrder(series: readonly ChartSeries[]): readonly number[] {
   const isReference = (seriesIndex: number): boolean => series[seriesIndex]?.kind === "reference";
   const indexes = [...series.keys()];
-  return [...indexes.filter((at) => !isReference(at)), ...indexes.filter(isReference)];
+  return [
+    ...indexes.filter((seriesIndex) => !isReference(seriesIndex)),
+    ...indexes.filter(isReference),
+  ];
 }
 
 function usePlot(props: ChartProps, onPoint: (index: number | undefined) => void) {
@@ -202,7 +208,7 @@ function usePlot(props: ChartProps, onPoint: (index: number | undefined) => void
       onPick?.(index, seriesIndex);
     }
   });
-  // The plot is created again only if the set of series changes; new values are drawn into the same plot.
+  // Create the plot again only if the set of series changes. New values are drawn into the same plot.
   useEffect(() => {
     if (container.current === null) {
       return undefined;

@@ -13,7 +13,7 @@ export interface CodeFault {
 /** Replaces the faults that an editor underlines. */
 export const showFaults = StateEffect.define<readonly CodeFault[]>();
 
-/** Underlines the current faults. They move along with edits of the text until {@link showFaults} replaces them. */
+/** Underlines the current faults. Edits of the text move the faults until {@link showFaults} replaces them. */
 export const faultField = StateField.define<DecorationSet>({
   create: () => Decoration.none,
   update(marks, transaction) {
@@ -28,7 +28,7 @@ export const faultField = StateField.define<DecorationSet>({
 function toMarks(faults: readonly CodeFault[], { doc }: EditorState): DecorationSet {
   const marks: Range<Decoration>[] = [];
   for (const { from, to, message } of faults) {
-    // A fault at the very end of the text covers no character; underline the last one instead.
+    // A fault at the end of the text covers no character, so underline the last character instead.
     const end = Math.min(Math.max(to, from + 1), doc.length);
     const start = Math.max(0, Math.min(from, end - 1));
     if (start < end) {

@@ -108,7 +108,7 @@ export const createViewExtensions = (language: CodeLanguage, label: string): Ext
   EditorView.lineWrapping,
   EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
   languages[language](),
-  // Tab is not bound, so it moves the focus out of the editor: keyboard users must not be trapped in it.
+  // Do not bind Tab: it must move the focus out of the editor, so that keyboard users are not trapped in the editor.
   keymap.of([...searchKeymap, ...foldKeymap, ...defaultKeymap]),
 ];
 

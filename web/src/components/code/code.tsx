@@ -21,7 +21,7 @@ export interface CodeProps {
   /** In pixels; a longer text scrolls. @defaultValue 420 */
   readonly maxHeight?: number;
   /**
-   * The faults to underline, each with its message as a tooltip. Show the messages next to the text as well: a
+   * The faults to underline, each with its message as a tooltip. Show the messages next to the text as well, because a
    * tooltip is easily missed.
    */
   readonly faults?: readonly CodeFault[];

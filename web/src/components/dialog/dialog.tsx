@@ -3,8 +3,8 @@ import type { ReactNode } from "react";
 import "./dialog.css";
 
 /**
- * A modal dialog, which Escape or a click outside closes. It uses the browser's `<dialog>`, which traps and
- * restores the focus and needs no style elements: the Content-Security-Policy forbids those.
+ * A modal dialog, which Escape or a click outside closes. It uses the browser's `<dialog>`, which traps and restores
+ * the focus. Unlike other dialogs, it needs no style elements, which the Content-Security-Policy forbids.
  */
 export const Dialog = ({
   title,
@@ -31,7 +31,8 @@ export const Dialog = ({
       close();
     };
     const onMouseDown = ({ target }: Event): void => {
-      // Only a press on the backdrop has the dialog itself as its target; others have an element within it.
+      // A press on the backdrop has the dialog itself as its target. A press anywhere else has an element within the
+      // dialog.
       if (target === element) {
         close();
       }

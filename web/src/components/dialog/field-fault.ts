@@ -1,6 +1,6 @@
 import { useState } from "react";
 
-/** Why the server refused a form. */
+/** Why the server rejected a form. */
 export interface FieldFault {
   /** The member of the request's body that is wrong, such as `url` or `action.template`, if there is one. */
   readonly path: string | undefined;
@@ -12,8 +12,8 @@ export interface FieldFault {
 const messageStart = /^(?:4\d\d: )?(?:([a-z_]+(?:\.[a-z_]+)*): )?/;
 
 /**
- * Converts the error of a request. The server names the wrong member of the body in front of the reason, or, if the body
- * does not match its schema, sends a list of `{ loc, msg }`.
+ * Converts the error of a request. The server names the wrong member of the body in front of the reason. If the body
+ * does not match its schema, the server sends a list of `{ loc, msg }`.
  */
 export function toFieldFault(cause: unknown): FieldFault {
   const message = cause instanceof Error ? cause.message : String(cause);
@@ -49,11 +49,11 @@ function readViolation(message: string): FieldFault | undefined {
 const toSentence = (text: string): string =>
   text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
 
-/** What a form shows instead of the reason if that is shown at a field. */
+/** The message that a form shows next to its buttons if the reason is shown at a field. */
 export const fieldHint = "Check the marked field.";
 
 /**
- * Shows why the server refused a form at the field that it is about.
+ * Shows the reason why the server rejected a form at the field that caused it.
  *
  * @param paths - the members of the request's body that have a field in the form
  */
@@ -65,12 +65,12 @@ export function useFieldFaults<Path extends string>(
   /**
    * Sends the form.
    *
-   * @throws Error the form was refused. Its message is what to show next to the buttons.
+   * @throws Error the form was rejected. The message is to be shown next to the buttons.
    */
   readonly submit: (send: () => Promise<unknown>) => Promise<void>;
 } {
   const [fault, setFault] = useState<FieldFault>();
-  const path = paths.find((known) => known === fault?.path);
+  const path = paths.find((knownPath) => knownPath === fault?.path);
   return {
     faults: path === undefined ? {} : ({ [path]: fault?.text } as { [Key in Path]?: string }),
     submit: async (send) => {
@@ -78,10 +78,10 @@ export function useFieldFaults<Path extends string>(
       try {
         await send();
       } catch (cause) {
-        const refused = toFieldFault(cause);
-        setFault(refused);
-        const hasField = paths.some((known) => known === refused.path);
-        throw new Error(hasField ? fieldHint : refused.text, { cause });
+        const newFault = toFieldFault(cause);
+        setFault(newFault);
+        const hasField = paths.some((knownPath) => knownPath === newFault.path);
+        throw new Error(hasField ? fieldHint : newFault.text, { cause });
       }
     },
   };

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-/** Matches the HTTP status in front of an error message. It does not help the person who fills in the form. */
+/** Matches the HTTP status in front of an error message, which does not help the person who fills in the form. */
 const invalidStatus = /^422: /;
 
 /** The error of a form, next to its buttons. Screen readers announce it when it appears. */

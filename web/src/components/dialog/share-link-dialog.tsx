@@ -20,14 +20,14 @@ export const ShareLinkDialog = ({
   readonly resource: string;
   /** What can be read with the link, and what can't. */
   readonly explanation: string;
-  /** `null` while the resource is not shared, `undefined` while that is not known. */
+  /** `null` while the resource is not shared, `undefined` until the server has responded. */
   readonly link: string | null | undefined;
   readonly error?: Error | null;
   readonly change: Pick<
     UseMutationResult<unknown, Error, "share" | "unshare">,
     "error" | "isPending" | "mutate"
   >;
-  /** Chooses what is shared, if there is a choice. */
+  /** Fields to choose what is shared, if there is a choice. */
   readonly children?: ReactNode;
   readonly onClose: () => void;
 }) => {

@@ -45,9 +45,10 @@ interface Draft {
 const emptyDraft: Draft = { text: "" };
 
 /**
- * An input for a filter. It takes words, which are searched for, comparisons such as `latency > 5s`, and functions. The
- * conditions that apply are chips in the same row: a click edits one, and its button removes it. Enter applies what was
- * typed, if it is valid; otherwise the error is marked under the invalid characters, and the list stays as it is.
+ * An input for a filter. The user can enter words to search for, comparisons such as `latency > 5s`, and functions. The
+ * applied conditions are chips in the same row: a click on a chip edits its condition, and its button removes the
+ * condition. Enter applies the entered text if it is valid. Otherwise the invalid characters are marked, and the list
+ * does not change.
  */
 export const FilterBar = (props: FilterBarProps) => {
   const { resource, value, valuesKey, onApply, children } = props;
@@ -55,21 +56,24 @@ export const FilterBar = (props: FilterBarProps) => {
   // The draft is discarded when another filter is applied, for example by a quick filter or by going back.
   const [edit, setEdit] = useState({ base: value, draft: emptyDraft });
   const draft = edit.base === value ? edit.draft : emptyDraft;
-  const setDraft = (next: Draft): void => setEdit({ base: value, draft: next });
+  const setDraft = (newDraft: Draft): void => setEdit({ base: value, draft: newDraft });
   const [cursor, setCursor] = useState<number>();
   const [activeIndex, setActiveIndex] = useState(-1);
   const [scrollLeft, setScrollLeft] = useState(0);
   const input = useRef<HTMLInputElement>(null);
-  /** What the bar shows now, for code that continues after a response; `undefined` once the bar is unmounted. */
-  const shown = useRef<{ readonly value: string; readonly valuesKey: string | undefined }>(
+  /**
+   * The filter that the bar shows now. Code that waits for a response compares it with the filter before the request.
+   * `undefined` when the bar is unmounted.
+   */
+  const shownFilter = useRef<{ readonly value: string; readonly valuesKey: string | undefined }>(
     undefined,
   );
   /** The number of times that the user has applied or cleared a filter here. It detects a change during a request. */
   const actionCount = useRef(0);
   useLayoutEffect(() => {
-    shown.current = { value, valuesKey };
+    shownFilter.current = { value, valuesKey };
     return () => {
-      shown.current = undefined;
+      shownFilter.current = undefined;
     };
   }, [value, valuesKey]);
   const listId = useId();
@@ -77,7 +81,7 @@ export const FilterBar = (props: FilterBarProps) => {
   /** The text for which Enter was pressed. */
   const [enteredText, setEnteredText] = useState<string>();
   const foundFault = useFault(resource, draft.text === "" ? value : draft.text);
-  // While the user types, the end of the text is not an error: the rest follows.
+  // While the user types, an error at the end of the text is not shown, because the text is not complete yet.
   const isUnfinished =
     draft.text !== "" &&
     draft.text !== enteredText &&
@@ -123,8 +127,9 @@ export const FilterBar = (props: FilterBarProps) => {
         ? { functions: "" }
         : // A failed request is reported by the query of the same check, which marks errors.
           await queryClient.fetchQuery(check).catch(() => ({ functions: undefined }));
-    const { current: latest } = shown;
-    // Meanwhile the bar may have been unmounted, may show another list, or the user may have cleared the filter.
+    const { current: latest } = shownFilter;
+    // During the request, the bar may have been unmounted, another list may be shown, or the user may have cleared the
+    // filter.
     if (
       functions === undefined ||
       latest === undefined ||
@@ -134,11 +139,11 @@ export const FilterBar = (props: FilterBarProps) => {
       return;
     }
     // An `and(…)` that the user typed stays one condition, because its parts may refer to the same feedback.
-    const added =
+    const newConditions =
       text.startsWith("and(") && value !== "" ? [functions] : splitConditions(functions);
     const applied =
       draft.edited === undefined
-        ? joinConditions([...new Set([...splitConditions(value), ...added])])
+        ? joinConditions([...new Set([...splitConditions(value), ...newConditions])])
         : replaceCondition(value, draft.edited, functions);
     applyFilter(mergeLaterFilter({ base: value, applied, later: latest.value }));
   };
@@ -261,7 +266,7 @@ export const FilterBar = (props: FilterBarProps) => {
   );
 };
 
-/** The error in a text, once the server has checked it after a pause in typing. */
+/** Returns the error that the server has found in a text. The text is checked after a pause in typing. */
 function useFault(resource: "runs" | "examples", text: string): FilterFault | undefined {
   const [checkedText] = useDebouncedValue(text, checkDelayMs);
   const { data } = useQuery({
@@ -271,7 +276,7 @@ function useFault(resource: "runs" | "examples", text: string): FilterFault | un
   return checkedText === text && text.trim() !== "" ? data?.fault : undefined;
 }
 
-/** The conditions of a filter as chips: a button to edit each, and one to remove it. */
+/** Shows the conditions of a filter as chips. Each has a button to edit the condition and a button to remove it. */
 const FilterChips = ({
   filter,
   edited,
@@ -286,7 +291,7 @@ const FilterChips = ({
 }) => (
   <ul className="filter-chips" aria-label="Filter conditions">
     {splitConditions(filter).map((condition) => (
-      // A condition that is being edited is in the input. Its chip keeps its place among the others.
+      // Hide the chip of a condition that is being edited in the input. The condition keeps its position.
       <li key={condition} className="filter-chip" hidden={condition === edited}>
         <button
           type="button"

@@ -64,11 +64,11 @@ export function completeFilter(
       kind !== "mark" &&
       !isOperatorToken(kind, text),
   );
-  const current = tokenIndex === -1 ? undefined : tokens[tokenIndex];
-  const tokensBefore = tokens.filter(({ to }) => to <= (current?.from ?? cursor));
+  const currentToken = tokenIndex === -1 ? undefined : tokens[tokenIndex];
+  const tokensBefore = tokens.filter(({ to }) => to <= (currentToken?.from ?? cursor));
   const openCall = findOpenCall(tokensBefore);
-  const from = current?.from ?? cursor;
-  const range = { from, to: current?.to ?? cursor, typed: filter.slice(from, cursor) };
+  const from = currentToken?.from ?? cursor;
+  const range = { from, to: currentToken?.to ?? cursor, typed: filter.slice(from, cursor) };
   if (openCall === undefined) {
     return (
       completeOperand(range, tokensBefore, language) ??
@@ -89,7 +89,7 @@ const isInText = (
   cursor: number,
 ): boolean => cursor > from && (isClosed === true ? cursor < to : cursor <= to);
 
-/** The innermost function call that is not closed after these tokens. */
+/** Finds the innermost function call that is not closed after these tokens. */
 function findOpenCall(tokens: readonly FilterToken[]): OpenCall | undefined {
   const openCalls: OpenCall[] = [];
   tokens.forEach((token, index) => {
@@ -104,7 +104,7 @@ function findOpenCall(tokens: readonly FilterToken[]): OpenCall | undefined {
         enclosingCall.key = closedCall.key;
       }
     } else if (openCall === undefined) {
-      // Outside of all function calls there are no arguments.
+      // Ignore tokens outside of all function calls, because they are not arguments.
     } else if (token.kind === "mark" && token.text === ",") {
       openCall.argumentIndex += 1;
     } else if (token.kind === "name" && openCall.argumentIndex === 0) {
@@ -165,7 +165,7 @@ const isOperatorToken = (kind: FilterToken["kind"], text: string): boolean =>
 /** Words that are operators before a quoted text. */
 const wordOperators: ReadonlySet<string> = new Set(["contains", "has", "like"]);
 
-/** Suggests values after an operator, as in `name = s`; `undefined` if there is none before the cursor. */
+/** Suggests values after an operator, as in `name = s`; `undefined` if there is no operator before the cursor. */
 function completeOperand(
   range: TokenRange,
   tokensBefore: readonly FilterToken[],
@@ -330,7 +330,9 @@ function findField({ fields }: FilterLanguage, name: string): FilterField | unde
   );
 }
 
-/** Converts the server's values to suggestions: values are quoted; keys that can't be written as a path are left out. */
+/**
+ * Converts the server's values to suggestions: values are quoted; keys that can't be written as a path are left out.
+ */
 export function toValueSuggestions(
   values: readonly string[],
   request: ValueRequest,

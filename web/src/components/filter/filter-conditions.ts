@@ -4,13 +4,13 @@ import { toFilterTokens } from "./filter-tokens.ts";
 export function splitConditions(filter: string): readonly string[] {
   const text = filter.trim();
   const tokens = toFilterTokens(text);
-  const [name, open] = tokens;
-  if (name?.text !== "and" || open?.text !== "(" || tokens.at(-1)?.text !== ")") {
+  const [name, openMark] = tokens;
+  if (name?.text !== "and" || openMark?.text !== "(" || tokens.at(-1)?.text !== ")") {
     return text === "" ? [] : [text];
   }
   const conditions: string[] = [];
   let depth = 0;
-  let conditionStart = open.to;
+  let conditionStart = openMark.to;
   for (const { kind, text: markText, from: markStart, to } of tokens) {
     if (kind !== "mark") {
       continue;
@@ -74,8 +74,9 @@ export function replaceCondition(filter: string, condition: string, replacement:
 }
 
 /**
- * Merges a filter that took a while to apply with one that was applied in the meantime. The later one wins: what it
- * removed stays removed, and what it added replaces conditions on the same field.
+ * Merges a filter that took a while to apply with a filter that was applied in the meantime. The later filter takes
+ * precedence: conditions that it removed stay removed, and conditions that it added replace conditions on the same
+ * field.
  */
 export function mergeLaterFilter({
   base,
@@ -100,23 +101,25 @@ export function mergeLaterFilter({
       .filter((condition) => !baseConditions.includes(condition))
       .flatMap((condition) => readConditionField(condition) ?? []),
   );
-  const added = splitConditions(applied).filter(
+  const addedConditions = splitConditions(applied).filter(
     (condition) =>
       !baseConditions.includes(condition) &&
       !changedFields.has(readConditionField(condition) ?? ""),
   );
-  const replaced = baseConditions.filter(
+  const replacedConditions = baseConditions.filter(
     (condition) => !splitConditions(applied).includes(condition),
   );
-  const kept = laterConditions.filter((condition) => !replaced.includes(condition));
-  return joinConditions([...new Set([...kept, ...added])]);
+  const keptConditions = laterConditions.filter(
+    (condition) => !replacedConditions.includes(condition),
+  );
+  return joinConditions([...new Set([...keptConditions, ...addedConditions])]);
 }
 
 /** The field of a simple condition such as `eq(field, value)`; `undefined` for any other condition. */
 export function readConditionField(condition: string): string | undefined {
-  const [name, open, field, comma] = toFilterTokens(condition);
+  const [name, openMark, field, comma] = toFilterTokens(condition);
   return name?.kind === "name" &&
-    open?.text === "(" &&
+    openMark?.text === "(" &&
     field?.kind === "name" &&
     comma?.text === ","
     ? field.text

@@ -32,7 +32,7 @@ export const Suggestions = ({
         role="option"
         tabIndex={-1}
         aria-selected={index === activeIndex}
-        // Pointer down, not click: at a click the input would already have lost the focus and closed the list.
+        // Handle pointer down instead of click: before a click, the input would lose the focus and close the list.
         onPointerDown={(event) => {
           event.preventDefault();
           onSelect(suggestion);

@@ -2,10 +2,10 @@ import { toFilterTokens } from "./filter-tokens.ts";
 import type { FilterToken } from "./filter-tokens.ts";
 
 /**
- * Writes a filter as one types it: `model = gpt-5 and latency > 5s` for `and(eq(model, "gpt-5"), gt(latency, "5s"))`.
- * A comparison that has no such form, such as `exists(metadata.a)`, remains a function. A text that does not consist of
- * complete functions is returned unchanged: it is in this form already, or it is invalid. The server reads both forms
- * as the same filter.
+ * Writes a filter in the form in which users type it. For example, `and(eq(model, "gpt-5"), gt(latency, "5s"))` becomes
+ * `model = gpt-5 and latency > 5s`. A comparison that has no such form, such as `exists(metadata.a)`, remains a
+ * function. A text that does not consist of complete functions is returned unchanged, because it already has this form
+ * or is invalid. The server reads both forms as the same filter.
  */
 export function toPlainFilter(filter: string): string {
   const text = filter.trim();
@@ -13,7 +13,7 @@ export function toPlainFilter(filter: string): string {
   return filterPart === undefined ? text : filterPart.text;
 }
 
-/** Deeper filters are not valid, and are not written in another form. */
+/** The maximum depth of a filter. Deeper filters are not valid and are not converted. */
 const maxDepth = 50;
 
 /** A part of a filter, written without functions where possible. */
@@ -26,21 +26,21 @@ interface Part {
 class FunctionReader {
   readonly #text: string;
   readonly #tokens: readonly FilterToken[];
-  #next = 0;
+  #nextIndex = 0;
 
   constructor(text: string) {
     this.#text = text;
     this.#tokens = toFilterTokens(text);
   }
 
-  /** Returns `undefined` if the text is anything else than one complete function. */
+  /** Returns `undefined` if the text is anything other than one complete function. */
   read(): Part | undefined {
     const part = this.#readPart(1);
-    return this.#next === this.#tokens.length ? part : undefined;
+    return this.#nextIndex === this.#tokens.length ? part : undefined;
   }
 
   #readPart(depth: number): Part | undefined {
-    const start = this.#next;
+    const start = this.#nextIndex;
     const name = this.#tokens[start];
     if (name?.kind !== "name" || !this.#isMark("(", start + 1) || depth > maxDepth) {
       return undefined;
@@ -60,17 +60,17 @@ class FunctionReader {
     const parts: Part[] = [];
     do {
       // Skip the name and the parenthesis, or the comma.
-      this.#next += parts.length === 0 ? 2 : 1;
+      this.#nextIndex += parts.length === 0 ? 2 : 1;
       const part = this.#readPart(depth + 1);
       if (part === undefined) {
         return undefined;
       }
       parts.push(part);
-    } while (this.#isMark(",", this.#next));
-    if (!this.#isMark(")", this.#next)) {
+    } while (this.#isMark(",", this.#nextIndex));
+    if (!this.#isMark(")", this.#nextIndex)) {
       return undefined;
     }
-    this.#next += 1;
+    this.#nextIndex += 1;
     const [first, ...others] = parts;
     return first !== undefined && others.length === 0
       ? first
@@ -78,35 +78,35 @@ class FunctionReader {
   }
 
   #readNegation(depth: number): Part | undefined {
-    this.#next += 2;
+    this.#nextIndex += 2;
     const part = this.#readPart(depth + 1);
-    if (part === undefined || !this.#isMark(")", this.#next)) {
+    if (part === undefined || !this.#isMark(")", this.#nextIndex)) {
       return undefined;
     }
-    this.#next += 1;
+    this.#nextIndex += 1;
     return { kind: "other", text: `not ${enclose(part)}` };
   }
 
   #readComparison(): Part | undefined {
-    const start = this.#next;
+    const start = this.#nextIndex;
     let depth = 0;
     do {
-      const token = this.#tokens[this.#next];
+      const token = this.#tokens[this.#nextIndex];
       if (token === undefined) {
         return undefined;
       }
       if (token.kind === "mark" && (token.text === "(" || token.text === ")")) {
         depth += token.text === "(" ? 1 : -1;
       }
-      this.#next += 1;
-    } while (depth > 0 || this.#next === start + 1);
-    const tokens = this.#tokens.slice(start, this.#next);
+      this.#nextIndex += 1;
+    } while (depth > 0 || this.#nextIndex === start + 1);
+    const tokens = this.#tokens.slice(start, this.#nextIndex);
     return { kind: "other", text: this.#writeComparison(tokens) ?? this.#sliceText(tokens) };
   }
 
   /** Writes `gt(latency, "5s")` as `latency > 5s`; returns `undefined` if the comparison has no such form. */
-  #writeComparison([name, , ...rest]: readonly FilterToken[]): string | undefined {
-    const operands = rest.slice(0, -1);
+  #writeComparison([name, , ...argumentTokens]: readonly FilterToken[]): string | undefined {
+    const operands = argumentTokens.slice(0, -1);
     const [first, comma, ...values] = operands;
     const [value] = values;
     if (name?.text === "search" && first?.kind === "text" && operands.length === 1) {
@@ -118,8 +118,8 @@ class FunctionReader {
     const field = first.text;
     const operator = operators[name?.text ?? ""];
     if (operator !== undefined && values.length === 1) {
-      const written = this.#writeValue(value);
-      return written === undefined ? undefined : `${field} ${operator} ${written}`;
+      const valueText = this.#writeValue(value);
+      return valueText === undefined ? undefined : `${field} ${operator} ${valueText}`;
     }
     const wordOperator = wordOperators[name?.text ?? ""];
     if (wordOperator !== undefined && values.length === 1 && this.#isPlainText(value)) {
@@ -128,29 +128,32 @@ class FunctionReader {
     return name?.text === "in" ? this.#writeList(field, values) : undefined;
   }
 
-  #writeList(field: string, [open, ...rest]: readonly FilterToken[]): string | undefined {
-    const items = rest.slice(0, -1);
+  #writeList(
+    field: string,
+    [openMark, ...otherTokens]: readonly FilterToken[],
+  ): string | undefined {
+    const items = otherTokens.slice(0, -1);
     const isList =
-      open?.text === "[" &&
-      rest.at(-1)?.text === "]" &&
+      openMark?.text === "[" &&
+      otherTokens.at(-1)?.text === "]" &&
       items.length % 2 === 1 &&
       items.every((item, index) => index % 2 === 0 || item.text === ",");
     const values = items.filter((_item, index) => index % 2 === 0);
-    const written = values.map((value) => this.#writeValue(value));
-    return isList && !written.includes(undefined)
-      ? `${field} in [${written.join(", ")}]`
+    const valueTexts = values.map((value) => this.#writeValue(value));
+    return isList && !valueTexts.includes(undefined)
+      ? `${field} in [${valueTexts.join(", ")}]`
       : undefined;
   }
 
   #writeValue(value: FilterToken): string | undefined {
-    const written = this.#sliceText([value]);
+    const valueText = this.#sliceText([value]);
     switch (value.kind) {
       case "number":
-        return written;
+        return valueText;
       case "name":
-        return keywords.has(value.text) ? written : undefined;
+        return keywords.has(value.text) ? valueText : undefined;
       case "text":
-        return this.#isPlainText(value) ? toPlainValue(value.text, written) : undefined;
+        return this.#isPlainText(value) ? toPlainValue(value.text, valueText) : undefined;
       case "mark":
       case "other":
         return undefined;
@@ -159,7 +162,7 @@ class FunctionReader {
 
   /**
    * Whether a text means the same in both forms. Within a function, a single-quoted text with a backslash may be JSON,
-   * which has escapes of its own.
+   * which has different escapes.
    */
   #isPlainText(token: FilterToken): boolean {
     return (
@@ -179,7 +182,7 @@ class FunctionReader {
   }
 }
 
-/** Encloses a part in parentheses if it consists of several parts itself. */
+/** Encloses a part in parentheses if it consists of several parts. */
 const enclose = ({ kind, text }: Part): string => (kind === "other" ? text : `(${text})`);
 
 const operators: Readonly<Record<string, string>> = {
@@ -200,7 +203,9 @@ const wordOperators: Readonly<Record<string, string>> = {
 
 const keywords: ReadonlySet<string> = new Set(["true", "false", "null"]);
 
-/** A text that can be written without quotes, because it is not read as a number, a keyword or several words. */
+/**
+ * Matches a text that can be written without quotes, because it is not read as a number, a keyword or several words.
+ */
 const plainValuePattern =
   /^(?!(?:true|false|null|and|or|not)$)(?:[A-Za-z_]|\d+[A-Za-z])[\w./:@-]*$/;
 

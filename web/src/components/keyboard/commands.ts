@@ -8,11 +8,16 @@ export interface Command {
   readonly group: string;
   /** The shortcut, such as `g h` or `?`. */
   readonly keys?: string;
-  /** Runs the command. Absent if the page handles the keys itself; the command then only appears in the shortcut list. */
+  /**
+   * Runs the command. Absent if the page handles the keys itself; the command then only appears in the shortcut list.
+   */
   readonly run?: () => unknown;
 }
 
-/** The commands that contain all words of the text, the best match first; all commands for an empty text. */
+/**
+ * Returns the commands that contain all words of the text, the best match first. Returns all commands for an empty
+ * text.
+ */
 export function findCommands(commands: readonly Command[], text: string): readonly Command[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   return commands

@@ -15,7 +15,7 @@ export function toStroke({ key, ctrlKey, metaKey, altKey }: KeyPress): string | 
   return ctrlKey || metaKey ? `mod+${name}` : name;
 }
 
-/** The longest time between the two strokes of a sequence. */
+/** The maximum time between the two strokes of a sequence. */
 const sequenceMs = 1_200;
 
 /** Combines strokes into sequences: `g` followed by `h` is `g h`. */

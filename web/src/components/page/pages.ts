@@ -14,7 +14,7 @@ export interface PageEntry {
   readonly title: string;
   /** The name in the navigation bar. @defaultValue the page is not in the bar */
   readonly label?: string;
-  /** The SVG path of its icon in the navigation bar, drawn in a box of 16 by 16 units. */
+  /** The SVG path of the page's icon in the navigation bar, drawn in a box of 16 by 16 units. */
   readonly icon?: string;
   /** The shortcut, such as `g p`. */
   readonly keys?: string;

@@ -11,13 +11,14 @@ const clamp = (percent: number): number =>
   Math.round(Math.min(maxPercent, Math.max(minPercent, percent)) * 10) / 10;
 
 function readPercent(name: string): number {
-  const stored = Number(localStorage.getItem(toStorageKey(name)) ?? Number.NaN);
-  return Number.isFinite(stored) ? clamp(stored) : defaultPercent;
+  const storedPercent = Number(localStorage.getItem(toStorageKey(name)) ?? Number.NaN);
+  return Number.isFinite(storedPercent) ? clamp(storedPercent) : defaultPercent;
 }
 
 /**
  * Two parts side by side, with a splitter between them that can be dragged or moved with the arrow keys. A double click
- * resets it. The browser stores its position. On narrow screens the parts are one below the other, without a splitter.
+ * resets the splitter. The browser stores the position of the splitter. On narrow screens the parts are one below the
+ * other, without a splitter.
  */
 export const SplitView = ({
   name,
@@ -34,10 +35,10 @@ export const SplitView = ({
 }) => {
   const [percent, setPercent] = useState(() => readPercent(name));
   const isDragging = useRef(false);
-  const change = (next: number): void => {
-    const clamped = clamp(next);
-    setPercent(clamped);
-    localStorage.setItem(toStorageKey(name), String(clamped));
+  const change = (newPercent: number): void => {
+    const clampedPercent = clamp(newPercent);
+    setPercent(clampedPercent);
+    localStorage.setItem(toStorageKey(name), String(clampedPercent));
   };
   const onPointerMove = ({ clientX, currentTarget }: PointerEvent): void => {
     const bounds = currentTarget.parentElement?.getBoundingClientRect();

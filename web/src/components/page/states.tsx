@@ -61,7 +61,7 @@ export const Failure = ({
   readonly isSingleResource?: boolean;
   /** The message to show if the resource does not exist (404). */
   readonly missingMessage?: string | undefined;
-  /** Further actions, next to the button "Try again". */
+  /** Other actions, which are shown next to the button "Try again". */
   readonly children?: ReactNode;
 }) => {
   const { kind, message, detail } = describeFailure(error, { isSingleResource });
@@ -109,7 +109,7 @@ const verbsByKind: { readonly [Kind in CallFailure["kind"]]: string } = {
   missing: "find",
   offline: "load",
   timeout: "load",
-  refused: "load",
+  rejected: "load",
   failed: "load",
   malformed: "read",
 };

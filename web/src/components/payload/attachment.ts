@@ -28,7 +28,7 @@ export function classifyAttachment({ mimeType }: Pick<Attachment, "mimeType">): 
 
 const attachmentPrefix = "attachment.";
 
-/** Parses the files in `s3_urls` of a run, or in `attachment_urls` of an example. Invalid ones are left out. */
+/** Parses the files in `s3_urls` of a run, or in `attachment_urls` of an example. Invalid files are left out. */
 export function parseAttachments(urls: unknown): readonly Attachment[] {
   if (typeof urls !== "object" || urls === null) {
     return [];

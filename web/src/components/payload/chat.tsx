@@ -19,7 +19,10 @@ const maxTypeChars = 60;
 
 /** In pixels. */
 const maxToolValueHeight = 240;
-/** A longer text of a tool is shown as it is, because parsing it could freeze the UI. */
+/**
+ * The maximum length of a tool's text that is parsed. Parsing a longer text could freeze the UI, so it is shown
+ * unchanged.
+ */
 const maxParsedChars = 1_000_000;
 
 /** The SVG paths of the icons of the usual roles, drawn in a box of 16 by 16 units. */
@@ -122,7 +125,10 @@ function describeHiddenImage(mimeType: string): string {
     : `not shown: ${type === "" ? "data without a type" : type}. PNG, JPEG, GIF, WebP and AVIF images are shown`;
 }
 
-/** The arguments or the result of a tool: objects and arrays as a coloured tree, also if they were recorded as JSON text. */
+/**
+ * Shows the arguments or the result of a tool. Objects and arrays are shown as a colored tree, even if they were
+ * recorded as JSON text.
+ */
 const ToolValue = ({ value, label }: { readonly value: unknown; readonly label: string }) => {
   const tree = useMemo(() => (typeof value === "string" ? parseJsonTree(value) : value), [value]);
   if (typeof tree === "object" && tree !== null && Object.keys(tree).length > 0) {

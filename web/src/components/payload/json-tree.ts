@@ -16,7 +16,7 @@ export interface JsonRow {
   readonly isOpen: boolean | undefined;
 }
 
-/** A line of the tree, with the value that it stands for. */
+/** A line of the tree, with the value that it shows. */
 interface Line {
   readonly key: string | number | undefined;
   readonly value: unknown;
@@ -118,7 +118,7 @@ export class JsonTree {
     return Math.min(Math.max(0, index), this.#lines.length - 1);
   }
 
-  /** The path of a line's value in JavaScript notation: `messages[0].content`. */
+  /** Returns the path of a line's value in JavaScript notation: `messages[0].content`. */
   readPath(index: number): string {
     const keys: (string | number)[] = [];
     for (let line = this.#lines[index]; line !== undefined; line = line.parent) {
@@ -129,7 +129,7 @@ export class JsonTree {
     return formatPath(keys.toReversed());
   }
 
-  /** The value of a line, to be copied: a text unchanged, anything else as JSON. */
+  /** Returns the value of a line, to be copied: a text unchanged, anything else as JSON. */
   readText(index: number): string {
     const line = this.#lines[index];
     const value = line?.isTextChunk === true ? line.parent?.value : line?.value;
@@ -213,7 +213,7 @@ function createChildren(parent: Line): Line[] {
   return entries.map(([key, item]) => createLine({ key, value: item, depth, parent }));
 }
 
-/** The index after the last visible descendant of a line. */
+/** Returns the index after the last visible descendant of a line. */
 function findSubtreeEnd(lines: readonly Line[], index: number): number {
   const depth = lines[index]?.depth ?? 0;
   let end = index + 1;
@@ -255,16 +255,19 @@ function describeValue(value: unknown): Pick<JsonRow, "kind" | "text" | "size"> 
   return { kind: "null", text: "null", size: 1 };
 }
 
-/** A searched value. It refers to its container, because paths of their own would fill the memory if values are deeply nested. */
+/**
+ * A searched value. It refers to its container, because storing the path of each value would fill the memory if values
+ * are deeply nested.
+ */
 interface SearchItem {
   readonly value: unknown;
   readonly key: string | number | undefined;
   readonly parent: SearchItem | undefined;
 }
 
-function toPath(found: SearchItem | undefined): readonly (string | number)[] {
+function toPath(match: SearchItem | undefined): readonly (string | number)[] {
   const keys: (string | number)[] = [];
-  for (let item = found; item !== undefined; item = item.parent) {
+  for (let item = match; item !== undefined; item = item.parent) {
     if (item.key !== undefined) {
       keys.push(item.key);
     }
@@ -272,7 +275,10 @@ function toPath(found: SearchItem | undefined): readonly (string | number)[] {
   return keys.toReversed();
 }
 
-/** Returns matching keys and values in display order. It is not recursive, because deeply nested values would overflow the call stack. */
+/**
+ * Returns matching keys and values in display order. The search is not recursive, because deeply nested values would
+ * overflow the call stack.
+ */
 function findMatches(root: unknown, text: string): readonly SearchItem[] {
   const matches: SearchItem[] = [];
   const stack: SearchItem[] = [{ value: root, key: undefined, parent: undefined }];

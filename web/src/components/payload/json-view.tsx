@@ -147,7 +147,7 @@ const SourceView = ({
 export const toSource = (value: unknown): PayloadSource =>
   isSource(value) ? value : new LocalPayload(value);
 
-/** Plain objects are never sources: they are recorded data, which may have a member named `readRows`. */
+/** A plain object is never a source, because it is recorded data, which may have a member named `readRows`. */
 const isSource = (value: unknown): value is PayloadSource =>
   typeof value === "object" &&
   value !== null &&
@@ -201,7 +201,7 @@ function useJsonRows(source: PayloadSource): JsonRows {
     // oxlint-disable-next-line react/exhaustive-deps -- `version` changes when lines are expanded or collapsed
   }, [source, version, block]);
   const state = useAsyncValue(rowsOrPromise);
-  // The previous rows stay visible until the next ones arrive, which avoids flicker.
+  // Keep showing the previous rows until the next rows arrive, which avoids flicker.
   const loadedRows = readLatestValue(state);
   const onView = useCallback((first: number, last: number) => {
     const from = Math.max(0, Math.floor(first / blockRows) - 1) * blockRows;

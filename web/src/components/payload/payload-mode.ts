@@ -1,4 +1,4 @@
-// Not in payload-source.ts: the routes need only these names, and load before the UI shows anything.
+// These names are not in payload-source.ts, because the routes need only them and load before the UI shows anything.
 export const payloadModes = ["chat", "markdown", "table", "json", "yaml", "raw"] as const;
 
 /** How a value is displayed. */

@@ -10,7 +10,9 @@ import { formatYaml } from "./yaml-text.ts";
 
 type MaybePromise<Value> = Value | Promise<Value>;
 
-/** A value to display. Its methods return promises if the value is in the memory of a worker, otherwise plain results. */
+/**
+ * A value to display. Its methods return promises if the value is in the memory of a worker, otherwise plain results.
+ */
 export interface PayloadSource {
   /** The modes in which the value can be displayed, the most suitable first. */
   listModes(): MaybePromise<readonly PayloadMode[]>;
@@ -179,7 +181,7 @@ export class PayloadStore {
       return { value: parsed, storedMembers: {} };
     }
     const value: Record<string, unknown> = {};
-    const stored: Record<string, StoredMember> = {};
+    const storedMembers: Record<string, StoredMember> = {};
     for (const [name, member] of Object.entries(parsed)) {
       const sizeChars = formatCompactJson(member).length;
       // A string is never stored: copying it to the main thread is fast, and it needs no tree.
@@ -188,10 +190,10 @@ export class PayloadStore {
       } else {
         this.#lastNumber += 1;
         this.#documents.set(this.#lastNumber, new LocalPayload(member));
-        stored[name] = { document: this.#lastNumber, sizeChars };
+        storedMembers[name] = { document: this.#lastNumber, sizeChars };
       }
     }
-    return { value, storedMembers: stored };
+    return { value, storedMembers };
   }
 
   /** @throws Error the member is no longer stored. */

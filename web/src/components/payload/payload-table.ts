@@ -37,17 +37,17 @@ export const hasTable = (value: unknown): boolean => findRows(value) !== undefin
 
 /** Returns the table of a value that is a list of objects, or has exactly one such list among its members. */
 export function toTable(value: unknown): PayloadTable | undefined {
-  const found = findRows(value);
-  if (found === undefined) {
+  const foundRows = findRows(value);
+  if (foundRows === undefined) {
     return undefined;
   }
-  const { list, key } = found;
-  const shown = list.slice(0, maxRows);
-  const columns = [...new Set(shown.flatMap(Object.keys))].slice(0, maxColumns);
+  const { list, key } = foundRows;
+  const shownRows = list.slice(0, maxRows);
+  const columns = [...new Set(shownRows.flatMap(Object.keys))].slice(0, maxColumns);
   return {
     ...(key === undefined ? {} : { key }),
     columns,
-    rows: shown.map((row) => columns.map((name) => toCell(row[name]))),
+    rows: shownRows.map((row) => columns.map((name) => toCell(row[name]))),
     rowCount: list.length,
   };
 }

@@ -2,8 +2,8 @@ import { useEffect, useState } from "react";
 
 /** The state of a value that may arrive later. */
 type AsyncState<Value> =
-  /** `last` is the value of the previous promise, which can be shown in the meantime. */
-  | { readonly kind: "pending"; readonly last: Value | undefined }
+  /** `latestValue` is the value of the previous promise, which can be shown in the meantime. */
+  | { readonly kind: "pending"; readonly latestValue: Value | undefined }
   | { readonly kind: "ready"; readonly value: Value }
   | { readonly kind: "failed"; readonly error: Error };
 
@@ -46,7 +46,7 @@ export function useAsyncValue<Value>(source: Value | Promise<Value>): AsyncState
   }
   return {
     kind: "pending",
-    last: settled?.state.kind === "ready" ? settled.state.value : undefined,
+    latestValue: settled?.state.kind === "ready" ? settled.state.value : undefined,
   };
 }
 
@@ -56,7 +56,7 @@ export const readLatestValue = <Value>(state: AsyncState<Value>): Value | undefi
     case "ready":
       return state.value;
     case "pending":
-      return state.last;
+      return state.latestValue;
     case "failed":
       return undefined;
   }

@@ -1,10 +1,10 @@
 import { formatCompactJson } from "../text/json-text.ts";
 
-/** A text that YAML reads as a text, although it has no quotes. Others, such as `yes`, `1.5` or `- a`, are quoted. */
+/** Matches a text that YAML reads as a text without quotes. Other texts, such as `yes`, `1.5` or `- a`, are quoted. */
 const plainText = /^[A-Za-z_/][\w/.@ -]*$/;
 /** Words that YAML, without quotes, reads as booleans or as null. */
 const reservedWord = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
-/** Characters that a literal block can't contain: YAML would refuse them, or read them as line breaks. */
+/** Characters that a literal block can't contain: YAML would reject them, or read them as line breaks. */
 const forbiddenInBlock =
   /[^\n\t\u0020-\u007E\u00A0-\u2027\u202A-\uD7FF\uE000-\uFEFE\uFF00-\uFFFD]/u;
 
@@ -35,7 +35,7 @@ function toLines(value: unknown, depth = 0): readonly string[] {
 const isNested = (value: unknown): boolean =>
   typeof value === "object" && value !== null && Object.keys(value).length > 0;
 
-/** The lines of a value, the first one after a prefix, and the others indented below it. */
+/** Returns the lines of a value: the first line after a prefix, and the others indented below it. */
 function toItemLines(prefix: string, value: unknown, depth = 0): readonly string[] {
   const [first = "", ...others] = toLines(value, depth + 1);
   return [prefix + first, ...others.map(indent)];

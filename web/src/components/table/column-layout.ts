@@ -42,14 +42,14 @@ export function parseColumnLayout(text: string | null): ColumnLayout {
  * default order, `ids`.
  */
 export function toColumnOrder(ids: readonly string[], { order }: ColumnLayout): string[] {
-  const existing = order.filter((id) => ids.includes(id));
+  const existingIds = order.filter((id) => ids.includes(id));
   return ids.reduce<string[]>((ordered, id, index) => {
     if (!ordered.includes(id)) {
       const predecessorIndex = ordered.indexOf(ids[index - 1] ?? "");
       ordered.splice(predecessorIndex + 1, 0, id);
     }
     return ordered;
-  }, existing);
+  }, existingIds);
 }
 
 /** Moves a column before another one, or to the end if `before` is `undefined`. */
@@ -97,9 +97,9 @@ export function useColumnLayout(
   );
   return [
     layout,
-    (next) => {
-      setLayout(next);
-      localStorage.setItem(toStorageKey(table), JSON.stringify(next));
+    (newLayout) => {
+      setLayout(newLayout);
+      localStorage.setItem(toStorageKey(table), JSON.stringify(newLayout));
     },
   ];
 }

@@ -17,7 +17,7 @@ interface DataTableRowProps<Row> {
   readonly offsetTop: number;
   readonly columns: readonly Column<Row>[];
   readonly renderLink: ((row: Row, linkProps: RowLinkProps) => ReactNode) | undefined;
-  /** Renders further lines of the row. */
+  /** Renders additional lines of the row. */
   readonly renderDetail: ((row: Row) => ReactNode) | undefined;
   readonly isCurrent: boolean;
   readonly isOpen: boolean;
@@ -32,7 +32,7 @@ const PlainRow = <Row extends object>(props: DataTableRowProps<Row>) => {
   const { row, index, offsetTop, columns, renderLink, renderDetail, isCurrent } = props;
   const { isOpen, isSelected } = props;
   const tabIndex = isCurrent ? 0 : -1;
-  // Determined once, when the row appears, so that a row that stays in view is not marked as fresh again.
+  // Determine this only when the row appears, so that a row that stays in view is not marked as fresh again.
   const [isFresh] = useState(() => props.isFresh?.(row) === true);
   // Without a link, the row itself is focusable.
   const isFocusable = renderLink === undefined;
@@ -82,7 +82,7 @@ const PlainRow = <Row extends object>(props: DataTableRowProps<Row>) => {
 };
 
 /**
- * One row: a check box, the link in the first column, and the other cells. It is rendered again only if one of its props
- * changes: while the user scrolls, the rows that stay in view do not.
+ * One row: a check box, the link in the first column, and the other cells. It is rendered again only if one of its
+ * props changes. Rows that stay in view are therefore not rendered again while the user scrolls.
  */
 export const DataTableRow = memo(PlainRow) as typeof PlainRow;

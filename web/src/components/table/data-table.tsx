@@ -40,8 +40,8 @@ export interface DataTableProps<Row> {
   readonly layout?: ColumnLayout;
   readonly onLayout?: (layout: ColumnLayout) => void;
   /**
-   * Renders the row's link, which contains the first column: `(row, part) => <Link to=… {...part} />`. A click or a
-   * middle click anywhere in the row, and Enter, open it.
+   * Renders the row's link, which contains the first column: `(row, linkProps) => <Link to=… {...linkProps} />`. A
+   * click or a middle click anywhere in the row, and Enter, open it.
    */
   readonly renderLink?: (row: Row, part: RowLinkProps) => ReactNode;
   /**
@@ -62,9 +62,12 @@ export interface DataTableProps<Row> {
   readonly onTopChange?: (isAtTop: boolean) => void;
   readonly error?: Error | null;
   readonly onRetry?: () => unknown;
-  /** Further lines of a row on narrow screens, which have no room for most columns. Pass the same function at each render. */
+  /**
+   * Renders additional lines of a row on narrow screens, which have no space for most columns. Pass the same function
+   * at each render.
+   */
   readonly renderNarrowDetail?: (row: Row) => ReactNode;
-  /** The height of these lines in pixels. @defaultValue 36, which are two lines */
+  /** The height of the lines that `renderNarrowDetail` renders, in pixels. @defaultValue 36, which are two lines */
   readonly narrowDetailHeight?: number;
   /** Shown if there are no rows. */
   readonly emptyState?: ReactNode;
@@ -84,7 +87,7 @@ const enabledFeatures = tableFeatures({
 const lineRowHeight = 36;
 /** The height of a row with its narrow detail, without the detail, in pixels. */
 const detailHeadHeight = 40;
-/** More rows are loaded when this many rows or fewer remain below the view. */
+/** The number of rows below the view at which more rows are loaded. */
 const readAheadRows = 30;
 const narrowMediaQuery = "(max-width: 760px)";
 
@@ -189,7 +192,7 @@ const FilledTable = <Row extends object>(
   useRowClicks(scroller);
   const virtualItems = virtualizer.getVirtualItems();
   useScrollEnds({
-    // After an error the table does not repeat the request by itself: the user clicks "Try again".
+    // Do not repeat the request after an error. The user can click "Try again".
     isNearEnd:
       hasMore && !error && (virtualItems.at(-1)?.index ?? -1) >= rows.length - readAheadRows,
     isAtTop: (virtualizer.scrollOffset ?? 0) < rowHeight / 2,
@@ -287,9 +290,9 @@ function isColumnShown<Row extends object>(
 function useTableColumns<Row extends object>(columns: readonly Column<Row>[]) {
   const [cached, setCached] = useState(() => ({ columns, definitions: toDefinitions(columns) }));
   if (cached.columns !== columns) {
-    const next = { columns, definitions: toDefinitions(columns) };
-    setCached(next);
-    return next.definitions;
+    const newCache = { columns, definitions: toDefinitions(columns) };
+    setCached(newCache);
+    return newCache.definitions;
   }
   return cached.definitions;
 }

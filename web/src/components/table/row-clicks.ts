@@ -20,9 +20,9 @@ export function useRowClicks(scroller: RefObject<HTMLElement | null>): void {
         window.open(link.href, "_blank", "noopener");
       } else if (event.button === 0) {
         const { ctrlKey, metaKey, shiftKey } = event;
-        // The row that was opened is the one that gets the focus when the user comes back.
+        // Focus the opened row: when the user comes back, the table focuses the row that had the focus.
         link.focus({ preventScroll: true });
-        // The router handles the click like one on the link; with a modifier key, the browser does.
+        // The router handles this event like a click on the link. With a modifier key, the browser handles it.
         link.dispatchEvent(
           new MouseEvent("click", { bubbles: true, cancelable: true, ctrlKey, metaKey, shiftKey }),
         );

@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useRef } from "react";
 import type { RefObject } from "react";
 import { focusRow } from "./data-table-keys.ts";
 
-/** Where a user left a table: how far it was scrolled, and the row that had the focus. */
+/** The position at which a user left a table: the scroll position and the row with the focus. */
 export interface TablePosition {
   /** Identifies the list that the table showed, with its filter and order. */
   readonly key: string;
@@ -19,7 +19,10 @@ export interface SavedPosition {
   readonly ref: RefObject<TablePosition | undefined>;
 }
 
-/** The position at which the table was left; `undefined` if it showed another list then, or was not shown before. */
+/**
+ * Returns the position at which the table was left. Returns `undefined` if it showed another list then, or was never
+ * shown.
+ */
 export const readSavedPosition = (saved: SavedPosition | undefined): TablePosition | undefined =>
   saved?.ref.current?.key === saved?.key ? saved?.ref.current : undefined;
 

@@ -1,7 +1,10 @@
-/** The fewest digits after the point: whole cents. The most of one cost, and of all costs of a column. */
+/**
+ * The numbers of digits after the decimal point: the minimum (whole cents), the maximum of a single cost, and the
+ * maximum in a column of costs.
+ */
 const [minDigits, maxDigits, maxColumnDigits] = [2, 12, 6];
 
-// Creating a formatter takes longer than to render a cell of a table, so each is created once.
+// Create each formatter only once, because creating one takes longer than rendering a cell of a table.
 const formats = Array.from(
   { length: maxDigits + 1 },
   (_, digits) =>
@@ -15,7 +18,9 @@ const formatDigits = (cost: number, digits: number): string => {
     : `$${formats[digits]?.format(cost) ?? cost.toFixed(digits)}`;
 };
 
-/** The digits after the point that a cost needs: two for a dollar or more, otherwise those of its significant digits. */
+/**
+ * The digits after the point that a cost needs: two for a dollar or more, otherwise those of its significant digits.
+ */
 function countDigits(cost: number, significantDigits: number, most: number): number {
   const magnitude = Math.abs(cost);
   if (magnitude === 0 || magnitude >= 1) {
@@ -34,8 +39,8 @@ export const formatDollars = (cost: number): string =>
   formatDigits(cost, countDigits(cost, 3, maxDigits));
 
 /**
- * Creates the format of a column of costs. All of them have as many digits after the point as the smallest needs, so
- * that they can be compared at a glance: `$9.3000`, `$0.0146`.
+ * Creates the format of a column of costs. All costs of the column have as many digits after the point as the smallest
+ * cost needs, so that they can be compared at a glance: `$9.3000`, `$0.0146`.
  */
 export function createCostFormat(costs: readonly number[]): (cost: number) => string {
   const digits = costs.reduce(

@@ -7,7 +7,7 @@ export interface JsonText {
   readonly omittedChars: number;
 }
 
-/** Most browsers can display this many characters without a noticeable pause. */
+/** The default maximum number of characters. Most browsers can display as many without a noticeable pause. */
 const maxJsonChars = 100_000;
 
 /** Formats a value as indented JSON of at most `limit` characters. */
@@ -28,9 +28,9 @@ export const formatCompactJson = (value: unknown): string =>
   isDeep(value) ? joinDeepJson(value, false) : (JSON.stringify(value) ?? "");
 
 /**
- * A value with more levels is not formatted by `JSON.stringify`, which is recursive and would overflow the call stack.
- * Its lines are not indented further than this either, because indentation makes the text grow with the square of the
- * levels.
+ * The maximum number of levels of a value that `JSON.stringify` formats. The function is recursive, so more levels
+ * could overflow the call stack. This is also the maximum number of levels by which lines are indented, because
+ * indentation makes the text grow with the square of the levels.
  */
 const maxIndentedLevels = 200;
 
@@ -39,33 +39,33 @@ const isContainer = (value: unknown): value is object =>
 
 /** Whether a value has more than {@link maxIndentedLevels} levels. */
 function isDeep(root: unknown): boolean {
-  const open = isContainer(root) ? [{ value: root, level: 1 }] : [];
-  for (let item = open.pop(); item !== undefined; item = open.pop()) {
+  const stack = isContainer(root) ? [{ value: root, level: 1 }] : [];
+  for (let item = stack.pop(); item !== undefined; item = stack.pop()) {
     if (item.level > maxIndentedLevels) {
       return true;
     }
     for (const member of Object.values(item.value) as readonly unknown[]) {
       if (isContainer(member)) {
-        open.push({ value: member, level: item.level + 1 });
+        stack.push({ value: member, level: item.level + 1 });
       }
     }
   }
   return false;
 }
 
-/** What is still to be written: a text as it is, or a value. */
+/** A part of the JSON that is still to be written: a finished text, or a value. */
 type PendingJson = string | { readonly value: unknown; readonly level: number };
 
 /** Formats a value that was parsed from JSON, without recursion. */
 function joinDeepJson(root: unknown, isIndented: boolean): string {
   const chunks: string[] = [];
   const pending: PendingJson[] = [{ value: root, level: 0 }];
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    if (typeof next === "string") {
-      chunks.push(next);
+  for (let pendingPart = pending.pop(); pendingPart !== undefined; pendingPart = pending.pop()) {
+    if (typeof pendingPart === "string") {
+      chunks.push(pendingPart);
       continue;
     }
-    const { value, level } = next;
+    const { value, level } = pendingPart;
     if (!isContainer(value) || Object.keys(value).length === 0) {
       chunks.push(JSON.stringify(value) ?? "null");
       continue;

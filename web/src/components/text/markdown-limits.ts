@@ -1,4 +1,4 @@
-/** A node of Markdown's syntax tree, as far as this file reads it. */
+/** The members of a node of Markdown's syntax tree that this file reads. */
 interface MarkdownNode {
   readonly type: string;
   readonly children?: readonly MarkdownNode[];
@@ -6,18 +6,24 @@ interface MarkdownNode {
   readonly align?: readonly unknown[] | null;
 }
 
-/** Quotes and lists in each other at the beginning of one line. Each is a level or two of the rendered page. */
+/**
+ * The maximum number of nested quotes and lists at the beginning of a line. Each of them adds one or two levels to the
+ * rendered page.
+ */
 const maxContainersPerLine = 40;
 /**
- * The levels of the syntax tree. Rendering is recursive, and the layout of a browser is, too: a page of some thousand
- * levels ends its process.
+ * The maximum depth of the syntax tree. Rendering and the browser's layout are recursive, and a page with some thousand
+ * levels would crash its process.
  */
 const maxLevels = 100;
-/** The nodes of the syntax tree, with the cells that a table's short rows lack, because they are rendered as well. */
+/**
+ * The maximum number of nodes of the syntax tree. Cells that are missing in short rows of a table also count, because
+ * they are rendered.
+ */
 const maxNodes = 20_000;
 /**
- * The parser compares the marks of one paragraph with each other. This bounds the sum of the squares of their numbers:
- * one paragraph can have 2,000 marks, or ten can have 600 each.
+ * The parser compares the marks of one paragraph with each other. This is the maximum sum of the squares of the numbers
+ * of marks: for example, one paragraph can have 2,000 marks, or ten can have 600 each.
  */
 const maxComparedMarks = 2_000 ** 2;
 
@@ -46,7 +52,7 @@ const countComparedMarks = (text: string): number =>
     .reduce((sum, paragraph) => sum + (paragraph.match(inlineMarks)?.length ?? 0) ** 2, 0);
 
 /**
- * A plugin of remark that refuses what would take too long to render.
+ * A remark plugin that rejects texts that would take too long to render.
  *
  * @throws MarkdownLimitError the syntax tree is too deep or too large.
  */

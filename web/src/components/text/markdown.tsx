@@ -9,7 +9,10 @@ import { toSafeLink } from "./safe-link.ts";
 import { toVisibleText } from "./visible-text.ts";
 import "./markdown.css";
 
-/** Texts with more characters are shown as plain text: rendering them as Markdown would take noticeably long. */
+/**
+ * The maximum length of a text that is rendered as Markdown. Rendering longer texts would take noticeably long, so they
+ * are shown as plain text.
+ */
 const maxMarkdownChars = 100_000;
 
 /**
@@ -51,8 +54,8 @@ const components: Components = {
 const plugins = [remarkGfm, limitMarkdown];
 
 /**
- * Renders an untrusted text as Markdown. HTML in it is not rendered, and images are not loaded. A text that is too
- * long or too deeply nested is shown as it is.
+ * Renders an untrusted text as Markdown. HTML in it is not rendered, and images are not loaded. A text that is too long
+ * or too deeply nested is shown as plain text.
  */
 export const Markdown = ({ text }: { readonly text: string }) => {
   const content = useMemo(() => renderMarkdown(text), [text]);
@@ -72,10 +75,10 @@ function renderMarkdown(text: string): ReactNode | undefined {
     return undefined;
   }
   try {
-    // Called as a function, because an error of an element would replace the page.
+    // Call the component as a function: if it were rendered as an element, an error in it would replace the page.
     return ReactMarkdown({ remarkPlugins: plugins, components, children: toVisibleText(text) });
   } catch (cause) {
-    // A RangeError is an exhausted call stack: how much of it is left depends on the caller.
+    // A RangeError means that the call stack is exhausted, which depends on the caller.
     if (cause instanceof MarkdownLimitError || cause instanceof RangeError) {
       return undefined;
     }

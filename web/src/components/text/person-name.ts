@@ -1,7 +1,7 @@
 import { useLocalStorage } from "@mantine/hooks";
 import { personNameKey } from "../../api/person-name.ts";
 
-/** The longest name, in characters. */
+/** The maximum length of a name, in characters. */
 const maxNameChars = 64;
 
 /** Returns an error message for an invalid name, else `undefined`. The server applies the same rules. */

@@ -9,7 +9,7 @@ const maxTextChars = 100_000;
 const minSearchChars = 2;
 
 /**
- * Highlights each occurrence of a text in an element, ignoring case, also in content that the element shows later. The
+ * Highlights each occurrence of a text in an element, ignoring case, including in content that is added later. The
  * document does not change: the browser paints the ranges (CSS Custom Highlight API). A browser without that API
  * highlights nothing.
  */
@@ -46,11 +46,11 @@ function findRanges(element: HTMLElement, needle: string): readonly Range[] {
     const text = (node.nodeValue ?? "").slice(0, maxTextChars);
     const lower = text.toLowerCase();
     // If lower-casing changes the length of the text, offsets in `lower` are wrong for `text`, so nothing is searched.
-    const haystack = lower.length === text.length ? lower : "";
+    const searchedText = lower.length === text.length ? lower : "";
     for (
-      let matchStart = haystack.indexOf(needle);
+      let matchStart = searchedText.indexOf(needle);
       matchStart >= 0 && ranges.length < maxRanges;
-      matchStart = haystack.indexOf(needle, matchStart + needle.length)
+      matchStart = searchedText.indexOf(needle, matchStart + needle.length)
     ) {
       const range = new Range();
       range.setStart(node, matchStart);

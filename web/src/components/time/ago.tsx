@@ -17,7 +17,7 @@ export const Ago = ({
 };
 
 const tickMs = 10_000;
-/** One timer serves all ages on the page, so that a list with a hundred of them is rendered in one task. */
+/** All ages on the page share one timer, so that a list with a hundred ages is rendered in one task. */
 const listeners = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
 let currentMs = 0;

@@ -24,7 +24,7 @@ export interface TimeSelection {
   readonly to?: string | undefined;
 }
 
-/** A {@link TimeSelection} without members that are `undefined`, as the state of a page contains it. */
+/** A {@link TimeSelection} without members that are `undefined`, which the state of a page contains. */
 export interface UrlTimes extends TimeSelection {
   readonly last?: TimePreset;
   readonly from?: string;
@@ -45,7 +45,7 @@ export const pickTimes = ({ last, from, to }: TimeSelection): UrlTimes =>
     ? { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
     : { last };
 
-/** The longest text that is parsed as a time, in characters. */
+/** The maximum length of a text that is parsed as a time, in characters. */
 const maxTimeChars = 40;
 
 const isTime = (value: unknown): value is string =>
@@ -58,7 +58,7 @@ export interface TimeRange {
 }
 
 /**
- * Converts a time range of the URL to moments. The start of a range that ends now is rounded down to a multiple of a
+ * Converts a time range of the URL to times. The start of a range that ends now is rounded down to a multiple of a
  * sixtieth of the range's length, so that a query repeated a moment later is equal to the first and can be cached.
  */
 export function toTimeRange({ last, from, to }: TimeSelection, nowMs: number): TimeRange {

@@ -11,7 +11,7 @@ interface FormState {
   readonly error?: string;
 }
 
-/** A form for the text of a comment. The entered text stays until it is saved. */
+/** A form for the text of a comment. The entered text stays in the form until it is saved. */
 export const CommentForm = ({
   label,
   action,
@@ -43,13 +43,13 @@ export const CommentForm = ({
     if (!hasInitialFocus) {
       return undefined;
     }
-    // Wait a frame: the menu that opened the form first returns the focus to its button.
+    // Wait a frame, because the menu that opened the form first returns the focus to its button.
     const frame = requestAnimationFrame(() => field.current?.focus());
     return () => cancelAnimationFrame(frame);
   }, [hasInitialFocus]);
-  const change = (nextText: string): void => {
-    setText(nextText);
-    onChange?.(nextText);
+  const change = (newText: string): void => {
+    setText(newText);
+    onChange?.(newText);
   };
   const save = async (): Promise<void> => {
     const error = check?.() ?? validateComment(text);
@@ -114,7 +114,10 @@ export const CommentForm = ({
 /** Unsent texts by `draftKey`. They are kept until the page is closed. */
 const drafts = new Map<string, string>();
 
-/** The form for a new comment. It asks for a name if neither the browser nor its API key has one. */
+/**
+ * The form for a new comment. The form asks for the person's name if neither the browser has stored one nor the API key
+ * has one.
+ */
 export const NewComment = ({
   draftKey,
   keyName,
@@ -150,7 +153,7 @@ export const NewComment = ({
         <TextInput
           size="xs"
           label="Your name"
-          description="Shown with your comments and reviews. This browser remembers it."
+          description="This name is shown with your comments and reviews. This browser remembers it."
           autoComplete="nickname"
           value={nameText}
           onChange={({ currentTarget }) => setNameText(currentTarget.value)}

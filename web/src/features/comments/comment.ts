@@ -7,7 +7,7 @@ export interface CommentTarget {
   readonly id: string;
 }
 
-/** What a person wrote about a run or an example, as Markdown. */
+/** A text in Markdown that a person has written about a run or an example. */
 export interface Comment {
   readonly id: string;
   readonly text: string;
@@ -25,11 +25,11 @@ export interface CommentPage {
   readonly comments: readonly Comment[];
   /** Number of comments on the target, including those of other pages. */
   readonly total: number;
-  /** The name of this browser's API key. A person with one needs no other name. */
+  /** The name of this browser's API key. A person with such a key need not enter another name. */
   readonly keyName: string | undefined;
 }
 
-/** Characters of one comment. The server applies the same limit. */
+/** The maximum number of characters of a comment. The server applies the same limit. */
 export const maxCommentChars = 10_000;
 
 /** @throws TypeError `value` is not a page of comments. */
@@ -82,6 +82,6 @@ export function validateComment(text: string): string | undefined {
     : undefined;
 }
 
-/** The name to show as the author of a comment: the chosen name, or the name of the API key. */
+/** Returns the name of a comment's author: the chosen name, or else the name of the API key. */
 export const getAuthorName = ({ author, keyName }: Pick<Comment, "author" | "keyName">): string =>
   author === "" ? (keyName ?? "") : author;

@@ -26,17 +26,17 @@ type OpenDialog =
   | { readonly kind: "none" }
   | { readonly kind: "edit" | "delete"; readonly comment: Comment };
 
-/** The comments on a run or an example, the oldest first, with the form for a new one. */
+/** The comments on a run or an example, the oldest first, and a form for a new comment. */
 export const Comments = ({ target }: { readonly target: CommentTarget }) => {
   const [name] = usePersonName();
   const list = useInfiniteQuery(createCommentsQuery(target, name));
   const queryClient = useQueryClient();
   const [openDialog, setOpenDialog] = useState<OpenDialog>({ kind: "none" });
-  // After a failed request the same id is sent again: if the server stored the comment nevertheless, it is not stored
+  // Send the same id again after a failed request. If the server has stored the comment nevertheless, it is not stored
   // twice.
   const [newId, setNewId] = useState(() => crypto.randomUUID());
   const refresh = async (): Promise<void> => {
-    // Cancel requests that began before the change: their responses would not contain it.
+    // Cancel requests that began before the change, because their responses would not contain it.
     await queryClient.cancelQueries({ queryKey: commentsKey });
     await queryClient.invalidateQueries({ queryKey: commentsKey });
   };
@@ -106,7 +106,7 @@ export const Comments = ({ target }: { readonly target: CommentTarget }) => {
           }}
           onClose={close}
         >
-          <p>It will be deleted for all users.</p>
+          <p>The comment will be deleted for all users.</p>
         </Confirm>
       )}
     </div>
@@ -126,7 +126,7 @@ const CommentItem = ({
       <p className="comment-head">
         <bdi className="comment-author">{author}</bdi>
         {comment.author !== "" && comment.keyName !== undefined && (
-          <span className="quiet" title="The API key that this comment was written with">
+          <span className="quiet" title="The API key with which this comment was written">
             key <bdi>{toVisibleText(comment.keyName)}</bdi>
           </span>
         )}

@@ -6,7 +6,7 @@ import type { CommentPage, CommentTarget } from "./comment.ts";
 
 const listPath = toEndpointPath("/ui/comments");
 const pageSize = 100;
-/** How often comments are read again, in milliseconds, so that those of other people appear. */
+/** The milliseconds after which comments are read again, so that comments of other people appear. */
 const refreshMs = 30_000;
 
 /** The part of the query keys that all queries of comments share. */
@@ -32,12 +32,12 @@ export const createCommentsQuery = (target: CommentTarget, personName: string) =
       comments.length < pageSize || pages.length * pageSize >= total
         ? undefined
         : pages.length * pageSize,
-    // Keeps the list and the form on the page while a person changes their name.
+    // Keep the list and the form on the page while a person changes their name.
     placeholderData: keepPreviousData,
     refetchInterval: refreshMs,
   });
 
-/** The number of comments on each run of a trace that has any. */
+/** The number of comments on each run of a trace. Runs without comments are left out. */
 export const createCommentCountsQuery = (traceId: string) =>
   queryOptions({
     queryKey: [...commentsKey, "trace", traceId],
@@ -48,7 +48,7 @@ export const createCommentCountsQuery = (traceId: string) =>
     refetchInterval: refreshMs,
   });
 
-/** The number of comments on each example of a dataset that has any. */
+/** The number of comments on each example of a dataset. Examples without comments are left out. */
 export const createExampleCountsQuery = (datasetId: string) =>
   queryOptions({
     queryKey: [...commentsKey, "dataset", datasetId],

@@ -9,8 +9,8 @@ import type { Metrics } from "../metrics/metrics.ts";
 import { toRunListSearch } from "./run-links.ts";
 
 /**
- * The charts of the dashboard. A click on a bar or a line, or Enter, opens the runs that it counts. Dragging selects a
- * time range.
+ * The charts of the dashboard. Clicking a bar or a line, or pressing Enter, opens the runs that it counts. Dragging
+ * selects a time range.
  */
 export const ChartGrid = ({
   metrics,
@@ -71,7 +71,7 @@ export const ChartGrid = ({
   );
 };
 
-/** The legend of all charts, which have the same groups. The dashed line is the period before. */
+/** The legend of all charts, which have the same groups. The dashed line shows the previous period. */
 const GroupLegend = ({
   groups,
   grouping,
@@ -92,7 +92,10 @@ const GroupLegend = ({
   </ul>
 );
 
-/** The values of the property that have groups of their own; all other runs are in the groups "Other" and "None". */
+/**
+ * Returns the values of the grouping property that have their own group. All other runs are in the groups "Other" and
+ * "None".
+ */
 export const listGroupValues = ({ groups }: Metrics): readonly string[] =>
   groups.filter(({ kind }) => kind === "value").map(({ value }) => value);
 

@@ -10,7 +10,10 @@ export type Grouping = (typeof groupings)[number];
 export const scopes = ["traces", "models", "all"] as const;
 export type Scope = (typeof scopes)[number];
 
-/** The time range if the URL has none. If the URL has only the end of a range, the range has this length. */
+/**
+ * The time range that is used if the URL has no range. If the URL has only the end of a range, the range has this
+ * length.
+ */
 export const defaultRange = "1d";
 
 /** Search parameters in the URL of the dashboard. A custom range without an end ends now. */
@@ -22,8 +25,8 @@ export interface DashboardSearch extends UrlTimes {
 }
 
 /**
- * Returns which runs are counted: the chosen ones, or else traces. By model, model calls are counted unless another scope
- * was chosen, because a trace rarely has a model of its own.
+ * Returns which runs are counted: those of the chosen scope, or traces if no scope was chosen. When grouping by model,
+ * model calls are counted by default, because a trace rarely has a model itself.
  */
 export const resolveScope = ({ scope, group }: Pick<DashboardSearch, "scope" | "group">): Scope =>
   scope ?? (group === "model" ? "models" : "traces");
@@ -41,7 +44,7 @@ export function parseDashboardSearch(search: Readonly<Record<string, unknown>>):
   };
 }
 
-/** Adds the start of a range that has only an end: a dashboard can't count all runs before it. */
+/** Adds the start to a range that has only an end, because a dashboard can't count all runs before the end. */
 const addMissingStart = (times: UrlTimes): UrlTimes =>
   times.to === undefined || times.from !== undefined
     ? times
@@ -52,7 +55,7 @@ const addMissingStart = (times: UrlTimes): UrlTimes =>
 
 /**
  * Converts the range of the URL to times. If the range ends now, its end is rounded up to a minute, so that queries
- * repeated within it are equal and can be cached.
+ * repeated within the same minute are equal and can be cached.
  */
 export function toDashboardTimes(
   { last, from, to }: UrlTimes,

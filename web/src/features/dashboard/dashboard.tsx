@@ -32,7 +32,7 @@ const route = getRouteApi("/o/$tenantId/projects/p/$projectId/dashboard");
 /** The page `/o/{tenantId}/projects/p/{projectId}/dashboard`: metrics of a project's runs over time. */
 export const Dashboard = () => {
   const { tenantId, projectId } = route.useParams();
-  // The router keeps members that it did not parse, among them invalid ones.
+  // Parse the parameters again, because the router keeps parameters that were not parsed, including invalid ones.
   const search = parseDashboardSearch(route.useSearch());
   const { data: metrics, error, refetch } = useQuery(createMetricsQuery(projectId, search));
   return (
@@ -82,13 +82,13 @@ const MetricsView = ({
       </>
     )}
     <p className="note">
-      Changes are relative to the previous period; those of error rates are in percentage points.
+      Changes are relative to the previous period. Changes of error rates are in percentage points.
       Percentiles are accurate to 2 %. Days begin at 00:00 UTC.
     </p>
   </>
 );
 
-/** Shows which time ranges are not counted, and whether they will be. */
+/** Shows which time ranges are not counted, and whether the server will count them. */
 const MissingNote = ({
   metrics: { missing },
   hasFilter,
@@ -114,17 +114,17 @@ const scopeLabels: { readonly [Name in Scope]: string } = {
   all: "All runs",
 };
 
-/** Selects the range, the runs that are counted, and the property by which they are grouped. */
+/** Fields to select the time range, the runs that are counted, and the property by which they are grouped. */
 const DashboardControls = ({ search }: { readonly search: DashboardSearch }) => {
   const navigate = route.useNavigate();
   const { last: _last, from: _from, to: _to, ...others } = search;
-  const set = (next: DashboardSearch): void => void navigate({ search: next });
+  const changeSearch = (newSearch: DashboardSearch): void => void navigate({ search: newSearch });
   return (
     <div className="dashboard-controls">
       <TimeRangePicker
         times={search}
         defaultPreset={defaultRange}
-        onTimes={(times) => set({ ...others, ...times })}
+        onTimes={(times) => changeSearch({ ...others, ...times })}
       />
       <NativeSelect
         size="xs"
@@ -133,7 +133,7 @@ const DashboardControls = ({ search }: { readonly search: DashboardSearch }) => 
         data={scopes.map((value) => ({ value, label: scopeLabels[value] }))}
         onChange={({ currentTarget: { value } }) => {
           const scope = scopes.find((name) => name === value);
-          set({ ...search, ...(scope === undefined ? {} : { scope }) });
+          changeSearch({ ...search, ...(scope === undefined ? {} : { scope }) });
         }}
       />
       <NativeSelect
@@ -148,16 +148,16 @@ const DashboardControls = ({ search }: { readonly search: DashboardSearch }) => 
           })),
         ]}
         onChange={({ currentTarget: { value } }) => {
-          const { group: _group, ...rest } = search;
+          const { group: _group, ...ungroupedSearch } = search;
           const group = groupings.find((name) => name === value);
-          set(group === undefined ? rest : { ...rest, group });
+          changeSearch(group === undefined ? ungroupedSearch : { ...ungroupedSearch, group });
         }}
       />
     </div>
   );
 };
 
-/** The keys of the run list, too: both focus the filter bar, which also searches for words. */
+/** The keys are the same as in the run list. Both focus the filter bar, which also searches for words. */
 const filterCommands: readonly Command[] = [
   { id: "dashboard-search", group: "This page", label: "Search runs", keys: "/", run: focusFilter },
   { id: "dashboard-filter", group: "This page", label: "Filter runs", keys: "f", run: focusFilter },
@@ -182,10 +182,10 @@ const DashboardFilter = ({
       value={filter}
       valuesKey={projectId}
       readValues={(request, signal) => readRunValues(projectId, request, signal)}
-      onApply={(next) =>
+      onApply={(newFilter) =>
         void navigate({
-          search: ({ filter: _filter, ...rest }) =>
-            next === "" ? rest : { ...rest, filter: next },
+          search: ({ filter: _filter, ...others }) =>
+            newFilter === "" ? others : { ...others, filter: newFilter },
         })
       }
     />

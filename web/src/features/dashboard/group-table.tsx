@@ -39,7 +39,7 @@ const columns: readonly Column[] = [
   { title: "p95", read: ({ latency }) => latency.p95, format: formatDuration },
   { title: "p99", read: ({ latency }) => latency.p99, format: formatDuration },
   { title: "First token", read: ({ firstToken }) => firstToken.p50, format: formatDuration },
-  // A group without tokens or cost has calls that do not report them.
+  // Show no value for a group without tokens or cost, because its calls do not report them.
   { title: "Tokens", read: ({ tokens }) => tokens || undefined, format: formatCount },
   {
     title: "Cost",
@@ -119,7 +119,7 @@ export const GroupTable = ({
       </ScrollX>
       {search.group === "model" && resolveScope(search) === "traces" && (
         <p className="note">
-          Traces rarely have a model of their own. Choose "Model calls" to count by model.
+          Traces themselves rarely have a model. Choose "Model calls" to count by model.
         </p>
       )}
       {search.group === "tag" && (

@@ -7,8 +7,8 @@ import { parseMetrics } from "../metrics/metrics.ts";
 
 const refetchIntervalMs = 30_000;
 /**
- * How often metrics without a filter are requested again while time ranges are missing, which the server is counting.
- * With a filter, the missing ranges stay missing.
+ * The milliseconds after which metrics without a filter are requested again while the server is still counting some
+ * time ranges. With a filter, the server never counts the missing ranges.
  */
 const incompleteRefetchMs = 3_000;
 

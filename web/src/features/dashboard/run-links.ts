@@ -15,7 +15,7 @@ export interface CountedRuns {
   /** The property by which runs are grouped, and the group, if only the runs of one group are counted. */
   readonly grouping?: Grouping | undefined;
   readonly group?: Pick<MetricGroup, "kind" | "value"> | undefined;
-  /** The values that have groups of their own. The group "Other" excludes the runs with these values. */
+  /** The values that have their own group. The group "Other" excludes the runs with these values. */
   readonly values?: readonly string[] | undefined;
   /** Whether only runs with an error are counted. */
   readonly isError?: boolean;
@@ -30,11 +30,11 @@ export function toRunListSearch(counted: CountedRuns): RunListSearch {
     ...(isError ? ['eq(status, "error")'] : []),
     ...(filter === undefined ? [] : [filter]),
   ];
-  const joined = conditions.length > 1 ? `and(${conditions.join(", ")})` : conditions[0];
+  const combinedFilter = conditions.length > 1 ? `and(${conditions.join(", ")})` : conditions[0];
   return {
     ...(scope === "traces" ? {} : { all: true }),
     ...toCountedTimes(fromMs, toMs),
-    ...(joined === undefined ? {} : { filter: joined }),
+    ...(combinedFilter === undefined ? {} : { filter: combinedFilter }),
   };
 }
 

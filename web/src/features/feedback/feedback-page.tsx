@@ -23,7 +23,7 @@ export const FeedbackPage = () => {
   const { data: projects, error, refetch } = useQuery(createProjectSearchQuery(""));
   const { tenantId } = route.useParams();
   const search = route.useSearch();
-  // Without a project in the URL, the page shows the one with the latest feedback.
+  // Without a project in the URL, the page shows the project with the latest feedback.
   const latest = useQuery({ ...latestFeedbackProjectQuery, enabled: search.project === undefined });
   const defaultProjectId = latest.isPending
     ? undefined

@@ -3,17 +3,17 @@ import { describeSource } from "../../api/feedback-source.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** A feedback entry, as the list shows it. */
+/** A feedback entry in the list. */
 export interface FeedbackEntry {
   readonly id: string;
   readonly key: string;
   readonly runId: string | undefined;
   readonly traceId: string | undefined;
   readonly projectId: string | undefined;
-  /** Score and value as text; empty if there is neither. */
+  /** Score and value as text; empty if the feedback has neither. */
   readonly scoreText: string;
   readonly comment: string;
-  /** The person who gave it, or the type of its source, such as `api` or `app`. */
+  /** The person who gave the feedback, or the type of the source, such as `api` or `app`. */
   readonly source: string;
   readonly atMs: number;
 }
@@ -40,7 +40,7 @@ export interface FeedbackTrend {
     /** How often each value of `FeedbackTrend.values` occurs in the bucket. */
     readonly values: Readonly<Record<string, number>>;
   }[];
-  /** Number of scores in equal steps from the lowest to the highest score. */
+  /** The score distribution: number of scores in each of several equal steps from the lowest to the highest score. */
   readonly histogram: readonly { readonly from: number; readonly to: number; readonly n: number }[];
   /** The most frequent values in the feedback with this key. */
   readonly values: readonly string[];
@@ -79,7 +79,7 @@ export function parseFeedbackList(value: unknown): readonly FeedbackEntry[] {
   }));
 }
 
-/** Formats a string unchanged and any other value as JSON, cut to 200 characters. */
+/** Formats a value: a string unchanged, and any other value as JSON. The result is cut off after 200 characters. */
 function formatValue(value: unknown): string {
   if (value === null || value === undefined) {
     return "";
@@ -99,7 +99,7 @@ export interface FeedbackForm {
     | { readonly kind: "score"; readonly min: number | undefined; readonly max: number | undefined }
     | { readonly kind: "choice"; readonly choices: readonly { score: number; label: string }[] }
     | { readonly kind: "text" }
-    /** The feedback link does not define an input, so the user rates with good or bad. */
+    /** The feedback link does not define an input, so the user chooses between good and bad. */
     | { readonly kind: "thumb" };
 }
 

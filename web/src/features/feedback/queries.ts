@@ -48,8 +48,8 @@ export const createRecentFeedbackQuery = (projectId: string, key: string | undef
   });
 
 /**
- * The project with the latest feedback; `null` if there is no feedback, or if the server has not received the runs that
- * it is about.
+ * The id of the project with the latest feedback; `null` if there is no feedback, or if the server has not received the
+ * runs to which the latest feedback belongs.
  */
 export const latestFeedbackProjectQuery = queryOptions({
   queryKey: ["feedback", "latest-project"],

@@ -8,7 +8,7 @@ interface ScoreFieldProps {
   readonly onChange: (draft: SubmittedFeedback) => void;
 }
 
-/** The input for the kind of feedback that the form requests: a number, a category, or good/bad. */
+/** A field for the kind of feedback that the form requests: a number, a category, or good or bad. */
 export const ScoreField = ({
   input,
   ...fieldProps

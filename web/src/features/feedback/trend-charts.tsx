@@ -17,7 +17,9 @@ const valueColors = [
   "--type-chain",
 ];
 
-/** Charts for one feedback key: mean, p10 and p90 of its scores over time, their distribution, and counts of its values. */
+/**
+ * Charts for one feedback key: mean, p10 and p90 of its scores over time, their distribution, and counts of its values.
+ */
 export const TrendCharts = ({ trend }: { readonly trend: FeedbackTrend }) => {
   const { bucketCentersMs, range, scores, values } = useMemo(() => toCharts(trend), [trend]);
   return (
@@ -48,7 +50,8 @@ export const TrendCharts = ({ trend }: { readonly trend: FeedbackTrend }) => {
       )}
       {!trend.isComplete && (
         <p className="form-about">
-          Incomplete: only the latest 20,000 feedback entries of all projects were read.
+          The charts are incomplete, because only the latest 20,000 feedback entries of all projects
+          were read.
         </p>
       )}
     </div>

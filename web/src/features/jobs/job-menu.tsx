@@ -9,14 +9,14 @@ import { JobRow } from "./job-row.tsx";
 import { isStartedInThisTab, jobsKey, latestJobsQuery } from "./queries.ts";
 import "./jobs.css";
 
-/** Number of jobs in the menu. The page of jobs lists all of them. */
-const shownJobs = 5;
+/** The maximum number of jobs in the menu. The Jobs page lists all jobs. */
+const maxShownJobs = 5;
 /** How long the notice about the end of a job is shown, in milliseconds. */
 const noticeMs = 8_000;
 
 /**
- * The menu of jobs in the bar at the top. It shows how many are running and their progress, and a notice when a job
- * ends that was started in this tab.
+ * The menu of jobs in the bar at the top of the page. It shows how many jobs are running and their progress. When a job
+ * that was started in this tab ends, it shows a notice.
  */
 export const JobMenu = ({ tenantId }: { readonly tenantId: string }) => {
   const { data: jobs = [] } = useQuery(latestJobsQuery);
@@ -51,7 +51,7 @@ export const JobMenu = ({ tenantId }: { readonly tenantId: string }) => {
         </Popover.Target>
         <Popover.Dropdown className="job-menu">
           <ul className="jobs">
-            {jobs.slice(0, shownJobs).map((job) => (
+            {jobs.slice(0, maxShownJobs).map((job) => (
               <JobRow key={job.id} job={job} tenantId={tenantId} />
             ))}
           </ul>
@@ -78,7 +78,7 @@ export const JobMenu = ({ tenantId }: { readonly tenantId: string }) => {
   );
 };
 
-/** Returns the jobs that were started in this tab and ended a moment ago. */
+/** Returns the jobs that were started in this tab and have just ended. */
 function useNotices(jobs: readonly Job[]): {
   readonly notices: readonly Job[];
   readonly dismiss: (id: string) => void;
@@ -93,7 +93,7 @@ function useNotices(jobs: readonly Job[]): {
   useEffect(() => {
     for (const job of jobs.filter(({ id }) => isStartedInThisTab(id))) {
       if (isActive(job)) {
-        // If the job was continued, announce its next end, too.
+        // The job was started or continued, so show a notice when it ends.
         announcedIds.current.delete(job.id);
       } else if (!announcedIds.current.has(job.id)) {
         announcedIds.current.add(job.id);

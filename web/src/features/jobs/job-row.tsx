@@ -7,7 +7,7 @@ import { describeProgress, describeState, isActive, toPercent } from "./job.ts";
 import type { Job } from "./job.ts";
 import { cancelJob, retryJob } from "./queries.ts";
 
-/** A job with its progress, its result or the reason of its failure, and its links and buttons. */
+/** A job with its progress, its result or the reason for its failure, and its links and buttons. */
 export const JobRow = ({ job, tenantId }: { readonly job: Job; readonly tenantId: string }) => {
   const title = toVisibleText(job.title);
   const percent = toPercent(job);

@@ -15,7 +15,7 @@ export type JobState = "queued" | "running" | "succeeded" | "failed" | "canceled
 
 const states = ["queued", "running", "succeeded", "failed", "canceled"] as const;
 
-/** Work that the server continues after the request that started it. */
+/** A task that the server continues after the request that started it. */
 export interface Job {
   readonly id: string;
   readonly kind: string;
@@ -23,11 +23,11 @@ export interface Job {
   readonly state: JobState;
   readonly isCancelRequested: boolean;
   readonly done: number;
-  /** Absent while it is unknown. */
+  /** Absent while the number of items is unknown. */
   readonly total?: number;
-  /** Further numbers of the progress by name, such as `cost_usd`. */
+  /** Other numbers of the progress by name, such as `cost_usd`. */
   readonly figures: readonly (readonly [name: string, value: number])[];
-  /** Number of items that failed, and the first reasons. */
+  /** Number of items that failed, and the error messages of the first ones. */
   readonly failureCount: number;
   readonly failureMessages: readonly string[];
   /** Why the job failed. */
@@ -111,7 +111,8 @@ export const describeProgress = ({ done, total, failureCount, figures }: Job): s
       : `${done.toLocaleString("en")} of ${total.toLocaleString("en")}`,
     ...(failureCount === 0 ? [] : [`${failureCount.toLocaleString("en")} failed`]),
     ...figures
-      // A percentage is 0 while the job starts; any other figure of 0 means that nothing of the kind happened.
+      // Keep a percentage of 0, which a job has while it starts. Any other figure of 0 is left out, because nothing of
+      // that kind happened.
       .filter(([name, value]) => value !== 0 || name === percentFigure)
       .map(describeFigure),
   ].join(" · ");

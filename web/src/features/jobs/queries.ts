@@ -7,11 +7,11 @@ import type { Job } from "./job.ts";
 
 const jobsPath = toEndpointPath("/ui/jobs");
 const jobsPerPage = 50;
-/** How often jobs are read again while one of them is queued or running, in milliseconds. */
+/** The milliseconds after which jobs are read again while a job is queued or running. */
 const refetchIntervalMs = 1_000;
 const latestCount = 20;
 
-/** The first part of the keys of all queries of jobs. */
+/** The first item of the query keys of all queries of jobs. */
 export const jobsKey = "jobs";
 
 const toRefetchInterval = (jobs: readonly Job[] | undefined): number | false =>

@@ -36,7 +36,7 @@ const statusColors: Readonly<Record<string, string>> = {
   pending: "--busy",
 };
 
-/** The color of a group. The groups of statuses have the colors of statuses. */
+/** Returns the color of a group. If runs are grouped by status, each group has the color of its status. */
 export const toGroupColor = (
   { kind, value }: Pick<MetricGroup, "kind" | "value">,
   index: number,
@@ -63,7 +63,7 @@ type ReadPoints = (points: MetricPoints) => readonly (number | null)[];
 type ReadTotal = (values: MetricValues) => number | undefined;
 
 /**
- * Creates the charts. Without groups, they compare all runs with the previous period. With groups, they have a series
+ * Creates the charts. Charts without groups compare all runs with the previous period. Charts with groups have a series
  * for each group.
  */
 export function toCharts(metrics: Metrics, grouping?: string): readonly MetricChart[] {
@@ -123,7 +123,7 @@ export function toCharts(metrics: Metrics, grouping?: string): readonly MetricCh
   ];
 }
 
-/** Whether the time to the first token was measured. Only streamed model calls have one, traces have none. */
+/** Whether the time to the first token was measured. It exists only for streamed model calls, not for traces. */
 const hasFirstTokens = ({ total, previous }: Metrics): boolean =>
   total.firstToken.p50 !== undefined || previous.firstToken.p50 !== undefined;
 
@@ -144,7 +144,10 @@ interface ChartOptions {
   readonly isError?: boolean;
 }
 
-/** By tag, a run is counted several times, so the groups add up to more than the runs of the period before. */
+/**
+ * The grouping in which a run can be in several groups. The sum of these groups can't be compared with the number of
+ * runs in the previous period.
+ */
 const uncomparableGrouping = "tag";
 
 function createGroupChart(
@@ -174,7 +177,7 @@ function createGroupChart(
   };
 }
 
-/** The period before, which is drawn faintly. */
+/** The series of the previous period, which is drawn faintly. */
 const previousSeries = { label: "Previous", color: "--ink-2", kind: "reference" } as const;
 
 const createUngroupedChart = (

@@ -9,7 +9,7 @@ import type { MetricValues, Metrics } from "./metrics.ts";
 
 interface Figure {
   readonly name: string;
-  /** The name of the figure in an alert. */
+  /** The name of the metric in an alert. */
   readonly figure: string;
   /** Returns `undefined` if there is nothing to show. */
   readonly read: (values: MetricValues) => number | undefined;
@@ -70,8 +70,8 @@ const tiles: readonly Figure[] = [
 const zeroToUndefined = (value: number): number | undefined => (value === 0 ? undefined : value);
 
 /**
- * The totals of all runs, each with its change since the previous period. The tile of the first token is left out if no
- * first token was measured.
+ * Tiles with the totals of all runs, each with its change since the previous period. The tile of the first token is
+ * left out if no first token was measured.
  */
 export const MetricTiles = ({
   metrics: { total, previous },
@@ -83,7 +83,7 @@ export const MetricTiles = ({
   readonly label?: string;
   /** The name of the runs that are counted. */
   readonly countName?: string;
-  /** The project, if alerts on the figures can be created. */
+  /** The project for which alerts on the metrics can be created; absent if none can be created. */
   readonly address?: { readonly tenantId: string; readonly projectId: string };
 }) => (
   <Tiles label={label}>
@@ -130,5 +130,5 @@ export const MetricTiles = ({
   </Tiles>
 );
 
-/** The name of a tile that may be left out: only streamed model calls have a first token, traces have none. */
+/** The name of the tile that may be left out. Only streamed model calls have a first token; traces have none. */
 const firstTokenTile = "p50 first token";

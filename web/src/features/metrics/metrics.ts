@@ -29,7 +29,10 @@ export interface MetricPoints extends Readonly<Record<CountName, readonly number
   readonly firstToken: Readonly<Record<Percentile, readonly (number | null)[]>>;
 }
 
-/** The runs with one value of the property, those without one, or those with any of the other values. */
+/**
+ * A group of runs: those with one value of the grouping property (`value`), those without the property (`none`), or
+ * those with any of the remaining values (`other`).
+ */
 export interface MetricGroup {
   readonly kind: "value" | "none" | "other";
   readonly value: string;
@@ -62,17 +65,17 @@ export function parseMetrics(value: unknown): Metrics {
   if (widthMs <= 0) {
     throw new TypeError("The response contains no width of its points.");
   }
-  const all = toRecord(response["all"]);
+  const allRuns = toRecord(response["all"]);
   const count = Math.round((toMs - fromMs) / widthMs);
   return {
     starts: Array.from({ length: count }, (_, index) => fromMs + index * widthMs),
     widthMs,
     fromMs,
     toMs,
-    total: parseValues(all["total"]),
-    previous: parseValues(all["previous"]),
-    points: parsePoints(all["points"], count),
-    previousPoints: parsePoints(all["previous_points"], count),
+    total: parseValues(allRuns["total"]),
+    previous: parseValues(allRuns["previous"]),
+    points: parsePoints(allRuns["points"], count),
+    previousPoints: parsePoints(allRuns["previous_points"], count),
     groups: requireItems(response["groups"], "groups").map((group) => parseGroup(group, count)),
     missing: toItems(response["missing"]).map((range) => {
       const members = toRecord(range);
@@ -135,15 +138,15 @@ function requireTime(members: JsonMembers, name: string): number {
   return timeMs;
 }
 
-/** The share of runs with an error; `undefined` without runs. */
+/** Returns the fraction of runs with an error; `undefined` if there are no runs. */
 export const computeErrorRate = ({ runs, errors }: Pick<MetricValues, "runs" | "errors">) =>
   runs === 0 ? undefined : errors / runs;
 
-/** The mean cost of a run; `undefined` if no run has a cost. */
+/** Returns the mean cost of a run; `undefined` if no run has a cost. */
 export const computeCostPerRun = ({ runs, cost }: Pick<MetricValues, "runs" | "cost">) =>
   runs === 0 || cost === 0 ? undefined : cost / runs;
 
-/** The largest change, in percent, that is shown exactly. A larger one is shown as `> +9,999 %`. */
+/** The largest change, in percent, that is shown exactly. A larger change is shown as `> +9,999 %`. */
 const maxPercent = 9_999;
 
 /** Formats how much a number changed: `+12 %`, `−3 %`; `undefined` if there is nothing to compare with. */
@@ -162,8 +165,8 @@ export function formatChange(
 }
 
 /**
- * Formats how much a share changed, in percentage points: `+1.2 points`. A relative change of an error rate would be
- * mistaken for the rate, and would not exist after a period without errors.
+ * Formats how much a percentage changed, in percentage points: `+1.2 points`. A relative change of an error rate could
+ * be mistaken for the rate, and can't be computed if the previous period has no errors.
  */
 export function formatShareChange(
   current: number | undefined,
@@ -179,12 +182,15 @@ export function formatShareChange(
   return `${sign}${text.replace(/\.0$/, "")} points`;
 }
 
-/** Maximum number of missing ranges that the note on a chart names. The note gives the number of the others. */
+/**
+ * Maximum number of missing ranges that the note on a chart lists. For the other ranges, the note gives only their
+ * number.
+ */
 const maxNamedRanges = 3;
 
 /**
  * Describes the time ranges that the metrics do not include; `undefined` if there are none. Without a filter, the
- * server counts these ranges in the background, after runs have stopped arriving in them. With a filter, it reads the
+ * server counts these ranges in the background when no more runs arrive in them. With a filter, the server reads the
  * latest runs for a limited time, and never counts the earlier ones.
  */
 export function describeMissing(
@@ -198,18 +204,18 @@ export function describeMissing(
     .slice(0, maxNamedRanges)
     .map(({ fromMs, toMs }) => `${formatMinute(fromMs)} – ${formatMinute(toMs)}`)
     .join(", ");
-  const others = missing.length - maxNamedRanges;
-  const namedRanges = others > 0 ? `${ranges} and ${others} more` : ranges;
+  const unnamedCount = missing.length - maxNamedRanges;
+  const namedRanges = unnamedCount > 0 ? `${ranges} and ${unnamedCount} more` : ranges;
   return hasFilter
-    ? `Incomplete: reading all runs would take too long. Not counted: ${namedRanges}`
+    ? `Incomplete, because reading all runs would take too long. Not counted: ${namedRanges}`
     : `Counting the latest changes. The figures do not include ${namedRanges} yet.`;
 }
 
 const formatMinute = (timeMs: number): string => formatTime(timeMs).slice(0, 16);
 
 /**
- * The time range of a list of the runs that a figure counts. The list includes the end of its range, but no figure counts
- * runs that start at `toMs`.
+ * Returns the time range of a run list with the runs that a number counts. The end of a list's range is inclusive, but
+ * the number does not count runs that start at `toMs`.
  */
 export const toCountedTimes = (fromMs: number, toMs: number): Pick<UrlTimes, "from" | "to"> => ({
   from: new Date(fromMs).toISOString(),

@@ -2,7 +2,7 @@ import { SegmentedControl } from "@mantine/core";
 import { isOverviewRange, overviewRanges } from "./overview.ts";
 import type { OverviewRange } from "./overview.ts";
 
-/** Selects the time range of all figures of a page. */
+/** A control that selects the time range of all numbers on a page. */
 export const OverviewRangeControl = ({
   range,
   onRange,

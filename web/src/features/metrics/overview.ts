@@ -6,7 +6,7 @@ import { timePresets } from "../../components/time/time-range.ts";
 import { parseMetrics, parseValues } from "./metrics.ts";
 import type { MetricValues, Metrics } from "./metrics.ts";
 
-/** The time ranges, which end now, of the overview. */
+/** The time ranges of the overview. Each range ends now. */
 export const overviewRanges = {
   "1h": "1 h",
   "1d": "24 h",
@@ -32,21 +32,21 @@ export interface ProjectMetrics {
 /** The traces of all projects in a time range. */
 export interface OverviewMetrics {
   readonly metrics: Metrics;
-  /** By the id of the project. A project without traces in the range is missing. */
+  /** Metrics by project id. Projects without traces in the range are left out. */
   readonly projects: ReadonlyMap<string, ProjectMetrics>;
-  /** Whether the figures lack projects, because reading all of them would take too long. */
+  /** Whether some projects are not included in the figures, because reading all projects would take too long. */
   readonly isPartial: boolean;
 }
 
 const refetchIntervalMs = 10_000;
-/** How often the figures are requested again while the server is counting some of them. */
+/** The milliseconds after which the figures are requested again while the server is still counting some of them. */
 const incompleteRefetchMs = 3_000;
 const minuteMs = 60_000;
 
 /**
- * The traces of all projects in a range that ends now. The calls of models that the server and the SDK record in projects
- * of their own, for the playground and for judges, are included in the figures of all projects only if
- * `countsOwnProjects` is set.
+ * The traces of all projects in a range that ends now. The server and the SDK record model calls of the playground and
+ * of judges in separate projects. The figures of all projects include these projects only if `countsOwnProjects` is
+ * set.
  */
 export const createOverviewQuery = (range: OverviewRange, countsOwnProjects = false) =>
   queryOptions({

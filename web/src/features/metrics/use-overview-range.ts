@@ -11,7 +11,7 @@ export const useOverviewRange = () =>
     defaultValue: defaultRange,
     getInitialValueInEffect: false,
     deserialize: (text) => {
-      const stored = text?.replaceAll('"', "");
-      return isOverviewRange(stored) ? stored : defaultRange;
+      const storedRange = text?.replaceAll('"', "");
+      return isOverviewRange(storedRange) ? storedRange : defaultRange;
     },
   });

@@ -15,11 +15,11 @@ export interface JudgeDraft extends ModelDraft {
   readonly key: string;
   readonly template: string;
   readonly form: JudgeResultKind;
-  /** Separated by commas. */
+  /** Names of categories, separated by commas. */
   readonly categories: string;
 }
 
-/** A new judge of the answers of an experiment. */
+/** Creates a judge for the outputs of an experiment. */
 export const createJudgeDraft = (endpoint: string): JudgeDraft => ({
   ...createModelDraft(endpoint),
   key: "quality",
@@ -29,14 +29,14 @@ export const createJudgeDraft = (endpoint: string): JudgeDraft => ({
   categories: "",
 });
 
-/** A new judge of runs, for which there is no reference. */
+/** Creates a judge for runs, which have no reference outputs. */
 export const createRunJudgeDraft = (endpoint: string): JudgeDraft => ({
   ...createJudgeDraft(endpoint),
   template:
     "Input:\n{{inputs}}\n\nAnswer to judge:\n{{output}}\n\nIs the answer helpful and complete?",
 });
 
-/** Converts a judge for the body of a request. */
+/** Converts a judge to its members in the body of a request. */
 export const toJudgeBody = (judge: JudgeDraft) => ({
   key: judge.key.trim(),
   template: judge.template,
@@ -80,7 +80,7 @@ export function parseJudge(value: unknown): JudgeDraft | undefined {
   };
 }
 
-/** Why the fields of a judge are not valid, for each field that is not. */
+/** Error messages for the invalid fields of a judge. */
 export type JudgeFaults = ModelFaults & {
   readonly [Field in "key" | "template" | "categories"]?: string;
 };

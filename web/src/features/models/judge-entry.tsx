@@ -4,7 +4,7 @@ import type { JudgeDraft, JudgeFaults, JudgeResultKind } from "./judge-draft.ts"
 import { ModelFields } from "./model-fields.tsx";
 import "./models.css";
 
-/** The fields of a judge: a prompt with which a model judges an output. */
+/** Fields to edit an LLM judge, which is a prompt with which a model judges an output. */
 export const JudgeEntry = ({
   draft,
   endpoints,
@@ -16,7 +16,7 @@ export const JudgeEntry = ({
   readonly endpoints: readonly { readonly name: string; readonly host: string }[];
   /** The variables that the template can use, in words, such as `inputs and output`. */
   readonly variables: string;
-  /** The faults to show at the fields. */
+  /** The errors to show at the fields. */
   readonly faults?: JudgeFaults;
   readonly onChange: (draft: JudgeDraft) => void;
 }) => {
@@ -40,7 +40,7 @@ export const JudgeEntry = ({
         {draft.form === "categories" && (
           <TextInput
             label="Categories"
-            description="Comma-separated"
+            description="Separate categories by commas."
             required
             error={faults.categories}
             value={draft.categories}
@@ -50,7 +50,7 @@ export const JudgeEntry = ({
       </div>
       <Textarea
         label="Judge prompt"
-        description={`Mustache template. Variables: ${variables}`}
+        description={`A Mustache template. Its variables are ${variables}.`}
         required
         autosize
         minRows={4}

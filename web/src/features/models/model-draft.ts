@@ -1,6 +1,6 @@
 import { omitUndefined } from "../../api/parse.ts";
 
-/** A model at an endpoint, as the user has entered it: numbers are still texts. */
+/** A model at an endpoint as the user has entered it, with numbers as texts. */
 export interface ModelDraft {
   readonly endpoint: string;
   readonly model: string;
@@ -15,7 +15,7 @@ export const createModelDraft = (endpoint: string): ModelDraft => ({
   maxTokens: "",
 });
 
-/** Converts a model for the body of a request. */
+/** Converts a model to its members in the body of a request. */
 export const toModelBody = ({ endpoint, model, temperature, maxTokens }: ModelDraft) =>
   omitUndefined({
     endpoint,
@@ -24,7 +24,7 @@ export const toModelBody = ({ endpoint, model, temperature, maxTokens }: ModelDr
     max_tokens: maxTokens.trim() === "" ? undefined : Number(maxTokens),
   });
 
-/** Why the fields of a model are not valid, for each field that is not. */
+/** Error messages for the invalid fields of a model. */
 export type ModelFaults = {
   readonly [Field in "endpoint" | "model" | "temperature" | "maxTokens"]?: string;
 };

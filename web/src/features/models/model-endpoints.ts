@@ -4,14 +4,16 @@ import { callJson } from "../../api/http.ts";
 import { createModelHeaders } from "../../api/model-session.ts";
 import { requireItems, requireText, toNumber, toRecord, toText } from "../../api/parse.ts";
 
-/** An endpoint that the operator of the server named. */
+/** A model endpoint that the operator of the server has configured. */
 export interface ModelEndpoint {
   readonly name: string;
   readonly protocol: string;
   readonly host: string;
   /** Whether the operator has set a key. */
   readonly hasKey: boolean;
-  /** Whether the operator allows that the host has a private address, where models usually need no key. */
+  /**
+   * Whether the operator allows the host to have a private address. Models at private addresses usually need no key.
+   */
   readonly isPrivate: boolean;
   readonly keyVariable: string;
   /** When the server deletes the key that was entered in this tab; `undefined` if none was entered. */

@@ -11,7 +11,7 @@ export const ModelFields = <Draft extends ModelDraft>({
 }: {
   readonly draft: Draft;
   readonly endpoints: readonly { readonly name: string; readonly host: string }[];
-  /** The faults to show at the fields. */
+  /** The errors to show at the fields. */
   readonly faults?: ModelFaults;
   readonly onChange: (draft: Draft) => void;
 }) => (

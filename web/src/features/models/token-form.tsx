@@ -5,7 +5,7 @@ import { storeModelToken } from "../../api/model-session.ts";
 import { FormError } from "../../components/dialog/form.tsx";
 import { modelEndpointsQuery } from "./model-endpoints.ts";
 
-/** Asks for the token that the server printed when it started. */
+/** A form for the token that the server printed when it started. */
 export const TokenForm = ({ className }: { readonly className: string }) => {
   const { fields, check } = useToken("submit");
   return (
@@ -22,7 +22,7 @@ export const TokenForm = ({ className }: { readonly className: string }) => {
   );
 };
 
-/** The fields of {@link TokenForm} as a part of another form. */
+/** The fields of {@link TokenForm}, for use in another form. */
 export const TokenFields = () => (
   <section className="form" aria-label="Token">
     {useToken("button").fields}

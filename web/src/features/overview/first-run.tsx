@@ -18,7 +18,7 @@ console.log(await greet("world"));
 await client.close();
 `;
 
-/** The environment variables with which a program that already records runs sends them to this server. */
+/** Environment variables that make a program with another SDK send its runs to this server. */
 const createVariables = {
   langsmith: (origin: string) => `export LANGSMITH_TRACING=true
 export LANGSMITH_ENDPOINT=${origin}

@@ -36,7 +36,10 @@ import { SdkClients } from "./sdk-clients.tsx";
 import { Tile, Tiles } from "../../components/page/tiles.tsx";
 import "./overview.css";
 
-/** The view of `/`: figures of a time range and current activity, or the first steps while no project exists. */
+/**
+ * The page `/`. It shows metrics of a time range and the current activity or, if there are no projects yet, how to
+ * record the first run.
+ */
 export const Overview = () => {
   const { data: projects, error, refetch } = useQuery(projectsQuery);
   const { liveReport, error: liveError } = useLiveReport();
@@ -73,7 +76,7 @@ export const Overview = () => {
           {overview.data === undefined
             ? overview.error === null && <Loading resourceName="the metrics" />
             : overview.error === null && (
-                // A picked point belongs to its range.
+                // The key resets the selected point of a chart when the range changes.
                 <RangeFigures
                   key={range}
                   overview={overview.data}
@@ -102,7 +105,7 @@ export const Overview = () => {
   );
 };
 
-/** Whether the figures include the calls of models by the playground and by judges, which the browser stores. */
+/** Whether the metrics include model calls of the playground and of judges. The browser stores this setting. */
 const useCountsOwnProjects = () =>
   useLocalStorage({
     key: "millrace.overview.own-projects",
@@ -110,7 +113,7 @@ const useCountsOwnProjects = () =>
     getInitialValueInEffect: false,
   });
 
-/** Figures of the traces of all projects in a time range, each compared with the period before. */
+/** Metrics of the traces of all projects in a time range, each compared with the previous period. */
 const RangeFigures = ({
   overview,
   range,
@@ -133,8 +136,12 @@ const RangeFigures = ({
     <>
       <div className="overview-title">
         <h2 className="tiles-title">{label}</h2>
-        {(countsOwnProjects || [...overview.projects.values()].some((one) => !one.isCounted)) && (
-          <label className="quiet" title="The calls of models by the playground and by judges">
+        {(countsOwnProjects ||
+          [...overview.projects.values()].some(({ isCounted }) => !isCounted)) && (
+          <label
+            className="quiet"
+            title="Model calls of the playground and of judges are recorded in these projects"
+          >
             <input
               type="checkbox"
               checked={countsOwnProjects}
@@ -148,7 +155,8 @@ const RangeFigures = ({
       {missing !== undefined && <output className="note">{missing}</output>}
       {isPartial && (
         <output className="note">
-          Incomplete: there are too many projects to read all of them in time.
+          These numbers are incomplete, because there are too many projects to read all of them in
+          time.
         </output>
       )}
       <div className="overview-charts chart-row">
@@ -170,7 +178,7 @@ const RangeFigures = ({
   );
 };
 
-/** The traces behind a point of a chart. They stay the same when the figures are read again. */
+/** The traces that a selected point of a chart counts. The selection stays the same when the metrics are read again. */
 interface ChartPick {
   readonly startMs: number;
   readonly endMs: number;
@@ -199,13 +207,13 @@ function pickTraces({
     projects: projects.flatMap((project) => {
       const { runs = [], total, isCounted = false } = metricsByProject.get(project.id) ?? {};
       const traceCount = isCounted ? (runs[index] ?? 0) : 0;
-      // Errors are counted for the whole range only.
+      // For each project, errors are counted only for the whole range, not for each point.
       return traceCount === 0 || (isError && total?.errors === 0) ? [] : [{ project, traceCount }];
     }),
   };
 }
 
-/** Links to the traces behind a point of a chart, which may belong to several projects. */
+/** Links to the traces that a point of a chart counts, which may belong to several projects. */
 const PickedTraces = ({
   pick: { startMs, endMs, isError, projects },
 }: {
@@ -231,7 +239,7 @@ const PickedTraces = ({
   </output>
 );
 
-/** The charts of the metrics. Those of tokens and cost are left out if there are none. */
+/** Returns the charts of the metrics. The charts of tokens and cost are left out if there are no tokens or no cost. */
 const selectCharts = (metrics: Metrics): readonly MetricChart[] => {
   const { total, previous } = metrics;
   return toCharts(metrics).filter(

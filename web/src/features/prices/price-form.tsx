@@ -8,10 +8,10 @@ import { deletePrice, pricesQuery, savePrice } from "./queries.ts";
 
 type RateTexts = Readonly<Record<PriceKind, string>>;
 
-/** Kinds that are always shown. The others are shown on request, and if the price has them. */
+/** The kinds of prices that are always shown. Other kinds are shown on request, or if the price has them. */
 const usualKinds: readonly PriceKind[] = ["input", "output", "cache_read", "cache_write"];
 
-/** Adds a row to the price table, or edits one. */
+/** A form that adds a price to the price table, or edits a price. */
 export const PriceForm = ({
   prices,
   edited,
@@ -19,7 +19,7 @@ export const PriceForm = ({
   onSaved,
   onClose,
 }: {
-  /** The price table, in which no other row may have the same key. */
+  /** The rows of the price table. Two rows must not have the same key. */
   readonly prices: readonly Price[];
   /** The row to edit; absent for a new one. */
   readonly edited?: Price;
@@ -28,16 +28,16 @@ export const PriceForm = ({
   readonly onSaved: (price: Price) => void;
   readonly onClose: () => void;
 }) => {
-  const initial = edited ?? draft;
+  const initialPrice = edited ?? draft;
   const queryClient = useQueryClient();
-  const [model, setModel] = useState(initial.model ?? "");
-  const [provider, setProvider] = useState(initial.provider ?? "");
-  const [tier, setTier] = useState(initial.tier ?? "");
-  const [from, setFrom] = useState(initial.from ?? "");
+  const [model, setModel] = useState(initialPrice.model ?? "");
+  const [provider, setProvider] = useState(initialPrice.provider ?? "");
+  const [tier, setTier] = useState(initialPrice.tier ?? "");
+  const [from, setFrom] = useState(initialPrice.from ?? "");
   const [texts, setTexts] = useState<RateTexts>(
     () =>
       Object.fromEntries(
-        priceKinds.map(([kind]) => [kind, formatRate(initial.prices?.[kind])]),
+        priceKinds.map(([kind]) => [kind, formatRate(initialPrice.prices?.[kind])]),
       ) as RateTexts,
   );
   const [areAllKindsShown, setAreAllKindsShown] = useState(
@@ -67,7 +67,7 @@ export const PriceForm = ({
       prices.some((other) => hasSameKey(price, other))
     ) {
       throw new Error(
-        "There is a price for this model, provider, tier and date. Edit that one, or change one of them.",
+        "A price for this model, provider, tier and date exists. Edit that price, or change one of these values.",
       );
     }
     await savePrice(price);
@@ -90,7 +90,7 @@ export const PriceForm = ({
         description="The model name as runs report it. * is a wildcard."
         required
         maxLength={200}
-        data-autofocus={initial.model === undefined ? true : undefined}
+        data-autofocus={initialPrice.model === undefined ? true : undefined}
         value={model}
         onChange={({ currentTarget }) => setModel(currentTarget.value)}
       />
@@ -131,7 +131,9 @@ export const PriceForm = ({
               inputMode="decimal"
               required={kind === "input"}
               maxLength={300}
-              data-autofocus={kind === "input" && initial.model !== undefined ? true : undefined}
+              data-autofocus={
+                kind === "input" && initialPrice.model !== undefined ? true : undefined
+              }
               placeholder={placeholders[kind]}
               value={texts[kind]}
               error={isFault(rate) ? rate.fault : undefined}
@@ -155,7 +157,9 @@ export const PriceForm = ({
   );
 };
 
-/** The placeholder of each field: which price applies to tokens of a kind without one, or an example. */
+/**
+ * The placeholder of each field: the price that applies to tokens of this kind if the field is empty, or an example.
+ */
 const placeholders: { readonly [Kind in PriceKind]: string } = {
   input: "2.5",
   output: "10",

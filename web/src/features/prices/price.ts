@@ -10,7 +10,10 @@ import {
 import type { JsonMembers } from "../../api/parse.ts";
 import { parseTimeMs } from "../../components/time/time.ts";
 
-/** The kinds of prices in the order of the form, with their labels. All but the last are for a million tokens. */
+/**
+ * The kinds of prices in the order of the form, with their labels. All prices are for a million tokens, except the last
+ * one, which is for 1,000 requests.
+ */
 export const priceKinds = [
   ["input", "Input"],
   ["output", "Output"],
@@ -26,8 +29,8 @@ export const priceKinds = [
 export type PriceKind = (typeof priceKinds)[number][0];
 
 /**
- * A price that depends on the number of a run's input tokens: the price of the last tier whose `start` they exceed, or
- * else `base`.
+ * A price that depends on the number of input tokens of a run. The price of the last tier applies whose `start` is less
+ * than this number, or `base` if there is no such tier.
  */
 export interface TieredRate {
   readonly base: number;
@@ -37,7 +40,7 @@ export interface TieredRate {
 export type Rate = number | TieredRate;
 export type Rates = Readonly<Partial<Record<PriceKind, Rate>>>;
 
-/** What identifies a row of the tenant's price table. */
+/** The fields that identify a row of the tenant's price table. */
 export interface PriceKey {
   readonly model: string;
   readonly provider: string | null;
@@ -66,7 +69,7 @@ export interface LibraryPage {
 const sources = ["none", "no_tokens", "reported", "table", "library"] as const;
 export type PriceSource = (typeof sources)[number];
 
-/** Model calls with the same price, or with the same reason why they have none. */
+/** Model calls with the same price, or with the same reason for having no price. */
 export interface UsedModel {
   readonly source: PriceSource;
   readonly model: string | undefined;
@@ -83,7 +86,7 @@ export interface UsedModels {
   readonly otherCalls: number;
   /** Whether all calls of the period were counted. */
   readonly isComplete: boolean;
-  /** The calls of this number of days, up to now, were counted. */
+  /** The length of the period that ends now and whose calls were counted, in days. */
   readonly days: number;
 }
 
@@ -114,7 +117,7 @@ export const parseLibraryPage = (value: unknown): LibraryPage => ({
   total: toNumber(toRecord(value)["total"]) ?? 0,
 });
 
-/** Parses the models of recent calls: those without a price first, then those with the most calls. */
+/** Parses the models of recent calls. Models without a price come first, then those with the most calls. */
 export function parseUsedModels(value: unknown): UsedModels {
   const response = toRecord(value);
   const models = requireItems(response["models"], "models").map((item): UsedModel => {
@@ -166,7 +169,8 @@ function parseRate(value: unknown): Rate | undefined {
 }
 
 /**
- * Formats a price as the user enters it in the form: `2.5`, or `2, 4 above 200000` if it depends on the input tokens.
+ * Formats a price in the way the user enters it in the form: `2.5`, or `2, 4 above 200000` if it depends on the input
+ * tokens.
  */
 export function formatRate(rate: Rate | undefined): string {
   if (rate === undefined) {
@@ -184,21 +188,21 @@ const tierPattern = /^(?<price>\d+(?:\.\d*)?|\.\d+) +above +(?<start>\d+)$/;
 
 /**
  * Parses a price in the format of {@link formatRate}. Returns `undefined` for an empty text, and an error message for
- * an invalid one.
+ * an invalid text.
  */
 export function parseRateText(text: string): Rate | undefined | { readonly fault: string } {
-  const [first = "", ...rest] = text.split(",").map((part) => part.trim());
-  if (first === "" && rest.length === 0) {
+  const [baseText = "", ...tierTexts] = text.split(",").map((part) => part.trim());
+  if (baseText === "" && tierTexts.length === 0) {
     return undefined;
   }
-  const tiers = rest.map((part) => tierPattern.exec(part)?.groups);
-  if (!numberPattern.test(first) || tiers.includes(undefined)) {
+  const tiers = tierTexts.map((part) => tierPattern.exec(part)?.groups);
+  if (!numberPattern.test(baseText) || tiers.includes(undefined)) {
     return {
       fault: "Enter US dollars, such as 2.5, or prices by input tokens, such as 2, 4 above 200000.",
     };
   }
-  const base = Number(first);
-  return rest.length === 0
+  const base = Number(baseText);
+  return tierTexts.length === 0
     ? base
     : {
         base,

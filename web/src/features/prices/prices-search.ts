@@ -1,10 +1,10 @@
 import { omitUndefined, toSearchText } from "../../api/parse.ts";
 
-/** Search parameters in the URL of the page of prices. */
+/** Search parameters in the URL of the Prices page. */
 export interface PricesSearch {
-  /** The text for which the public prices are searched. */
+  /** Text that is searched for in the public prices. */
   readonly q?: string;
-  /** A model for which the form of a new price is open. */
+  /** If it is set, the form of a new price is open, with this model. */
   readonly add?: string;
 }
 

@@ -15,7 +15,7 @@ import "./prices.css";
 
 const route = getRouteApi("/o/$tenantId/settings/prices");
 
-/** The price in the open form: a new price, which may begin as a copy of a public one, or a price to edit. */
+/** The open form. It contains a new price, which may begin as a copy of a public price, or an existing price. */
 type OpenForm =
   | { readonly kind: "new"; readonly draft: Partial<Price> }
   | { readonly kind: "edit"; readonly price: Price };
@@ -33,8 +33,8 @@ export const Prices = () => {
   const close = (): void => {
     setOpenForm(undefined);
     if (add !== undefined) {
-      const { add: _, ...rest } = { q, add };
-      void navigate({ search: rest.q === "" ? {} : rest, replace: true });
+      const { add: _, ...others } = { q, add };
+      void navigate({ search: others.q === "" ? {} : others, replace: true });
     }
   };
   return (
@@ -53,8 +53,8 @@ export const Prices = () => {
       </div>
       {savedModel !== undefined && (
         <output className="prices-saved">
-          Saved the price of <bdi>{toVisibleText(savedModel)}</bdi>. It applies to new runs;
-          recompute to apply it to stored ones.
+          Saved the price of <bdi>{toVisibleText(savedModel)}</bdi>. It applies to new runs. To
+          apply it to stored runs, recompute the costs.
         </output>
       )}
       <UsedModelList onAdd={(model) => setOpenForm({ kind: "new", draft: { model } })} />

@@ -12,14 +12,14 @@ export const pricesQuery = queryOptions({
   queryFn: async ({ signal }) => parsePrices(await getJson(toEndpointPath("/ui/prices"), signal)),
 });
 
-/** The models of recent model calls, with the prices that applied. */
+/** The models of recent calls, with the prices that were used. */
 export const usedModelsQuery = queryOptions({
   queryKey: ["priced-models"],
   queryFn: async ({ signal }) =>
     parseUsedModels(await getJson(toEndpointPath("/ui/prices/models"), signal)),
 });
 
-/** The public prices that contain a text, in pages. */
+/** The public prices whose model or provider contains a text, in pages. */
 export const createLibraryQuery = (text: string) =>
   infiniteQueryOptions({
     queryKey: ["library-prices", text],
@@ -40,7 +40,7 @@ export const createLibraryQuery = (text: string) =>
     staleTime: Number.POSITIVE_INFINITY,
   });
 
-/** Adds a row to the price table, or replaces the one with the same key. */
+/** Adds a price to the price table. A price with the same key is replaced. */
 export const savePrice = async (price: Price): Promise<unknown> =>
   putJson(toEndpointPath("/ui/prices"), { prices: [price] });
 

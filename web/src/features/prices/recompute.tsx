@@ -8,7 +8,7 @@ import "../jobs/jobs.css";
 
 const jobKind = "prices.recompute";
 
-/** A button that starts a job, which computes the costs of stored runs again, and the progress of that job. */
+/** A button that starts a job, which computes the costs of stored runs again, and shows the progress of the job. */
 export const Recompute = ({ tenantId }: { readonly tenantId: string }) => {
   const queryClient = useQueryClient();
   const { data: jobs = [] } = useQuery(latestJobsQuery);
@@ -19,7 +19,7 @@ export const Recompute = ({ tenantId }: { readonly tenantId: string }) => {
   return (
     <FormSection
       title="Stored runs"
-      description="Changed prices apply to runs that arrive later. Recompute to apply them to stored runs, each with the price that was valid when it started. Costs that runs report are kept."
+      description="Changed prices apply to runs that arrive later. To apply them to stored runs, recompute the costs: each run then has the price that was valid when it started. Costs that runs report are kept."
     >
       <Button
         variant="default"

@@ -9,7 +9,7 @@ import { Ago } from "../../components/time/ago.tsx";
 import type { PriceSource, UsedModel, UsedModels } from "./price.ts";
 import { usedModelsQuery } from "./queries.ts";
 
-/** The models of recent calls: those without a price first. */
+/** A table of the models of recent calls. Models without a price come first. */
 export const UsedModelList = ({ onAdd }: { readonly onAdd: (model: string) => void }) => {
   const { data: used, error, refetch } = useQuery(usedModelsQuery);
   const formatCost = createCostFormat(used?.models.map(({ cost }) => cost) ?? []);
@@ -44,7 +44,7 @@ export const UsedModelList = ({ onAdd }: { readonly onAdd: (model: string) => vo
             </thead>
             <tbody>
               {used.models.map((model, index) => (
-                // The rows have no id, and are replaced together.
+                // The index is a stable React key, because the rows have no id and are replaced together.
                 <ModelRow key={index} used={model} formatCost={formatCost} onAdd={onAdd} />
               ))}
             </tbody>
@@ -53,7 +53,7 @@ export const UsedModelList = ({ onAdd }: { readonly onAdd: (model: string) => vo
       )}
       {used !== undefined && used.otherCalls > 0 && (
         <p className="form-about">
-          {used.otherCalls.toLocaleString("en")} calls of further models are not listed.
+          {used.otherCalls.toLocaleString("en")} calls of other models are not listed.
         </p>
       )}
     </FormSection>
@@ -61,17 +61,17 @@ export const UsedModelList = ({ onAdd }: { readonly onAdd: (model: string) => vo
 };
 
 function describeUsage({ models, days, isComplete }: UsedModels): string {
-  const has = (wanted: PriceSource) => models.some(({ source }) => source === wanted);
-  const time = isComplete
+  const hasSource = (name: PriceSource) => models.some(({ source }) => source === name);
+  const periodText = isComplete
     ? `the last ${days} days`
-    : `the last ${days} days (only the latest ones, because counting all takes too long)`;
-  const complete = has("no_tokens")
+    : `the last ${days} days (only the latest calls, because counting all calls takes too long)`;
+  const completeText = hasSource("no_tokens")
     ? "All calls that report tokens have a price."
-    : "All of them have a price.";
-  const missing = has("none")
-    ? "The cost of calls without a price is unknown: add one, then recompute."
-    : complete;
-  return `Model calls of ${time}. ${missing}`;
+    : "All calls have a price.";
+  const priceText = hasSource("none")
+    ? "The cost of calls without a price is unknown. Add a price, then recompute the costs."
+    : completeText;
+  return `Model calls of ${periodText}. ${priceText}`;
 }
 
 const sourceLabels: { readonly [Source in PriceSource]: string } = {

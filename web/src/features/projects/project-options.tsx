@@ -3,7 +3,7 @@ import type { Project } from "./project.ts";
 
 type SelectableProject = Pick<Project, "id" | "name" | "isExperiment">;
 
-/** The options of a selector of projects. Experiments are in a group of their own, below the projects. */
+/** The options of a select box of projects. Experiments are in a separate group below the projects. */
 export const ProjectOptions = ({
   projects,
 }: {
@@ -28,7 +28,10 @@ const createOption = ({ id, name }: SelectableProject) => (
   </option>
 );
 
-/** Returns the project that a page shows first: a project, or an experiment if there are only experiments. */
+/**
+ * Returns the project that a page shows by default: the first project that is not an experiment, or else the first
+ * experiment.
+ */
 export const findFirstProject = <Found extends SelectableProject>(
   projects: readonly Found[],
 ): Found | undefined => projects.find(({ isExperiment }) => !isExperiment) ?? projects[0];

@@ -15,9 +15,9 @@ export const ProjectPageHead = ({
 }: {
   readonly address: { readonly tenantId: string; readonly projectId: string };
   readonly title: string;
-  /** The filter of the run list, which the link back restores. */
+  /** The filter that the link back to the run list restores. */
   readonly filter?: string | undefined;
-  /** The time range of the page, which the link back applies to the run list. */
+  /** The time range of the page, which the link back also applies to the run list. */
   readonly times?: UrlTimes;
   readonly children: ReactNode;
 }) => {

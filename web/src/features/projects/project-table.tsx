@@ -27,10 +27,10 @@ const rangeTitles = {
   tokens: "Tokens",
   cost: "Cost",
 } as const;
-/** Only the first projects show their last activity, because it takes a request per project. */
+/** The number of projects whose last activity is shown. It is limited, because it takes a request for each project. */
 const maxActiveRows = 50;
 
-/** A table of projects with the figures of their traces in a time range, the busiest projects first. */
+/** A table of projects with metrics of their traces in a time range. The busiest projects come first. */
 export const ProjectTable = ({
   title,
   projects,
@@ -41,7 +41,7 @@ export const ProjectTable = ({
   readonly title: string;
   readonly projects: readonly Project[];
   readonly range: OverviewRange;
-  /** `undefined` while the figures are loaded. */
+  /** `undefined` while the metrics are loading. */
   readonly overview: OverviewMetrics | undefined;
   readonly live: LiveReport | undefined;
 }) => {
@@ -99,7 +99,9 @@ export const ProjectTable = ({
   );
 };
 
-/** Sorts projects: first those that are active now, then the others by their number of traces in the time range. */
+/**
+ * Sorts projects. Projects that are active now come first, then the others by their number of traces in the time range.
+ */
 function sortByActivity(
   projects: readonly Project[],
   overview: OverviewMetrics | undefined,

@@ -12,14 +12,14 @@ export interface ProjectDetails extends Project {
   /** Empty if the project has no description. */
   readonly description: string;
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** The object that contains `metadata`. An update of the metadata must send the whole object. */
+  /** The object that contains `metadata`. A request that updates the metadata must contain the whole object. */
   readonly extra: Readonly<Record<string, unknown>>;
 }
 
 /** Statistics of a project's traces within a time range. */
 export interface ProjectStats {
   readonly traceCount: number;
-  /** Share of failed traces, 0 to 1; absent if there are no traces. */
+  /** Fraction of failed traces, from 0 to 1; absent if there are no traces. */
   readonly errorRate: number | undefined;
   readonly latencyP50Ms: number | undefined;
   readonly latencyP99Ms: number | undefined;

@@ -23,9 +23,9 @@ export const Projects = () => {
   const { data: overview } = useQuery(createOverviewQuery(range));
   const searchField = useSearchShortcut("Search projects by name");
   const result = useQuery({ ...createProjectSearchQuery(name), placeholderData: keepPreviousData });
-  const { data: found, error, refetch } = result;
-  const projects = found?.filter(({ isExperiment }) => !isExperiment);
-  const experiments = found?.filter(({ isExperiment }) => isExperiment) ?? [];
+  const { data: allProjects, error, refetch } = result;
+  const projects = allProjects?.filter(({ isExperiment }) => !isExperiment);
+  const experiments = allProjects?.filter(({ isExperiment }) => isExperiment) ?? [];
   return (
     <div className="page">
       <title>Projects · Millrace</title>
@@ -67,7 +67,7 @@ export const Projects = () => {
         />
       )}
       {experiments.length > 0 && <ExperimentList experiments={experiments} />}
-      {found?.length === maxProjects && (
+      {allProjects?.length === maxProjects && (
         <p className="note">
           Showing the first {maxProjects} projects. Search by name to find others.
         </p>

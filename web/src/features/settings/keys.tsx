@@ -58,7 +58,7 @@ export const Keys = ({ facts }: { readonly facts: ServerFacts }) => {
         >
           <p>
             {readKey()?.endsWith(keyToRevoke.hint) === true
-              ? "This browser uses this key and will ask for another one."
+              ? "This browser uses this key and will ask for another key."
               : "Programs that use this key will be rejected."}{" "}
             The server keeps requiring a key, even if no key is left.
           </p>
@@ -68,7 +68,7 @@ export const Keys = ({ facts }: { readonly facts: ServerFacts }) => {
   );
 };
 
-/** What each choice permits, from the most to the least. */
+/** The scopes of a key, from the most permissions to the fewest. */
 const scopeChoices: readonly { readonly value: KeyScope; readonly label: string }[] = [
   { value: "admin", label: "Everything (admin)" },
   { value: "write", label: "Read and change data (write)" },
@@ -79,7 +79,7 @@ const scopeChoices: readonly { readonly value: KeyScope; readonly label: string 
 const NewKey = ({ facts }: { readonly facts: ServerFacts }) => {
   const [name, setName] = useState("");
   const [selectedScope, setScope] = useState<KeyScope>("admin");
-  // This browser will use the first key, and must be able to create further ones.
+  // This browser will use the first key, so the first key must permit creating other keys.
   const scope = facts.needsKey ? selectedScope : "admin";
   const queryClient = useQueryClient();
   const {
@@ -92,7 +92,7 @@ const NewKey = ({ facts }: { readonly facts: ServerFacts }) => {
     onSuccess: async (key) => {
       setName("");
       if (!facts.needsKey) {
-        // The server requires a key from now on. Store the new one, so that this browser keeps its access.
+        // The server requires a key from now on. Store the new key, so that this browser keeps its access.
         storeKey(key);
       }
       await queryClient.invalidateQueries();

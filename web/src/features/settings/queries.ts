@@ -10,11 +10,11 @@ export interface ServerFacts {
   readonly needsKey: boolean;
   /** Whether the user may manage other tenants. */
   readonly isOperator: boolean;
-  /** Folder of the data; only sent to browsers on the server's own machine. */
+  /** The data folder. The server sends it only to browsers on its own machine. */
   readonly dataDir: string | undefined;
 }
 
-/** An API key as the list shows it, without its secret. */
+/** An API key in the list, without its secret. */
 export interface ListedKey {
   readonly id: string;
   readonly tenantId: string;
@@ -66,13 +66,13 @@ export interface StorageUsage {
     readonly isComplete: boolean;
   };
   readonly projects: readonly ProjectUsage[];
-  /** Whether projects follow those of this page. */
+  /** Whether there are more projects after this page. */
   readonly hasMoreProjects: boolean;
 }
 
 /** How long runs are kept. */
 export interface RetentionRule {
-  /** `null` for the rule that applies to all projects without a rule of their own. */
+  /** `null` for the rule that applies to all projects that have no rule. */
   readonly projectId: string | null;
   /** `null` to keep the runs forever. */
   readonly days: number | null;
@@ -126,7 +126,7 @@ export const createStorageQuery = (offset: number) =>
   queryOptions({
     queryKey: ["storage", offset],
     queryFn: async ({ signal }): Promise<StorageUsage> => {
-      // One project more than is shown: if it exists, another page follows.
+      // Request one project more than is shown. If the response contains it, another page follows.
       const path = `${toEndpointPath("/ui/storage")}?limit=${storagePageSize + 1}&offset=${offset}`;
       const usage = (await getJson(path, signal)) as JsonObject;
       const attachmentUsage = usage["attachments"] as JsonObject;

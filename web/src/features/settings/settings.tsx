@@ -46,7 +46,7 @@ const PricesLink = () => {
   return (
     <FormSection
       title="Prices"
-      description="What models cost: public prices, your own, and the models without a price."
+      description="The prices of models: public prices, your own prices, and models without a price."
     >
       <Button
         variant="default"
@@ -65,7 +65,7 @@ const AuditLink = () => {
   return (
     <FormSection
       title="Audit log"
-      description="Who created, changed, deleted, shared or exported what. Only admin keys can read it."
+      description="Shows who created, changed, deleted, shared or exported what. Only admin keys can read the log."
     >
       <Button
         variant="default"

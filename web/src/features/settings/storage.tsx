@@ -57,7 +57,7 @@ const limitNames: ReadonlyMap<string, string> = new Map([
   ["ingest_bytes", "Received today (UTC)"],
 ]);
 
-/** "1.2 MB of 5 MB", and what happens at the limit. */
+/** Describes the usage of a limit, such as `1.2 MB of 5 MB`, and what happens if the limit is reached. */
 function describeUsage({ limit, max, used }: LimitUsage): string {
   const format = (value: number): string =>
     limit.endsWith("bytes") ? formatBytes(value) : value.toLocaleString("en");
@@ -65,7 +65,7 @@ function describeUsage({ limit, max, used }: LimitUsage): string {
     return `not measured yet, limit ${format(max)}`;
   }
   const isReached = used >= max;
-  return `${format(used)} of ${format(max)}${isReached ? ": further runs are refused" : ""}`;
+  return `${format(used)} of ${format(max)}${isReached ? ": new runs are rejected" : ""}`;
 }
 
 const StorageTotals = ({

@@ -23,7 +23,7 @@ export const SharedTrace = ({
   const { data: trace, error, refetch } = useQuery(createSharedTraceQuery(token));
   const { search, runId = traceId, change } = useSharedTraceAddress();
   const source = useMemo(() => ({ kind: "share", token }) as const, [token]);
-  // A trace that is no longer shared is not shown, although it was loaded before.
+  // Do not show a trace that is no longer shared, even if it was loaded before.
   if (trace === undefined || isMissing(error)) {
     return (
       <AbsentView
@@ -57,8 +57,8 @@ export const SharedTrace = ({
 };
 
 /**
- * The state of the trace in the URL. It is parsed here and not by the route, because the code of routes is loaded before
- * any page.
+ * The state of the trace in the URL. It is parsed here and not in the route, because the code of routes is loaded
+ * before any page.
  */
 function useSharedTraceAddress() {
   const searchText = useLocation({ select: ({ search }) => JSON.stringify(search) });

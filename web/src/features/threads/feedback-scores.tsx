@@ -5,7 +5,9 @@ import type { FeedbackScores as Scores } from "./thread-item.ts";
 /** Maximum number of keys that a row shows. */
 const maxKeys = 4;
 
-/** The mean score of the feedback with each key. For a key without scores, the number of feedback entries. */
+/**
+ * Shows the mean score of the feedback with each key. For a key without scores, shows the number of feedback entries.
+ */
 export const FeedbackScores = ({ scores }: { readonly scores: Scores }) => (
   <>
     {Object.entries(scores)

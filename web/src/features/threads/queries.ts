@@ -24,7 +24,7 @@ export const createThreadsQuery = (projectId: string, text: string) =>
     },
     initialPageParam: "",
     getNextPageParam: ({ next }: ThreadItemPage) => next,
-    // Only while one page is loaded: reading many pages again every few seconds would keep the server busy.
+    // Refetch only while one page is loaded, because reading many pages every few seconds would keep the server busy.
     refetchInterval: ({ state: { data } }) =>
       (data?.pages.length ?? 0) <= 1 ? refetchIntervalMs : false,
   });

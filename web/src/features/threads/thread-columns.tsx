@@ -85,7 +85,7 @@ export const threadColumns: readonly Column<ThreadItem>[] = [
   },
 ];
 
-/** The last message of a thread, its cost and its feedback: for narrow screens, which show few columns. */
+/** Renders the last message of a thread, its cost and its feedback for narrow screens, which show few columns. */
 export const renderThreadDetail = ({ lastMessage, cost, feedback }: ThreadItem): ReactNode => (
   <>
     <span>{lastMessage !== undefined && <MessagePreview message={lastMessage} />}</span>
@@ -102,7 +102,7 @@ const sourceLabels: { readonly [Source in LastMessage["source"]]: string } = {
   error: "Error",
 };
 
-/** Such as `Error: 429` or `RateLimitError: …`, which need no label in front. */
+/** Matches errors such as `Error: 429` or `RateLimitError: …`, which need no label before them. */
 const startsWithErrorName = /^\w*(?:Error|Exception)\b/;
 
 const MessagePreview = ({ message: { source, text } }: { readonly message: LastMessage }) => (

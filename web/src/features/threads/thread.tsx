@@ -13,7 +13,7 @@ import "./threads.css";
 
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId/thread");
 
-/** The page `/o/{tenantId}/projects/p/{projectId}/thread?id=…`: one conversation, read as a chat. */
+/** The page `/o/{tenantId}/projects/p/{projectId}/thread?id=…`, which shows one conversation as a chat. */
 export const ThreadPage = () => {
   const { tenantId, projectId } = route.useParams();
   const { id = "" } = route.useSearch();
@@ -67,7 +67,7 @@ const Conversation = ({
   if (turns.length === 0) {
     return (
       <Empty title="No turns">
-        <p>No run of this project has this thread ID. It may have been deleted.</p>
+        <p>No run of this project has this thread ID. The thread may have been deleted.</p>
       </Empty>
     );
   }

@@ -6,7 +6,7 @@ import type { TurnItem } from "./thread-item.ts";
 import { TurnView } from "./turn-view.tsx";
 
 const estimatedTurnHeight = 220;
-/** More turns are loaded when this many or fewer remain below the view. */
+/** The number of turns below the view at which more turns are loaded. */
 const readAheadTurns = 10;
 
 /** The turns of a thread, one below the other. Only those in view are rendered, and only their runs are loaded. */
@@ -35,7 +35,7 @@ export const TurnList = ({
   const virtualItems = virtualizer.getVirtualItems();
   const isNearEnd = (virtualItems.at(-1)?.index ?? -1) >= turns.length - readAheadTurns;
   useEffect(() => {
-    // After an error the list does not repeat the request by itself: the user clicks "Try again".
+    // Do not repeat the request after an error. The user can click "Try again".
     if (hasMore && error === null && isNearEnd) {
       onLoadMore();
     }
@@ -82,9 +82,11 @@ function useTurnKeys(scroller: React.RefObject<HTMLElement | null>, count: numbe
 
 function focusTurn(scroller: HTMLElement | null, step: 1 | -1, count: number): void {
   const row = document.activeElement?.closest<HTMLElement>("[data-index]");
-  const current = row === null || row === undefined ? -1 : Number(row.dataset["index"]);
-  const next = Math.max(0, Math.min(count - 1, current + step));
-  const target = scroller?.querySelector<HTMLElement>(`[data-index="${next}"] a[data-turn-link]`);
+  const currentIndex = row === null || row === undefined ? -1 : Number(row.dataset["index"]);
+  const nextIndex = Math.max(0, Math.min(count - 1, currentIndex + step));
+  const target = scroller?.querySelector<HTMLElement>(
+    `[data-index="${nextIndex}"] a[data-turn-link]`,
+  );
   target?.focus({ preventScroll: true });
   target?.closest("[data-index]")?.scrollIntoView({ block: "start" });
 }

@@ -1,7 +1,7 @@
 import { formatCompactJson } from "../../components/text/json-text.ts";
 import type { ChatMessage } from "../../components/payload/chat-messages.ts";
 
-/** The messages of one turn, without those that earlier turns have shown already. */
+/** The messages of one turn, without messages that earlier turns already show. */
 export interface TurnMessages {
   /** Messages of the inputs before {@link added}: the conversation so far, which the program sends again. */
   readonly earlier: readonly ChatMessage[];
@@ -12,8 +12,9 @@ export interface TurnMessages {
 }
 
 /**
- * Divides the messages of a turn. Most programs send the whole conversation with each request, and some return all of
- * it. In a turn other than the first, the messages up to the last answer of the assistant belong to earlier turns.
+ * Divides the messages of a turn. Most programs send the whole conversation with each request, and some return the
+ * whole conversation. In a turn other than the first, the messages up to the last answer of the assistant belong to
+ * earlier turns.
  */
 export function divideMessages(
   inputs: readonly ChatMessage[],

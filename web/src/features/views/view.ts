@@ -34,7 +34,7 @@ export const parseViews = (value: unknown): readonly View[] =>
     };
   });
 
-/** Whether the run list can apply all conditions of a view: it can't apply those on other runs of the trace. */
+/** Whether the run list can apply all conditions of a view. It can't apply conditions on other runs of the trace. */
 export const canOpen = ({ traceFilter, treeFilter }: View): boolean =>
   traceFilter === undefined && treeFilter === undefined;
 

@@ -176,7 +176,7 @@ const ViewForm = ({
   onClose,
 }: {
   readonly view: View | undefined;
-  /** The filter of a new view. */
+  /** The initial filter of a new view. */
   readonly filter: string | undefined;
   readonly projectId: string;
   readonly onClose: () => void;
@@ -194,7 +194,7 @@ const ViewForm = ({
       isDisabled={name.trim() === ""}
       onClose={onClose}
       onSubmit={async () => {
-        // The run list splits a filter into its conditions, for which it must consist of functions.
+        // Convert the filter to functions, because the run list can split only functions into conditions.
         const { functions = filter } = await queryClient.fetchQuery(
           createFilterCheckQuery("runs", filter),
         );
@@ -216,7 +216,7 @@ const ViewForm = ({
       />
       <Textarea
         label="Filter"
-        description="In the filter language. Leave empty to match all runs."
+        description="Write the filter in the filter language. Leave it empty to match all runs."
         rows={3}
         spellCheck={false}
         value={filter}

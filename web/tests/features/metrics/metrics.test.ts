@@ -137,7 +137,7 @@ test("what the figures lack is still being counted without a filter, and was not
     `Counting the latest changes. The figures do not include ${named(5)} yet.`,
   );
   expect(describeMissing([range(9), range(7), range(5), range(3), range(1)], true)).toBe(
-    `Incomplete: reading all runs would take too long. Not counted: ${named(9)}, ${named(7)}, ${named(5)} and 2 more`,
+    `Incomplete, because reading all runs would take too long. Not counted: ${named(9)}, ${named(7)}, ${named(5)} and 2 more`,
   );
 });
 

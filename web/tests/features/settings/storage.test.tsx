@@ -47,7 +47,7 @@ test("the limits of the tenant are shown with what is used of them", async () =>
   await screen.findByText("p0");
   const shown = (title: string) => screen.getByText(title).nextElementSibling?.textContent;
   expect(shown("Size of stored runs")).toBe("1.0 MB of 5.0 MB");
-  expect(shown("Number of runs")).toBe("2,000 of 2,000: further runs are refused");
+  expect(shown("Number of runs")).toBe("2,000 of 2,000: new runs are rejected");
   expect(shown("Received today (UTC)")).toBe("not measured yet, limit 1.0 kB");
 });
 

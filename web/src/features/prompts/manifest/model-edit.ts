@@ -135,17 +135,17 @@ function changeModel(step: unknown, current: ModelDraft, draft: ModelDraft): unk
 /** Changes a parameter wherever it is: in the model, or in a binding around it. */
 function applyChange(step: unknown, change: Change): JsonMembers {
   const parameterObjects = [...listParameterObjects(step)];
-  const found = parameterObjects.some((parameters) =>
+  const hasParameter = parameterObjects.some((parameters) =>
     change.names.some((name) => Object.hasOwn(parameters, name)),
   );
   const isBinding = toNode(step)?.name === "RunnableBinding";
-  if (!found && change.isBound && !isBinding) {
+  if (!hasParameter && change.isBound && !isBinding) {
     return createNode(["langchain", "schema", "runnable", "RunnableBinding"], {
       bound: step,
       kwargs: change.value === undefined ? {} : { [change.names[0] ?? ""]: change.value },
     });
   }
-  return changeInStep(step, change, found);
+  return changeInStep(step, change, hasParameter);
 }
 
 /**

@@ -16,7 +16,7 @@ export interface AuditEntry {
   readonly id: string;
   readonly timeMs: number;
   readonly tenantId: string;
-  /** The value of the filter that selects entries of the same actor. */
+  /** The value of the actor filter that selects all entries of this actor. */
   readonly actor: string;
   readonly actorKind: string;
   readonly actorName: string;
@@ -89,7 +89,7 @@ function describeActor(kind: string, name: string): string {
   }
 }
 
-/** Labels of the outcomes. */
+/** The labels of the outcomes. */
 export const outcomeLabels: { readonly [Outcome in AuditOutcome]: string } = {
   succeeded: "Succeeded",
   denied: "Denied",

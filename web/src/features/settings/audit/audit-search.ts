@@ -6,7 +6,7 @@ export type AuditOutcome = (typeof auditOutcomes)[number];
 export const auditRanges = ["1d", "7d", "30d"] as const;
 export type AuditRange = (typeof auditRanges)[number];
 
-/** The longest text of a filter. Keys have ids of 36 characters, and names of actions are shorter. */
+/** The maximum length of the text of a filter. Keys have ids of 36 characters, and names of actions are shorter. */
 const maxFilterChars = 200;
 
 /** Search parameters in the URL of the audit log. */
@@ -36,7 +36,7 @@ export function parseAuditSearch(search: Readonly<Record<string, unknown>>): Aud
 const dayMs = 86_400_000;
 const rangeDays: { readonly [Range in AuditRange]: number } = { "1d": 1, "7d": 7, "30d": 30 };
 
-/** The query of the server for the filters in the URL. */
+/** Converts the filters in the URL to the query parameters of the server. */
 export function toAuditQuery(
   { actor, action, outcome, range, all }: AuditSearch,
   nowMs: number = Date.now(),

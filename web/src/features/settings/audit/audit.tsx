@@ -17,7 +17,7 @@ import "./audit.css";
 
 const route = getRouteApi("/o/$tenantId/settings/audit");
 
-/** The page `/o/{tenantId}/settings/audit`: who changed what. */
+/** The page `/o/{tenantId}/settings/audit`, which shows who changed what. */
 export const Audit = () => {
   const { tenantId } = route.useParams();
   const search = route.useSearch();
@@ -87,13 +87,16 @@ const AuditFilters = ({
 }) => {
   const navigate = route.useNavigate();
   const { data: facts } = useQuery(serverFactsQuery);
-  const set = (name: keyof AuditSearch, value: unknown): void => {
-    const { [name]: _previous, ...rest } = search;
+  const changeFilter = (name: keyof AuditSearch, value: unknown): void => {
+    const { [name]: _previous, ...otherFilters } = search;
     const isSet = value !== "" && value !== false;
-    void navigate({ search: isSet ? { ...rest, [name]: value } : rest, replace: true });
+    void navigate({
+      search: isSet ? { ...otherFilters, [name]: value } : otherFilters,
+      replace: true,
+    });
   };
-  // A link may name an action of another version of the server: it stays visible as it is.
-  const listed = actions.some(({ name }) => name === search.action)
+  // A link may name an action that only another version of the server has. The action stays in the list under its name.
+  const listedActions = actions.some(({ name }) => name === search.action)
     ? actions
     : [...actions, ...(search.action === undefined ? [] : [toAction(search.action)])];
   return (
@@ -103,10 +106,10 @@ const AuditFilters = ({
         aria-label="Action"
         data={[
           { value: "", label: "All actions" },
-          ...listed.map(({ name, title }) => ({ value: name, label: toVisibleText(title) })),
+          ...listedActions.map(({ name, title }) => ({ value: name, label: toVisibleText(title) })),
         ]}
         value={search.action ?? ""}
-        onChange={({ currentTarget }) => set("action", currentTarget.value)}
+        onChange={({ currentTarget }) => changeFilter("action", currentTarget.value)}
       />
       <NativeSelect
         size="xs"
@@ -116,7 +119,7 @@ const AuditFilters = ({
           ...auditOutcomes.map((value) => ({ value, label: outcomeLabels[value] })),
         ]}
         value={search.outcome ?? ""}
-        onChange={({ currentTarget }) => set("outcome", currentTarget.value)}
+        onChange={({ currentTarget }) => changeFilter("outcome", currentTarget.value)}
       />
       <NativeSelect
         size="xs"
@@ -126,18 +129,18 @@ const AuditFilters = ({
           ...auditRanges.map((value) => ({ value, label: rangeLabels[value] })),
         ]}
         value={search.range ?? ""}
-        onChange={({ currentTarget }) => set("range", currentTarget.value)}
+        onChange={({ currentTarget }) => changeFilter("range", currentTarget.value)}
       />
       {facts?.isOperator === true && (
         <Checkbox
           size="xs"
           label="All tenants"
           checked={search.all === true}
-          onChange={({ currentTarget }) => set("all", currentTarget.checked)}
+          onChange={({ currentTarget }) => changeFilter("all", currentTarget.checked)}
         />
       )}
       {search.actor !== undefined && (
-        <Button variant="default" size="compact-xs" onClick={() => set("actor", "")}>
+        <Button variant="default" size="compact-xs" onClick={() => changeFilter("actor", "")}>
           Actor: {toVisibleText(search.actor)} ×
         </Button>
       )}
@@ -152,6 +155,6 @@ const NoEntries = ({ isFiltered }: { readonly isFiltered: boolean }) =>
     <Empty title="No matching entries" />
   ) : (
     <Empty title="No entries">
-      <p>Changes of keys, projects, datasets, prompts, rules and settings appear here.</p>
+      <p>Changes to keys, projects, datasets, prompts, rules and settings appear here.</p>
     </Empty>
   );
