@@ -19,7 +19,7 @@ import { viewsRoutes } from "../features/views/routes.ts";
 import { sharedPageRoutes } from "./pages/routes.ts";
 
 /** All routes. The navigation bar and the command palette list the pages in the order of these routes. */
-export const routeTree = rootRoute.addChildren([
+const routes = [
   ...overviewRoutes,
   ...projectsRoutes,
   ...sharedPageRoutes,
@@ -38,4 +38,21 @@ export const routeTree = rootRoute.addChildren([
   ...jobsRoutes,
   ...settingsRoutes,
   ...pricesRoutes,
-]);
+] as const;
+
+// A parser of search parameters leaves out invalid ones, but the router would add them to its result.
+for (const { options } of routes as readonly { readonly options: SearchOptions }[]) {
+  const parse = options.validateSearch;
+  if (parse !== undefined) {
+    options.validateSearch = (search) => ({
+      ...Object.fromEntries(Object.keys(search).map((name) => [name, undefined])),
+      ...parse(search),
+    });
+  }
+}
+
+interface SearchOptions {
+  validateSearch?: (search: object) => object;
+}
+
+export const routeTree = rootRoute.addChildren(routes);

@@ -1,6 +1,6 @@
 import type { Client } from "millrace";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { findFaults } from "../support/axe.ts";
 import { startBrowser } from "../support/browser.ts";
 import { press } from "../support/key-effects.ts";
@@ -88,6 +88,28 @@ describe.skipIf(browser === undefined)("facets beside the run list, in Chromium"
     expect(opened.faults).toEqual([]);
   });
 
+  test("a count that does not reach all runs is followed by a longer one", async () => {
+    const limits: unknown[] = [];
+    await page.route("**/ui/runs/facets", async (route) => {
+      const body = route.request().postDataJSON() as { readonly time_limit_ms: number };
+      limits.push(body.time_limit_ms);
+      const response = await route.fetch();
+      const isShort = body.time_limit_ms < 2_000;
+      await route.fulfill({
+        response,
+        json: {
+          ...((await response.json()) as object),
+          ...(isShort ? { runs: 7, counted_to: new Date().toISOString() } : {}),
+        },
+      });
+    });
+    onTestFinished(() => page.unroute("**/ui/runs/facets"));
+    await page.goto(address);
+    await facets().getByText("40 matching").waitFor();
+    expect(limits.slice(0, 2)).toEqual([200, 2_000]);
+    expect(opened.faults).toEqual([]);
+  });
+
   test("the models of a trace are those of its model calls, and a click finds these traces", async () => {
     await page.goto(address);
     await facets().getByText("40 matching").waitFor();
@@ -96,6 +118,7 @@ describe.skipIf(browser === undefined)("facets beside the run list, in Chromium"
     await facets().getByText("10 matching", { exact: true }).waitFor();
     await expect.poll(rowCount).toBe(10);
     expect(await value("gpt-5 10").getAttribute("aria-pressed")).toBe("true");
+    expect(await facets().getByRole("heading", { name: "Model" }).count()).toBe(1);
     await page.getByRole("button", { name: "Edit model = gpt-5" }).waitFor();
     expect(opened.faults).toEqual([]);
   });

@@ -217,6 +217,16 @@ describe.skipIf(browser === undefined)("a list of traces, in Chromium", () => {
     expect(faults.filter((fault) => !fault.includes("422"))).toEqual([]);
   }, 40_000);
 
+  test.each(["last=24h", "from=banana&to=x", "sort=nonsense&order=up", "columns=none&all=maybe"])(
+    "a link with ?%s opens the list without the invalid values",
+    async (search) => {
+      await page.goto(`${address}?${search}`);
+      await rows().first().waitFor();
+      expect(await page.getByRole("alert").count()).toBe(0);
+      expect(faults).toEqual([]);
+    },
+  );
+
   test("the statistics in the header say which time they cover, and follow new traces", async () => {
     await page.goto(address);
     await page.getByText("Last hour: 1 trace", { exact: true }).waitFor();

@@ -8,8 +8,11 @@ import type { FacetCounts, RunSearch } from "../run-list.ts";
 import type { RunStore } from "../run-store.ts";
 import { parseSearch, runSearchBody, searchWithin } from "./run-search-handlers.ts";
 
-/** Milliseconds after which counting ends. The response then contains the start time reached. */
-const countTimeLimitMs = 200;
+/**
+ * Default and maximum time in milliseconds after which counting ends. The response then contains the start time reached.
+ */
+const defaultTimeLimitMs = 200;
+const maxTimeLimitMs = 2_000;
 /** Maximum number of runs that one step reads. It is low, because their payloads are in memory at the same time. */
 const runsPerStep = 200;
 /** Maximum number of values of each property in the response. Those with the most runs are returned. */
@@ -27,25 +30,31 @@ export const runFacetBody = Type.Object({
       { maxItems: facetNames.length },
     ),
   ),
+  time_limit_ms: Type.Optional(Type.Integer({ minimum: 1, maximum: maxTimeLimitMs })),
 });
 
 export type RunFacetBody = Static<typeof runFacetBody>;
 
 /**
- * `POST /ui/runs/facets`: counts the values of the matching runs by property, the latest runs first, for a limited time.
- * `counted_to` is the start time that was reached, or null if all runs were counted. A property in `facets` is counted
+ * `POST /ui/runs/facets`: counts the values of the matching runs by property, the latest runs first, for a limited time
+ * (`time_limit_ms`). `counted_to` is the start time that was reached, or null if all runs were counted. A property in `facets` is counted
  * with its own filter, and has a `counted_to` of its own. All counts of a request share the time limit.
  */
 export async function countRunFacets(
   store: RunStore,
   { body, tenantId }: FastifyRequest<{ Body: RunFacetBody }>,
 ): Promise<unknown> {
-  const { cursor: _cursor, facets: ownFacets = [], ...conditions } = body;
+  const {
+    cursor: _cursor,
+    facets: ownFacets = [],
+    time_limit_ms: timeLimitMs = defaultTimeLimitMs,
+    ...conditions
+  } = body;
   const searches = [
     conditions,
     ...ownFacets.map(({ filter = null }) => ({ ...conditions, filter })),
   ].map((search) => parseSearch({ ...search, sort: "start", order: "desc" }));
-  const endMs = performance.now() + countTimeLimitMs;
+  const endMs = performance.now() + timeLimitMs;
   const counts: FacetTotals[] = [];
   for (const [index, search] of searches.entries()) {
     // What one count leaves of its share of the time is for those after it.

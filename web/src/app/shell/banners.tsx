@@ -67,7 +67,7 @@ export const StaleBanner = () => {
     <output className="banner" hidden={reason === undefined}>
       {reason !== undefined && (
         <>
-          Some data could not be refreshed and may be outdated: {toVisibleText(reason)}{" "}
+          Some data may be outdated: {toVisibleText(reason)}{" "}
           <Button
             size="compact-xs"
             variant="default"

@@ -17,7 +17,6 @@ export const PageNotFound = () => {
         <p>
           <code>{toVisibleText(pathname.slice(0, maxPathLength))}</code>
         </p>
-        <p>The URL may be incomplete.</p>
         <Link to="/">Go to the home page</Link>
       </Empty>
     </div>

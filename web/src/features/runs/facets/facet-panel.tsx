@@ -10,6 +10,7 @@ import type { RunListQuery } from "../queries.ts";
 import {
   facetTitles,
   findChosenValues,
+  listFacetNames,
   omitFacet,
   parseFacetCounts,
   toggleFacet,
@@ -17,29 +18,41 @@ import {
 import type { Facet, FacetCounts } from "./facet.ts";
 import "./facet-panel.css";
 
-const refetchIntervalMs = 10_000;
+/**
+ * How long the server counts, and how often the panel asks again, in milliseconds. If a first short count does not reach
+ * all runs, a longer one follows.
+ */
+const shortCount = { timeLimitMs: 200, refetchIntervalMs: 10_000 };
+const longCount = { timeLimitMs: 2_000, refetchIntervalMs: 30_000 };
 
-const createFacetsQuery = (query: RunListQuery, listKey: string) =>
+const createFacetsQuery = (
+  query: RunListQuery,
+  listKey: string,
+  { timeLimitMs, refetchIntervalMs }: typeof shortCount,
+) =>
   queryOptions({
-    queryKey: ["run-facets", query.projectId, listKey],
+    queryKey: ["run-facets", query.projectId, listKey, timeLimitMs],
     queryFn: async ({ signal }) =>
       parseFacetCounts(
         await postJson(
           toEndpointPath("/ui/runs/facets"),
-          { ...toSearchBody(query), facets: listChosenFacets(query.filter) },
+          {
+            ...toSearchBody(query),
+            facets: listChosenFacets(query),
+            time_limit_ms: timeLimitMs,
+          },
           signal,
         ),
       ),
     refetchInterval: refetchIntervalMs,
-    placeholderData: keepPreviousData,
   });
 
 /**
  * Lists the facets with chosen values, each with the filter without its own conditions. The server counts the facet
  * with this filter, so that the panel also shows the values that are not chosen.
  */
-const listChosenFacets = (filter: string) =>
-  Object.keys(facetTitles)
+const listChosenFacets = ({ filter, isRoot }: RunListQuery) =>
+  listFacetNames(isRoot)
     .filter((name) => findChosenValues(filter, name).length > 0)
     .map((name) => ({ name, filter: omitFacet(filter, name) }));
 
@@ -57,7 +70,18 @@ export const FacetPanel = ({
   readonly listKey: string;
   readonly onFilter: (filter: string) => void;
 }) => {
-  const { data, error, refetch } = useQuery(createFacetsQuery(query, listKey));
+  const short = useQuery({
+    ...createFacetsQuery(query, listKey, shortCount),
+    placeholderData: keepPreviousData,
+  });
+  const isLongNeeded = !short.isPlaceholderData && short.data?.isPartial === true;
+  const long = useQuery({
+    ...createFacetsQuery(query, listKey, longCount),
+    enabled: isLongNeeded,
+  });
+  const data = isLongNeeded ? (long.data ?? short.data) : short.data;
+  const { error, refetch } = short;
+  const facetNames = listFacetNames(query.isRoot);
   return (
     <aside className="facets" aria-label="Facets">
       {data === undefined && error === null && <Loading resourceName="the facets" />}
@@ -70,7 +94,8 @@ export const FacetPanel = ({
           {data.facets
             .filter(
               ({ name, values }) =>
-                values.length > 0 || findChosenValues(query.filter, name).length > 0,
+                facetNames.includes(name) &&
+                (values.length > 0 || findChosenValues(query.filter, name).length > 0),
             )
             .map((facet) => (
               <FacetSection

@@ -35,26 +35,31 @@ export interface FacetCounts {
    * `undefined`.
    */
   readonly countedToMs: number | undefined;
+  /** Whether not all runs were counted, for any of the facets. */
+  readonly isPartial: boolean;
 }
 
 /** @throws TypeError the response contains no facets. */
 export function parseFacetCounts(value: unknown): FacetCounts {
   const members = toRecord(value);
+  const countedToMs = parseTimeMs(members["counted_to"]);
+  const facets = requireItems(members["facets"], "facets").map((item): Facet => {
+    const facet = toRecord(item);
+    return {
+      name: requireText(facet, "name"),
+      valueCount: toNumber(facet["value_count"]) ?? 0,
+      countedToMs: parseTimeMs(facet["counted_to"]),
+      values: toItems(facet["values"]).map((entry) => {
+        const { value: text, runs } = toRecord(entry);
+        return { value: typeof text === "string" ? text : "", runs: toNumber(runs) ?? 0 };
+      }),
+    };
+  });
   return {
     runs: toNumber(members["runs"]) ?? 0,
-    countedToMs: parseTimeMs(members["counted_to"]),
-    facets: requireItems(members["facets"], "facets").map((item) => {
-      const facet = toRecord(item);
-      return {
-        name: requireText(facet, "name"),
-        valueCount: toNumber(facet["value_count"]) ?? 0,
-        countedToMs: parseTimeMs(facet["counted_to"]),
-        values: toItems(facet["values"]).map((entry) => {
-          const { value: text, runs } = toRecord(entry);
-          return { value: typeof text === "string" ? text : "", runs: toNumber(runs) ?? 0 };
-        }),
-      };
-    }),
+    countedToMs,
+    facets,
+    isPartial: [{ countedToMs }, ...facets].some((count) => count.countedToMs !== undefined),
   };
 }
 
@@ -70,6 +75,10 @@ export const facetTitles: Readonly<Record<string, string>> = {
   user: "User",
   version: "Version",
 };
+
+/** The names of the facets of a list. The models of a list of traces are those of all runs of a trace. */
+export const listFacetNames = (isRoot: boolean): readonly string[] =>
+  Object.keys(facetTitles).filter((name) => name !== (isRoot ? "model" : "trace_model"));
 
 /** How conditions on a facet are written. */
 interface FacetField {
