@@ -207,6 +207,11 @@ describe.skipIf(browser === undefined)("the dashboard of a project, in Chromium"
     const link = page.getByRole("link", { name: "gpt\\u202egnp<script>" });
     await link.waitFor();
     expect(await tile("Tokens").textContent()).toContain("240");
+    // The plots are created again for other groups.
+    await page.getByLabel("Group by").selectOption("status");
+    await page.getByRole("link", { name: "success" }).first().waitFor();
+    await page.getByLabel("Group by").selectOption("model");
+    await link.waitFor();
     await link.click();
     expect(await countListed()).toBe(12);
     expect(opened.faults).toEqual([]);

@@ -66,6 +66,10 @@ export function drawChart(container: HTMLElement, options: PlotOptions): ChartPl
   });
   return {
     show: (data, range) => {
+      // If the set of series changes, their data may arrive before the plot that replaces this one.
+      if (data.length !== plot.series.length) {
+        return;
+      }
       shownRange = range;
       plot.setData(data.map((values) => [...values]) as uPlot.AlignedData);
     },
