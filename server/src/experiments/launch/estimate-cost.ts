@@ -23,6 +23,7 @@ export interface TargetEstimate {
   readonly prompt: string;
   /** Number of rows. */
   readonly rows: number;
+  /** The tokens of the target and of the judges. */
   readonly inputTokens: Range;
   readonly outputTokens: Range;
   /** In US dollars, including the judges; or the reason why it is unknown. */
@@ -161,8 +162,8 @@ async function estimateTarget(
     name: target.name,
     prompt: commit,
     rows,
-    inputTokens: multiply(inputTokens, rows),
-    outputTokens: multiply(outputTokens, rows),
+    inputTokens: multiply(sum(calls.map((call) => call.inputTokens)), rows),
+    outputTokens: multiply(sum(calls.map((call) => call.outputTokens)), rows),
     cost: await priceCalls(dependencies, tenantId, { calls, rows }),
     preview: rendered[0] ?? { error: "the dataset has no examples", variables: [], paths: [] },
     failing: rendered.length - charCounts.length,
@@ -206,9 +207,9 @@ const countChars = ({
   saved,
   schema,
 }: Extract<Rendered, { readonly messages: unknown }>): number =>
-  messages.reduce((sum, { content }) => sum + content.length, 0) +
+  messages.reduce((total, { content }) => total + content.length, 0) +
   [saved.tools, schema].reduce(
-    (sum, part) => sum + (part === undefined ? 0 : JSON.stringify(part).length),
+    (total, part) => total + (part === undefined ? 0 : JSON.stringify(part).length),
     0,
   );
 
@@ -222,10 +223,15 @@ const limitOutput = ({ low, high }: Range, { max_tokens: maxTokens }: ModelChoic
   return { low: Math.min(low, limit), high: Math.min(high, limit) };
 };
 
+const sum = (ranges: readonly Range[]): Range => ({
+  low: ranges.reduce((total, { low }) => total + low, 0),
+  high: ranges.reduce((total, { high }) => total + high, 0),
+});
+
 const multiply = ({ low, high }: Range, factor: number): Range => ({
   low: Math.ceil(low * factor),
   high: Math.ceil(high * factor),
 });
 
 const mean = (values: readonly number[]): number =>
-  values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
+  values.length === 0 ? 0 : values.reduce((total, value) => total + value, 0) / values.length;

@@ -8,10 +8,23 @@ afterEach(cleanup);
 test("assumed output tokens say that no earlier experiment recorded any", () => {
   const { container } = render(
     <MantineProvider>
-      <EstimatePanel estimate={{ targets: [], isMeasured: false }} />
+      <EstimatePanel estimate={{ targets: [], isMeasured: false }} judgeCount={0} />
     </MantineProvider>,
   );
   expect(container.textContent).toContain(
     "No earlier experiment on this dataset recorded output tokens",
   );
+});
+
+test.each([
+  [0, undefined],
+  [1, "Includes the LLM judge,"],
+  [2, "Includes the LLM judges,"],
+])("with %i judges, the estimate says whether it includes them", (judgeCount, text) => {
+  const { container } = render(
+    <MantineProvider>
+      <EstimatePanel estimate={{ targets: [], isMeasured: true }} judgeCount={judgeCount} />
+    </MantineProvider>,
+  );
+  expect(/Includes the LLM judges?,/.exec(container.textContent)?.[0]).toBe(text);
 });

@@ -463,6 +463,54 @@ test.each([
   expect(await scene.readJobs()).toEqual([]);
 });
 
+test("an estimate contains the tokens and the cost of the judges", async () => {
+  const scene = await makeScene(answerQuestion);
+  await scene.fixture.call("PUT /ui/prices", {
+    body: {
+      prices: [
+        { model: "gpt-4o-mini", provider: "local", prices: { input: 1, output: 2 } },
+        { model: "referee", provider: "local", prices: { input: 1, output: 2 } },
+      ],
+    },
+  });
+  const judge = {
+    key: "rated",
+    template: "Rate {{output}}",
+    form: { kind: "score" },
+    endpoint: "local",
+    model: "referee",
+  };
+  const estimate = async (judges: readonly object[]) => {
+    const { json } = await scene.fixture.call("POST /ui/experiments/estimate", {
+      body: { ...scene.body, judges },
+    });
+    const [first] = itemsOf(json["targets"] as Json);
+    const readRange = (name: string) => {
+      const { low, high } = first?.[name] as Json;
+      return { low: Number(low), high: Number(high) };
+    };
+    return {
+      input: readRange("input_tokens"),
+      output: readRange("output_tokens"),
+      cost: readRange("cost"),
+    };
+  };
+  const without = await estimate([]);
+  const judged = await estimate([judge]);
+  // Each of the three answers has 50 to 1,000 tokens, and each judgement 30 to 300.
+  expect(without.output).toEqual({ low: 3 * 50, high: 3 * 1_000 });
+  expect(judged.output).toEqual({ low: 3 * (50 + 30), high: 3 * (1_000 + 300) });
+  // The answers are sent to the judge.
+  expect(judged.input.low).toBeGreaterThan(without.input.low + 3 * 50);
+  expect(judged.input.high).toBeGreaterThan(without.input.high + 3 * 1_000);
+  for (const end of ["low", "high"] as const) {
+    // At 1 and 2 dollars a million.
+    const dollars = (judged.input[end] * 1 + judged.output[end] * 2) / 1_000_000;
+    expect(judged.cost[end]).toBeCloseTo(dollars, 5);
+    expect(judged.cost[end]).toBeGreaterThan(without.cost[end]);
+  }
+});
+
 test("an estimate has the first prompt, and a range of costs that contains the actual cost", async () => {
   const scene = await makeScene(answerQuestion);
   const estimate = async () =>

@@ -10,7 +10,14 @@ import type { LaunchEstimate, TargetEstimate } from "./launch.ts";
  * The estimated cost of the experiments, and a preview of each prompt with the variables of the first example filled
  * in.
  */
-export const EstimatePanel = ({ estimate }: { readonly estimate: LaunchEstimate }) => {
+export const EstimatePanel = ({
+  estimate,
+  judgeCount,
+}: {
+  readonly estimate: LaunchEstimate;
+  /** The number of LLM judges, whose calls the estimate contains. */
+  readonly judgeCount: number;
+}) => {
   const [shownIndex, setShownIndex] = useState("0");
   const { targets, isMeasured } = estimate;
   const target = targets[Number(shownIndex)] ?? targets[0];
@@ -47,6 +54,8 @@ export const EstimatePanel = ({ estimate }: { readonly estimate: LaunchEstimate 
         {isMeasured
           ? "Output tokens are estimated from earlier experiments on this dataset."
           : "No earlier experiment on this dataset recorded output tokens, so 50 to 1,000 per answer are assumed."}
+        {judgeCount > 0 &&
+          ` Includes the ${judgeCount === 1 ? "LLM judge" : "LLM judges"}, with 30 to 300 output tokens per judgement.`}
         {unknownCost !== undefined && ` The cost is unknown: ${unknownCost}`}
       </p>
       {targets.length > 1 && (

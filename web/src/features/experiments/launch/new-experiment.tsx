@@ -256,7 +256,7 @@ const LaunchForm = ({
               <Loading resourceName="the estimate" />
             )}
             {estimate.error === null && estimate.data !== undefined && (
-              <EstimatePanel estimate={estimate.data} />
+              <EstimatePanel estimate={estimate.data} judgeCount={draft.judges.length} />
             )}
           </>
         )}
