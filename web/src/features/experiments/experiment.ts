@@ -103,14 +103,14 @@ export const findUnfinishedIds = (value: unknown, nowMs: number): readonly strin
     .map((members) => requireText(members, "id"));
 
 /**
- * Parses facts about the compared experiments. `lastRunMs` is the start of the latest run of the unfinished
- * experiments; `undefined` if they have no runs.
+ * Parses facts about the compared experiments. `lastRuns` has the start of the latest run of each unfinished experiment
+ * that has runs, by experiment id.
  *
  * @throws TypeError `value` is not a list, or an item is not an experiment.
  */
 export function parseComparedExperiments(
   value: unknown,
-  { nowMs, lastRunMs }: { readonly nowMs: number; readonly lastRunMs?: number | undefined },
+  { nowMs, lastRuns }: { readonly nowMs: number; readonly lastRuns: ReadonlyMap<string, number> },
 ): ComparedExperiments {
   const experiments = requireItems(value, "experiments").map(toRecord);
   return {
@@ -126,6 +126,7 @@ export function parseComparedExperiments(
     runningIds: experiments
       .filter((members) => {
         const startMs = parseTimeMs(members["start_time"]) ?? 0;
+        const lastRunMs = lastRuns.get(requireText(members, "id"));
         return isUnfinished(members, nowMs) && isProbablyRunning({ startMs, lastRunMs }, nowMs);
       })
       .map((members) => requireText(members, "id")),

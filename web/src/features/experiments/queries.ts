@@ -78,20 +78,21 @@ export const createComparedExperimentsQuery = (ids: readonly string[]) =>
       const value = await getJson(`${projectsPath}?${query}`, signal);
       const nowMs = Date.now();
       const unfinishedIds = findUnfinishedIds(value, nowMs);
-      const lastRunMs =
-        unfinishedIds.length === 0 ? undefined : await readLastRunMs(unfinishedIds, signal);
-      return parseComparedExperiments(value, { nowMs, lastRunMs });
+      const lastRuns = await Promise.all(
+        unfinishedIds.map(async (id): Promise<readonly (readonly [string, number])[]> => {
+          const lastRunMs = await readLastRunMs(id, signal);
+          return lastRunMs === undefined ? [] : [[id, lastRunMs]];
+        }),
+      );
+      return parseComparedExperiments(value, { nowMs, lastRuns: new Map(lastRuns.flat()) });
     },
     enabled: ids.length > 0,
     placeholderData: keepPreviousData,
   });
 
-/** When the latest run of some projects started; `undefined` if they have no runs. */
-async function readLastRunMs(
-  projectIds: readonly string[],
-  signal: AbortSignal,
-): Promise<number | undefined> {
-  const body = { session: projectIds, select: ["start_time"], order: "desc", limit: 1 };
+/** When the latest run of a project started; `undefined` if it has no runs. */
+async function readLastRunMs(projectId: string, signal: AbortSignal): Promise<number | undefined> {
+  const body = { session: [projectId], select: ["start_time"], order: "desc", limit: 1 };
   const { runs } = toRecord(await postJson(runsQueryPath, body, signal));
   const [latest] = toItems(runs);
   return parseTimeMs(toRecord(latest)["start_time"]);

@@ -88,7 +88,7 @@ test("a response with missing members is parsed; one without ids is rejected", (
 
 describe("the compared experiments", () => {
   const now = Date.parse("2026-01-02T12:00:00Z");
-  const lastRunMs = now - 60_000;
+  const lastRuns = new Map([[id, now - 60_000]]);
   const experiment = (fields: object) => ({ id, name: "first", end_time: null, ...fields });
 
   test("are running until each has an end", () => {
@@ -97,24 +97,35 @@ describe("the compared experiments", () => {
       start_time: "2026-01-02T11:00:00",
       end_time: "2026-01-02T11:30:00",
     });
-    expect(parseComparedExperiments([running, ended], { nowMs: now, lastRunMs })).toEqual({
+    expect(parseComparedExperiments([running, ended], { nowMs: now, lastRuns })).toEqual({
       names: new Map([[id, "first"]]),
       starts: new Map([[id, Date.parse("2026-01-02T11:00:00Z")]]),
       runningIds: [id],
     });
-    expect(parseComparedExperiments([ended], { nowMs: now, lastRunMs }).runningIds).toEqual([]);
+    expect(parseComparedExperiments([ended], { nowMs: now, lastRuns }).runningIds).toEqual([]);
   });
 
   test("are not running if no run started for ten minutes, although they have no end", () => {
     const running = experiment({ start_time: "2026-01-02T11:00:00" });
     const isRunning = (last: number | undefined): boolean =>
-      parseComparedExperiments([running], { nowMs: now, lastRunMs: last }).runningIds.length > 0;
+      parseComparedExperiments([running], {
+        nowMs: now,
+        lastRuns: new Map(last === undefined ? [] : [[id, last]]),
+      }).runningIds.length > 0;
     expect([now - 599_000, now - 601_000, undefined].map(isRunning)).toEqual([true, false, false]);
     expect(findUnfinishedIds([running], now)).toEqual([id]);
   });
 
+  test("are not running because another one started a run", () => {
+    const running = experiment({ start_time: "2026-01-02T11:00:00" });
+    const quiet = { ...running, id: other };
+    expect(parseComparedExperiments([running, quiet], { nowMs: now, lastRuns }).runningIds).toEqual(
+      [id],
+    );
+  });
+
   test("are not running if they began more than a day ago", () => {
     const abandoned = experiment({ start_time: "2026-01-01T11:00:00" });
-    expect(parseComparedExperiments([abandoned], { nowMs: now, lastRunMs }).runningIds).toEqual([]);
+    expect(parseComparedExperiments([abandoned], { nowMs: now, lastRuns }).runningIds).toEqual([]);
   });
 });
