@@ -105,11 +105,13 @@ const WinCounts = ({
   readonly better: number;
   readonly worse: number;
   readonly same: number;
-}) => (
-  <span className="wins" title="Examples compared with the baseline">
-    {`${better.toLocaleString("en")} better, ${worse.toLocaleString("en")} worse, ${same.toLocaleString("en")} same · win rate ${formatWinRate(better, worse)}`}
-  </span>
-);
+}) =>
+  // Without an example that both experiments scored, there is nothing to count.
+  better + worse + same === 0 ? null : (
+    <span className="wins" title="Examples compared with the baseline">
+      {`${better.toLocaleString("en")} better, ${worse.toLocaleString("en")} worse, ${same.toLocaleString("en")} same · win rate ${formatWinRate(better, worse)}`}
+    </span>
+  );
 
 /** The number of equal parts of the score range in which the server counts the scores. */
 const binCount = 10;
