@@ -202,15 +202,29 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
     await openAsAnn(addressOf(id));
     await waitUntilReady(ann);
     await ann.keyboard.press("1");
-    await ann.getByRole("button", { name: "Add correction" }).click();
     const editor = ann.getByRole("textbox", { name: "Corrected outputs" });
-    await editor.click();
+    const waitForFocus = () =>
+      expect.poll(() => editor.evaluate((element) => element.matches(":focus"))).toBe(true);
+    await ann.getByRole("button", { name: "Add correction" }).click();
+    await waitForFocus();
+    await ann.getByRole("button", { name: "Discard correction" }).click();
+    await editor.waitFor({ state: "detached" });
+    await ann.keyboard.press("e");
+    await waitForFocus();
+    await ann.keyboard.press("Control+A");
+    // These keys would be shortcuts outside the editor.
+    await ann.keyboard.type("sound");
+    expect(await editor.textContent()).toBe("sound");
+    await ann.getByLabel("Note").focus();
+    await ann.getByRole("heading", { level: 2 }).click();
+    await ann.keyboard.press("e");
+    await waitForFocus();
     await ann.keyboard.press("Control+A");
     await ann.keyboard.insertText('{"answer": "timeoutMs: 12,000"}');
     await ann.getByRole("button", { name: "Add to dataset" }).click();
     await ann.getByRole("button", { name: "In dataset" }).waitFor();
     await ann.screenshot({ path: `${screenshots}/queues-correction.png` });
-    await ann.getByRole("button", { name: "Done d" }).click();
+    await editor.press("Control+Enter");
     await ann.getByText("All runs are reviewed").waitFor();
     const { run } = await client.annotationQueues.readRun(id);
     const outputs = { answer: "timeoutMs: 12,000" };

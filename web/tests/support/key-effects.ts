@@ -263,9 +263,7 @@ const reviewEffects = {
     shows: (page) => isAnswered(page).toBe("false"),
   },
   "Write a note": focuses("textarea"),
-  "Add correction": {
-    shows: (page) => page.getByRole("button", { name: "Discard correction" }).waitFor(),
-  },
+  "Add correction": focuses(".review-correction .code-host"),
   "Add to dataset": { shows: (page) => page.getByText("Added to the dataset.").waitFor() },
   "Done, go to next run": { ...changes("run"), start: (page) => press(page, "1") },
   "Skip (the run returns at the end)": changes("run"),

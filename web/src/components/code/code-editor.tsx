@@ -20,6 +20,7 @@ export const CodeEditor = ({
   onChange,
   label,
   faults = noFaults,
+  focusRequests = 0,
 }: CodeProps) => {
   const host = useRef<HTMLDivElement>(null);
   const editorView = useRef<EditorView>(undefined);
@@ -70,6 +71,12 @@ export const CodeEditor = ({
   useEffect(() => {
     editorView.current?.dispatch({ effects: showFaults.of(faults) });
   }, [faults]);
+
+  useEffect(() => {
+    if (focusRequests > 0) {
+      editorView.current?.focus();
+    }
+  }, [focusRequests]);
 
   return <div ref={host} className="code-host" />;
 };

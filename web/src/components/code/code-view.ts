@@ -108,8 +108,13 @@ export const createViewExtensions = (language: CodeLanguage, label: string): Ext
   EditorView.lineWrapping,
   EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
   languages[language](),
-  // Do not bind Tab: it must move the focus out of the editor, so that keyboard users are not trapped in the editor.
-  keymap.of([...searchKeymap, ...foldKeymap, ...defaultKeymap]),
+  // Do not bind Tab: it must move the focus out of the editor, so that keyboard users are not trapped in the editor. Do
+  // not bind Ctrl+Enter either, with which the page submits what was entered.
+  keymap.of([
+    ...searchKeymap,
+    ...foldKeymap,
+    ...defaultKeymap.filter(({ key }) => key !== "Mod-Enter"),
+  ]),
 ];
 
 /** The additional extensions of an editable view. */

@@ -25,6 +25,8 @@ export interface CodeProps {
    * tooltip is easily missed.
    */
   readonly faults?: readonly CodeFault[];
+  /** A number of requests to focus the editor: each increase focuses it, as soon as it is loaded. @defaultValue 0 */
+  readonly focusRequests?: number;
 }
 
 const CodeEditor = lazy(async () =>

@@ -28,6 +28,7 @@ const actions = {
   reopen: () => undefined,
   addToDataset: () => undefined,
   startCorrection: () => undefined,
+  correctionStarts: 0,
 };
 
 const Panel = () => {

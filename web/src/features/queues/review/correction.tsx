@@ -24,6 +24,7 @@ export const Correction = ({
             language="json"
             value={correction}
             maxHeight={260}
+            focusRequests={actions.correctionStarts}
             onChange={(text) => change({ ...draft, correction: text })}
           />
           {parseCorrectedOutputs(correction) === undefined && (

@@ -21,8 +21,10 @@ export interface ReviewActions {
   readonly goTo: (to: "next" | "after" | "before") => void;
   readonly reopen: (positionId: string | undefined) => void;
   readonly addToDataset: () => void;
-  /** Starts a correction with a copy of the recorded outputs. */
+  /** Starts a correction with a copy of the recorded outputs, or continues one. */
   readonly startCorrection: () => void;
+  /** Number of calls of {@link startCorrection} that have succeeded. Each focuses the editor of the correction. */
+  readonly correctionStarts: number;
 }
 
 interface ReviewContext {
@@ -51,6 +53,7 @@ export function useReview({
     error: undefined,
     notice: undefined,
   });
+  const [correctionStarts, setCorrectionStarts] = useState(0);
   const showError = (error: string): void => setState({ isBusy: false, error, notice: undefined });
   const runAction = (action: () => Promise<string | undefined>): void => {
     if (state.isBusy) {
@@ -76,6 +79,7 @@ export function useReview({
   };
   return {
     ...state,
+    correctionStarts,
     finish: () => {
       // Wait for the ids of earlier feedback; without them, that feedback would be created a second time.
       if (!draftState.isReady) {
@@ -163,6 +167,7 @@ export function useReview({
         if (draftState.draft.correction === undefined) {
           draftState.change({ ...draftState.draft, correction: await toWholeText(run.outputs) });
         }
+        setCorrectionStarts((count) => count + 1);
         return undefined;
       }),
   };
