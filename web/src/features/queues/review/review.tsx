@@ -46,7 +46,10 @@ export const Review = ({ queue, session, claim, tenantId, error }: ReviewProps) 
   };
   useReviewKeys((action) => {
     // The keys are meant for the correction, whose editor gets the focus as soon as it is loaded.
-    if (container.current?.querySelector(".review-correction .code-wait")) {
+    if (
+      actions.correctionStarts > 0 &&
+      container.current?.querySelector(".review-correction .code-wait")
+    ) {
       return;
     }
     switch (action.kind) {
