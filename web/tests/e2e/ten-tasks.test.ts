@@ -30,7 +30,7 @@ const limits = {
   "Share a trace": [4, 0],
   "Find the slowest step": [3, 1],
   "See why a run failed": [4, 0],
-  "Roll back a prompt": [4, 0],
+  "Roll back a prompt": [5, 0],
 } as const;
 type Task = keyof typeof limits;
 
@@ -252,11 +252,12 @@ describe.skipIf(browser === undefined)("ten tasks of a day's work, in Chromium",
       await hand.click(link("Prompts"));
       await hand.click(link(supportPrompt));
       await hand.click(link("Commits"));
-      await hand.click(button(`Restore ${good.commitHash.slice(0, 8)}`));
-      await page
-        .getByText(`Restore ${good.commitHash.slice(0, 8)}`)
-        .first()
-        .waitFor(patience);
+      const title = `Restore ${good.commitHash.slice(0, 8)}`;
+      await hand.click(button(title));
+      await hand.click(
+        page.getByRole("dialog", { name: `${title}?` }).getByRole("button", { name: "Restore" }),
+      );
+      await page.getByText(title, { exact: true }).first().waitFor(patience);
     });
     expect(cost).toEqual(limits["Roll back a prompt"]);
     const pulled = await opened.client.prompts.pull(supportPrompt);
