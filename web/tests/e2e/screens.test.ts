@@ -150,7 +150,8 @@ describe.skipIf(browser === undefined)("every screen of a server with data, in C
   /** Finds elements that scroll sideways, except those that are meant to, such as tables and toolbars. */
   const findSidewaysScrollers = (): Promise<readonly string[]> =>
     opened.page.evaluate(() => {
-      const allowed = ".scroll-x, .data-table, .compare-rows, .compare-totals, .filter-quick, pre";
+      const allowed =
+        ".scroll-x, .data-table, .compare-rows, .compare-totals, .filter-quick, .panel-tabs, pre";
       return [...document.querySelectorAll("html, main, main *")]
         .filter((element) => {
           const { overflowX } = getComputedStyle(element);
