@@ -1,4 +1,6 @@
 import { emptyListDigest, listDigest, textDigest } from "millrace/model";
+import { JsonCursor } from "../../bodies/json-cursor.ts";
+import { JsonError } from "../../bodies/json-skip.ts";
 import { maxBeginnings, minSharedBytes, toHash, toHashKind } from "./shareable-text.ts";
 import type { HashKind, ShareableText } from "./shareable-text.ts";
 
@@ -92,42 +94,31 @@ function listBeginnings(payload: Uint8Array, start: number, end: number): readon
   return beginnings;
 }
 
-const [comma, openBracket, openBrace, closeBracket, closeBrace, quote, backslash] = Array.from(
-  ',[{]}"\\',
-  (character) => character.charCodeAt(0),
-) as [number, number, number, number, number, number, number];
+const [comma, openBracket] = Array.from(",[", (character) => character.charCodeAt(0));
 
 /**
- * Finds where the items of a list end that has no closing bracket. Returns no ends if the range is not such a list. An item
- * need not be valid JSON: its hash is that of its bytes.
+ * Finds where the items of a list end that has no closing bracket. Returns no ends if the range is not such a list.
  */
 function findItemEnds(payload: Uint8Array, start: number, end: number): readonly number[] {
   if (payload[start] !== openBracket) {
     return [];
   }
+  const cursor = new JsonCursor(toBuffer(payload));
   const ends: number[] = [];
-  let nesting = 0;
-  let isInText = false;
-  for (let index = start + 1; index < end; index += 1) {
-    const byte = payload[index];
-    if (isInText) {
-      if (byte === backslash) {
-        index += 1;
-      } else if (byte === quote) {
-        isInText = false;
-      }
-    } else if (byte === quote) {
-      isInText = true;
-    } else if (byte === openBracket || byte === openBrace) {
-      nesting += 1;
-    } else if (byte === closeBracket || byte === closeBrace) {
-      nesting -= 1;
-      if (nesting < 0) {
-        return [];
-      }
-    } else if (byte === comma && nesting === 0) {
-      ends.push(index);
+  try {
+    let position = start;
+    do {
+      position = cursor.skip(position + 1);
+      ends.push(position);
+    } while (position < end && payload[position] === comma);
+    return position === end ? ends : [];
+  } catch (cause) {
+    if (cause instanceof JsonError) {
+      return [];
     }
+    throw cause;
   }
-  return isInText || nesting > 0 ? [] : [...ends, end];
 }
+
+const toBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength);

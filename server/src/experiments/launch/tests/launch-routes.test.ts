@@ -504,7 +504,7 @@ test("an estimate contains the tokens and the cost of the judges", async () => {
   expect(judged.input.low).toBeGreaterThan(without.input.low + 3 * 50);
   expect(judged.input.high).toBeGreaterThan(without.input.high + 3 * 1_000);
   for (const end of ["low", "high"] as const) {
-    // At 1 and 2 dollars a million.
+    // The prices are 1 and 2 dollars for a million tokens.
     const dollars = (judged.input[end] * 1 + judged.output[end] * 2) / 1_000_000;
     expect(judged.cost[end]).toBeCloseTo(dollars, 5);
     expect(judged.cost[end]).toBeGreaterThan(without.cost[end]);
