@@ -31,58 +31,10 @@ export async function copyPackage(): Promise<PackageCopy> {
   };
 }
 
-/**
- * A copy whose workers fail on runs with these names: `loop` keeps the thread busy forever, `exit` ends
- * it, `heap` exhausts its memory, and `throw` throws when it is serialized.
- */
+/** A copy whose workers fail on runs with certain names: see `crashing.task.ts`. */
 export async function copyWithCrashingWorker(): Promise<PackageCopy> {
   const copy = await copyPackage();
-  const source = join(copy.folder, "breaking.task.js");
-  await writeFile(source, breakingWorker);
+  const source = fileURLToPath(new URL("crashing.task.ts", import.meta.url));
   await bundleThread(source, copy.workerFile);
   return copy;
 }
-
-const sourceOf = (name: string): string => fileURLToPath(new URL(`src/workers/${name}`, root));
-
-const breakingWorker = `
-import { RunJson } from "${sourceOf("json/run-json.ts")}";
-import { TapeReader } from "${sourceOf("json/tape-reader.ts")}";
-const { markBeingWritten } = TapeReader.prototype;
-/** An exchange is marked before it is read. */
-TapeReader.prototype.markBeingWritten = function (records) {
-  markBeingWritten.call(this, records);
-  for (const record of this.hasExchanges ? records : []) {
-    const head = this.findHead(record);
-    breakOn(this.bytes.toString("latin1", head, head + this.view.getUint32(head, true)));
-  }
-};
-const { markWhileWriting } = RunJson.prototype;
-RunJson.prototype.markWhileWriting = function (run, write) {
-  markWhileWriting.call(this, run, () => {
-    const { from, to } = this.reader.findExtent([run]);
-    breakOn(this.reader.bytes.toString("latin1", from, to));
-    write();
-  });
-};
-/** Searches the bytes of a tape for the names. On a tape, a short text follows a byte of 0x80 plus its length. */
-function breakOn(tape) {
-  const isNamed = (name) => tape.includes(String.fromCharCode(0x80 + name.length) + name);
-  if (isNamed("loop")) {
-    for (;;);
-  }
-  if (isNamed("exit")) {
-    process.exit(3);
-  }
-  if (isNamed("throw")) {
-    throw new TypeError("thrown by the test");
-  }
-  if (isNamed("heap")) {
-    const retained = [];
-    for (;;) {
-      retained.push(Array.from({ length: 100_000 }, (_, i) => ({ i })));
-    }
-  }
-}
-export { default, report } from "${sourceOf("host/ship.task.ts")}";
-`;
