@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { loopBlockLimitMs, runSoak } from "./soak/run-soak.ts";
+import { runSoak } from "./soak/run-soak.ts";
 
 /** One minute is enough for every fault. Outside of CI the soak is shorter and covers a part of the faults. */
 const minutes = process.env["CI"] === undefined ? 0.5 : 1;
@@ -18,6 +18,5 @@ test(
     expect(report).toMatchObject({ faults: [], missing: 0 });
     expect(report.arrived).toBeGreaterThan(minutes * 1_000);
     expect(report.overloaded.lost).toBeGreaterThan(0);
-    expect(report.longestBlockCpuMs).toBeLessThanOrEqual(loopBlockLimitMs);
   },
 );

@@ -1,14 +1,17 @@
 import { readFileSync } from "node:fs";
 
-/** The longest block of this thread's event loop, in milliseconds. */
+/** The longest blocks of this thread's event loop, in milliseconds. */
 export interface LoopBlocks {
   /** CPU time of this thread during the block. */
   readonly cpuMs: number;
+  /** CPU times of the five longest blocks, the longest first. */
+  readonly longestCpuMs: readonly number[];
   /** Wall-clock time, which includes the time when the machine ran other threads. */
   readonly wallMs: number;
 }
 
 const intervalMs = 5;
+const keptBlocks = 5;
 
 /**
  * Measures how long the event loop of the current thread is blocked, with a timer of 5 ms. If the timer is late in
@@ -19,7 +22,7 @@ const intervalMs = 5;
  * that the program does, such as generating values and collecting garbage.
  */
 export class LoopBlockMonitor {
-  #maxCpuMs = 0;
+  #longestCpuMs: readonly number[] = [];
   #maxWallMs = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -31,7 +34,7 @@ export class LoopBlockMonitor {
       const cpuNowMs = threadCpuMs();
       const lateMs = now - last - intervalMs;
       this.#maxWallMs = Math.max(this.#maxWallMs, lateMs);
-      this.#maxCpuMs = Math.max(this.#maxCpuMs, Math.min(lateMs, cpuNowMs - lastCpuMs));
+      this.#keepLongest(Math.min(lateMs, cpuNowMs - lastCpuMs));
       last = now;
       lastCpuMs = cpuNowMs;
     }, intervalMs);
@@ -39,11 +42,21 @@ export class LoopBlockMonitor {
   }
 
   get longest(): LoopBlocks {
-    return { cpuMs: this.#maxCpuMs, wallMs: this.#maxWallMs };
+    const longestCpuMs = this.#longestCpuMs;
+    return { cpuMs: longestCpuMs[0] ?? 0, longestCpuMs, wallMs: this.#maxWallMs };
   }
 
   stop(): void {
     clearInterval(this.#timer);
+  }
+
+  #keepLongest(cpuMs: number): void {
+    const shortestKept = this.#longestCpuMs[keptBlocks - 1] ?? 0;
+    if (cpuMs > shortestKept) {
+      this.#longestCpuMs = [...this.#longestCpuMs, cpuMs]
+        .toSorted((a, b) => b - a)
+        .slice(0, keptBlocks);
+    }
   }
 }
 

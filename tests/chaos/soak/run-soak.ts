@@ -43,8 +43,13 @@ export interface SoakReport extends Verdict {
   readonly killedWhilePending: number;
 }
 
-/** Limit for the CPU time of one event-loop block. */
-export const loopBlockLimitMs = 50;
+/**
+ * Limits for the CPU time of the event-loop blocks of a producer. While other programs use the same processors, a
+ * garbage collection or a first compilation takes several times its usual CPU time, which a process sees once or twice.
+ * Blocks that the SDK causes repeat with every such call: therefore the third-longest block is compared to the limit
+ * that the SDK promises, and the longest to a higher one.
+ */
+const loopBlockLimits = { thirdLongestMs: 50, longestMs: 250 };
 
 const producerNames = ["steady", "killed", "flushed"] as const;
 const queueBytes = 4_194_304;
@@ -266,8 +271,10 @@ function endFaults(
   if (flushed.pending > 0 || !oracle.has(freshId, "start") || !oracle.has(freshId, "end")) {
     faults.push(`the last run was not delivered: ${JSON.stringify({ flushed, stats })}`);
   }
-  if (loopBlocks.cpuMs > loopBlockLimitMs) {
-    faults.push(`the event loop was blocked for ${loopBlocks.cpuMs.toFixed(1)} ms`);
+  const [longest = 0, , thirdLongest = 0] = loopBlocks.longestCpuMs;
+  if (longest > loopBlockLimits.longestMs || thirdLongest > loopBlockLimits.thirdLongestMs) {
+    const blocks = loopBlocks.longestCpuMs.map((ms) => ms.toFixed(1)).join(", ");
+    faults.push(`the longest blocks of the event loop took ${blocks} ms of CPU time`);
   }
   return faults;
 }
