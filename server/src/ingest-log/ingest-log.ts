@@ -86,6 +86,10 @@ export class IngestLog {
     return this.#ingest.storedDirectly;
   }
 
+  get storedAgain(): number {
+    return this.#ingest.storedAgain;
+  }
+
   get canStoreDirectly(): boolean {
     return this.#ingest.canStoreDirectly;
   }

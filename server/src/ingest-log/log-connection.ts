@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type * as Nats from "nats";
-import type { JetStreamManager, NatsConnection, ObjectStore } from "nats";
+import type { JetStreamManager, NatsConnection, ObjectStore, PubAck } from "nats";
 import { messageOf, RequestError, ServerError } from "../model/errors.ts";
 import { errorCodeOf, errorCodes, isLogFull } from "./jetstream-errors.ts";
 import { logLimits, logNames } from "./log-limits.ts";
@@ -27,6 +27,9 @@ export class LogConnection {
   readonly #nats: typeof Nats;
   readonly #links: LogLinks;
   readonly #maxBytes: number;
+  /** The highest position in the log that was acknowledged. */
+  #lastSequence = 0;
+  #doubtfulAppends = 0;
 
   private constructor(parts: {
     readonly nats: typeof Nats;
@@ -154,6 +157,14 @@ export class LogConnection {
     return this.#links.reconnects;
   }
 
+  /**
+   * Increases whenever the log may have lost messages that it had acknowledged: a connection was lost, a server became
+   * leader, or an acknowledgement is doubtful.
+   */
+  get disturbances(): number {
+    return this.#links.disturbances + this.#doubtfulAppends;
+  }
+
   /** The NATS servers to which this process is connected. */
   get serverIds(): ReadonlySet<string> {
     return this.#links.serverIds;
@@ -172,10 +183,19 @@ export class LogConnection {
    * @throws RequestError 429: the log is full. 503: it can't be reached.
    */
   async append(message: Uint8Array, signal?: AbortSignal): Promise<void> {
-    await this.#publish(logNames.subject, message, {
+    const lastSequence = this.#lastSequence;
+    const { seq, duplicate } = await this.#publish(logNames.subject, message, {
       stream: logNames.stream,
       ...(signal && { signal }),
     });
+    // A leader that recognizes a message may not have what an earlier leader stored of it. A message whose position was
+    // acknowledged before it was sent has taken the place of another one.
+    if (duplicate || seq <= lastSequence) {
+      this.#doubtfulAppends += 1;
+    }
+    if (!duplicate) {
+      this.#lastSequence = seq <= lastSequence ? seq : Math.max(seq, this.#lastSequence);
+    }
   }
 
   /**
@@ -246,9 +266,9 @@ export class LogConnection {
       readonly headers?: ReturnType<typeof Nats.headers>;
       readonly signal?: AbortSignal;
     },
-  ): Promise<void> {
+  ): Promise<PubAck> {
     const msgID = randomUUID();
-    await this.#untilStored(
+    return this.#untilStored(
       (timeout) =>
         this.#links.hedge((link) =>
           link.stream.publish(subject, message, {
@@ -262,15 +282,14 @@ export class LogConnection {
     );
   }
 
-  async #untilStored(
-    store: (timeoutMs: number) => Promise<unknown>,
+  async #untilStored<Result>(
+    store: (timeoutMs: number) => Promise<Result>,
     signal?: AbortSignal,
-  ): Promise<void> {
+  ): Promise<Result> {
     const deadline = Date.now() + logLimits.publishMs;
     for (;;) {
       try {
-        await store(logLimits.publishAttemptMs);
-        return;
+        return await store(logLimits.publishAttemptMs);
       } catch (cause) {
         if (isLogFull(cause)) {
           throw new RequestError(

@@ -32,6 +32,15 @@ export const logLimits = {
    * Including the time for storing it, the request is answered within a second.
    */
   lateMs: 500,
+  /**
+   * Milliseconds for which a server keeps a message that the log has acknowledged, and between two checks whether the log
+   * was disturbed. After `quietMs` without another disturbance, the kept messages are stored again.
+   */
+  recentMs: 10_000,
+  recentCheckMs: 1_000,
+  quietMs: 5_000,
+  /** Maximum bytes of the messages that a server keeps for this. */
+  recentBytes: 128 * mebibyte,
   /** Milliseconds between two checks whether both connections lead to the same NATS server. */
   serverCheckMs: 5_000,
   /** Maximum of `serverCheckMs`, which doubles while no other NATS server answers. */

@@ -1,7 +1,15 @@
 import type * as Nats from "nats";
 import type { JetStreamClient, NatsConnection, ObjectStore } from "nats";
 import type { LogTarget } from "../model/log-target.ts";
-import { logLimits } from "./log-limits.ts";
+import { logLimits, logNames } from "./log-limits.ts";
+import { objectStream } from "./log-streams.ts";
+
+/** Where NATS servers report that they became leader of the log, of its objects, or of what the writers have received. */
+const electionSubjects = [
+  `$JS.EVENT.ADVISORY.STREAM.LEADER_ELECTED.${logNames.stream}`,
+  `$JS.EVENT.ADVISORY.STREAM.LEADER_ELECTED.${objectStream}`,
+  `$JS.EVENT.ADVISORY.CONSUMER.LEADER_ELECTED.${logNames.stream}.${logNames.consumer}`,
+];
 
 /**
  * A connection to one of the NATS servers of the log. It reconnects by itself to any of them, even if a server stops
@@ -15,12 +23,21 @@ export class LogLink {
   #objects: Promise<ObjectStore> | undefined;
   #isConnected = true;
   #reconnects = 0;
+  #disconnects = 0;
+  #elections = 0;
 
   private constructor(nats: typeof Nats, connection: NatsConnection) {
     this.connection = connection;
     this.stream = connection.jetstream({ timeout: logLimits.callMs });
     // Ends when the connection is closed.
     void this.#watch(nats);
+    // A server that may not subscribe to these messages still notices other disturbances.
+    const onElection = (error: unknown): void => {
+      this.#elections += error === null ? 1 : 0;
+    };
+    for (const subject of electionSubjects) {
+      connection.subscribe(subject, { callback: onElection });
+    }
   }
 
   /**
@@ -58,6 +75,11 @@ export class LogLink {
     return this.#reconnects;
   }
 
+  /** How often the connection was lost, or a server became leader of the log. */
+  get disturbances(): number {
+    return this.#disconnects + this.#elections;
+  }
+
   /** The NATS server at the other end; `undefined` while there is none. */
   get serverId(): string | undefined {
     return this.isConnected ? this.connection.info?.server_id : undefined;
@@ -87,6 +109,7 @@ export class LogLink {
     for await (const { type } of this.connection.status()) {
       if (type === Events.Disconnect) {
         this.#isConnected = false;
+        this.#disconnects += 1;
       }
       if (type === Events.Reconnect) {
         this.#isConnected = true;

@@ -32,6 +32,11 @@ export class LogLinks {
     return this.#all.reduce((sum, link) => sum + link.reconnects, 0);
   }
 
+  /** How often a connection was lost, or a server became leader of the log. One election may count twice. */
+  get disturbances(): number {
+    return this.#all.reduce((sum, link) => sum + link.disturbances, 0);
+  }
+
   /** The ids of the NATS servers to which the connections lead at this moment. */
   get serverIds(): ReadonlySet<string> {
     return new Set(this.#all.flatMap(({ serverId }) => serverId ?? []));

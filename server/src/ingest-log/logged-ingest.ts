@@ -11,6 +11,15 @@ import type { AppliedStore } from "./ingest-writer.ts";
 import type { LogConnection } from "./log-connection.ts";
 import { logLimits } from "./log-limits.ts";
 import { decodeMessage, encodeReference } from "./message-format.ts";
+import { RecentMessages } from "./recent-messages.ts";
+import type { RecentLimits } from "./recent-messages.ts";
+
+/** How long {@link LoggedIngest} waits, and what it keeps. */
+export interface LoggedIngestLimits {
+  /** Milliseconds after which a message is stored in the database if the log has not acknowledged it. */
+  readonly lateMs?: number;
+  readonly recent?: RecentLimits;
+}
 
 /**
  * Appends the runs of requests to the log. A batch counts as received when the log has stored it on several machines; a
@@ -19,7 +28,8 @@ import { decodeMessage, encodeReference } from "./message-format.ts";
  *
  * While the log elects a leader, or can't be reached, it acknowledges nothing for seconds. If a database is given, what
  * the log has not acknowledged in time is stored there at once, and counts as received then. A writer that finds the
- * same message in the log later recognizes its runs.
+ * same message in the log later recognizes its runs. What the log acknowledged shortly before it was disturbed is
+ * stored again; see {@link RecentMessages}.
  */
 export class LoggedIngest {
   readonly #log: LogConnection;
@@ -27,6 +37,7 @@ export class LoggedIngest {
   readonly #lateMs: number;
   /** Threads that write large batches as messages; they start on first use. */
   readonly #work = new WorkThreads();
+  readonly #recent: RecentMessages;
   #pendingBytes = 0;
   #appended = 0;
   #storedDirectly = 0;
@@ -37,11 +48,16 @@ export class LoggedIngest {
   constructor(
     log: LogConnection,
     database?: AppliedStore,
-    { lateMs = logLimits.lateMs }: { readonly lateMs?: number } = {},
+    { lateMs = logLimits.lateMs, recent }: LoggedIngestLimits = {},
   ) {
     this.#log = log;
     this.#database = database;
     this.#lateMs = lateMs;
+    this.#recent = new RecentMessages(
+      log,
+      (tenantId, message) => this.#storeAgain(tenantId, message),
+      recent,
+    );
   }
 
   /** Messages that were appended to the log. */
@@ -52,6 +68,11 @@ export class LoggedIngest {
   /** Messages that were stored in the database, because the log was late. */
   get storedDirectly(): number {
     return this.#storedDirectly;
+  }
+
+  /** Messages that were stored once more, because the log may have lost them. */
+  get storedAgain(): number {
+    return this.#recent.storedAgain;
   }
 
   /** Whether runs can be received while the log can't be reached. */
@@ -93,8 +114,9 @@ export class LoggedIngest {
     }
   }
 
-  close(): Promise<void> {
-    return this.#work.close();
+  async close(): Promise<void> {
+    await this.#recent.close();
+    await this.#work.close();
   }
 
   async #encode(tenantId: string, batch: RunBatch | PackedBatch): Promise<EncodedBatch> {
@@ -166,23 +188,47 @@ export class LoggedIngest {
   }
 
   async #append(tenantId: string, message: Uint8Array, signal: AbortSignal): Promise<void> {
+    await this.#appendOnce(tenantId, message, signal);
+    this.#appended += 1;
+    this.#recent.add(tenantId, message);
+  }
+
+  async #appendOnce(tenantId: string, message: Uint8Array, signal?: AbortSignal): Promise<void> {
     const isLarge = message.byteLength > this.#log.messageBytes;
     await this.#log.append(
       isLarge ? encodeReference(tenantId, await this.#log.putObject(message)) : message,
       signal,
     );
-    this.#appended += 1;
+  }
+
+  /** @throws Error neither the database nor the log takes the message. */
+  async #storeAgain(tenantId: string, message: Uint8Array): Promise<number> {
+    try {
+      if (this.#database !== undefined) {
+        return await storeDirectly(this.#database, message);
+      }
+    } catch {
+      // A writer can still store later what the database refuses now.
+    }
+    await this.#appendOnce(tenantId, message);
+    return 0;
   }
 }
 
-/** @throws Error the database does not take all of the message. */
-async function storeDirectly(database: AppliedStore, message: Uint8Array): Promise<void> {
+/**
+ * Returns how many operations the database did not have.
+ *
+ * @throws Error the database does not take all of the message.
+ */
+async function storeDirectly(database: AppliedStore, message: Uint8Array): Promise<number> {
   const decoded = decodeMessage(message);
   if (decoded.kind !== "batch") {
     throw new Error("only a batch can be stored");
   }
-  const { rejected } = await database.ingest(decoded.tenantId, joinBatches([decoded.batch]));
+  const joined = joinBatches([decoded.batch]);
+  const { accepted, rejected } = await database.ingest(decoded.tenantId, joined);
   if (rejected.length > 0) {
     throw new Error(`the database refuses ${rejected.length} parts`);
   }
+  return accepted;
 }

@@ -21,6 +21,8 @@ export interface ObservedLog {
   readonly appended: number;
   /** Messages that this server has stored in the database, because the log did not acknowledge them in time. */
   readonly storedDirectly: number;
+  /** Messages that this server has stored once more, because the log may have lost them. */
+  readonly storedAgain: number;
   /** Whether runs can be received while the log can't be reached. */
   readonly canStoreDirectly: boolean;
   /** The state of the log that was read last; `undefined` if it could not be read. */
@@ -81,6 +83,10 @@ const logCounts: LogMetrics = {
   stored_directly: {
     help: "Messages that this server has stored in the database, because the ingest log was late.",
     read: ({ storedDirectly }) => storedDirectly,
+  },
+  stored_again: {
+    help: "Messages that this server has stored once more, because the ingest log was disturbed after it had acknowledged them.",
+    read: ({ storedAgain }) => storedAgain,
   },
   applied: {
     help: "Operations that the writer of this process has stored.",

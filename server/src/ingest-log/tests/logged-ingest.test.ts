@@ -11,6 +11,7 @@ import { LoggedIngest } from "../logged-ingest.ts";
 
 const tenantId = randomUUID();
 const lateMs = 20;
+const recent = { keepMs: 200, checkMs: 5, quietMs: 30, bytes: 10_000_000 };
 const away = new RequestError(503, "the ingest log can't be reached", 2);
 const full = new RequestError(429, "the ingest log is full", 5);
 
@@ -18,6 +19,7 @@ const full = new RequestError(429, "the ingest log is full", 5);
 class FakeLog {
   readonly isConnected: boolean = true;
   readonly messageBytes = 1_000_000;
+  disturbances = 0;
   readonly signals: AbortSignal[] = [];
   answer: () => Promise<void> = () => Promise.resolve();
 
@@ -57,7 +59,10 @@ describe("runs that are received into the log", () => {
     options: { readonly shared?: FakeDatabase | undefined; readonly lateMs?: number } = {},
   ): LoggedIngest {
     const { shared, lateMs: late = lateMs } = { shared: database, ...options };
-    const ingest = new LoggedIngest(log as unknown as LogConnection, shared, { lateMs: late });
+    const ingest = new LoggedIngest(log as unknown as LogConnection, shared, {
+      lateMs: late,
+      recent,
+    });
     ingests.push(ingest);
     return ingest;
   }
@@ -128,6 +133,27 @@ describe("runs that are received into the log", () => {
       throw away;
     };
     await expect(send(ingest)).rejects.toBe(away);
+  });
+
+  test("that the log acknowledged are stored in the database once more if the log is disturbed", async () => {
+    const ingest = createIngest();
+    await send(ingest);
+    await sleep(10);
+    expect(database.ids).toEqual([]);
+    log.disturbances += 1;
+    await vi.waitFor(() => expect(database.ids).toEqual([run.id]));
+    expect(ingest.storedAgain).toBe(1);
+    expect(warnings).toEqual([expect.stringContaining("1 messages that it had acknowledged")]);
+    await sleep(2 * recent.quietMs);
+    expect(database.ids).toHaveLength(1);
+  });
+
+  test("that the log acknowledged are appended once more if there is no database", async () => {
+    const ingest = createIngest({ shared: undefined });
+    await send(ingest);
+    log.disturbances += 1;
+    await vi.waitFor(() => expect(log.signals).toHaveLength(2));
+    expect(ingest).toMatchObject({ appended: 1, storedAgain: 1 });
   });
 
   test("fail without a database if the log can't be reached", async () => {

@@ -74,6 +74,7 @@ const someLog: ObservedLog = {
   reconnects: 2,
   appended: 7,
   storedDirectly: 6,
+  storedAgain: 4,
   canStoreDirectly: false,
   state: {
     waitingMessages: 3,
@@ -140,6 +141,7 @@ test("the metrics contain those of the log, and no number for what could not be 
     reconnects_total: 2,
     appended_total: 7,
     stored_directly_total: 6,
+    stored_again_total: 4,
     waiting_messages: 3,
     waiting_bytes: 4_096,
     max_bytes: 8_192,

@@ -1,0 +1,150 @@
+import { logLimits } from "./log-limits.ts";
+
+/** The log as {@link RecentMessages} observes it. */
+export interface DisturbedLog {
+  /** Increases whenever the log may have lost messages. */
+  readonly disturbances: number;
+}
+
+/** How long messages are kept; see {@link RecentMessages}. */
+export interface RecentLimits {
+  /** Milliseconds for which a message is kept in case of a disturbance, and between two checks for one. */
+  readonly keepMs: number;
+  readonly checkMs: number;
+  /** Milliseconds without another disturbance after which kept messages are stored again. */
+  readonly quietMs: number;
+  /** Maximum bytes of kept messages. Above this, the oldest are no longer kept. */
+  readonly bytes: number;
+}
+
+const recentLimits: RecentLimits = {
+  keepMs: logLimits.recentMs,
+  checkMs: logLimits.recentCheckMs,
+  quietMs: logLimits.quietMs,
+  bytes: logLimits.recentBytes,
+};
+
+/**
+ * Stores a message that the log may have lost. Returns how many of its operations the database did not have; 0 if that
+ * is not known. If it rejects, it is called again later.
+ */
+export type StoreAgain = (tenantId: string, message: Uint8Array) => Promise<number>;
+
+interface KeptMessage {
+  readonly tenantId: string;
+  readonly message: Uint8Array;
+  readonly timeMs: number;
+}
+
+/**
+ * Keeps what the log acknowledged in the last seconds, and stores it again after a disturbance, such as the election of
+ * a leader. NATS can lose messages that a leader acknowledged shortly before or after another server became leader.
+ * Storing a message twice is harmless, because the database recognizes runs that it has.
+ *
+ * States: undisturbed -> disturbed (nothing is dropped because of its age) -> undisturbed, after `quietMs` without
+ * another disturbance and when everything that was kept has been stored again.
+ */
+export class RecentMessages {
+  readonly #log: DisturbedLog;
+  readonly #store: StoreAgain;
+  readonly #limits: RecentLimits;
+  readonly #timer: NodeJS.Timeout;
+  readonly #kept: KeptMessage[] = [];
+  #bytes = 0;
+  #seenDisturbances: number;
+  #disturbedMs: number | undefined;
+  #storedAgain = 0;
+  #storing: Promise<void> = Promise.resolve();
+  #isStoring = false;
+
+  constructor(log: DisturbedLog, store: StoreAgain, limits: RecentLimits = recentLimits) {
+    this.#log = log;
+    this.#store = store;
+    this.#limits = limits;
+    this.#seenDisturbances = log.disturbances;
+    this.#timer = setInterval(() => this.#check(), limits.checkMs);
+    this.#timer.unref();
+  }
+
+  /** Messages that were stored again. */
+  get storedAgain(): number {
+    return this.#storedAgain;
+  }
+
+  /** Keeps a message that the log has just acknowledged. */
+  add(tenantId: string, message: Uint8Array): void {
+    this.#kept.push({ tenantId, message, timeMs: performance.now() });
+    this.#bytes += message.byteLength;
+    while (this.#bytes > this.#limits.bytes) {
+      this.#dropFirst();
+    }
+  }
+
+  /** Stores what was kept again at once if the log was disturbed, and ends the checks. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#storing;
+    this.#observe();
+    if (this.#disturbedMs !== undefined) {
+      await this.#storeAll();
+    }
+  }
+
+  #check(): void {
+    this.#observe();
+    const now = performance.now();
+    if (this.#disturbedMs === undefined) {
+      while (now - (this.#kept[0]?.timeMs ?? now) > this.#limits.keepMs) {
+        this.#dropFirst();
+      }
+    } else if (now - this.#disturbedMs >= this.#limits.quietMs && !this.#isStoring) {
+      this.#isStoring = true;
+      this.#storing = this.#storeAll().finally(() => {
+        this.#isStoring = false;
+      });
+    }
+  }
+
+  #observe(): void {
+    const { disturbances } = this.#log;
+    if (disturbances !== this.#seenDisturbances) {
+      this.#seenDisturbances = disturbances;
+      this.#disturbedMs = performance.now();
+    }
+  }
+
+  /** Stores what was kept until now. Keeps what can't be stored, for the next check. */
+  async #storeAll(): Promise<void> {
+    const begunMs = performance.now();
+    let [stored, missing] = [0, 0];
+    try {
+      for (;;) {
+        const [first] = this.#kept;
+        if (first === undefined || first.timeMs > begunMs) {
+          break;
+        }
+        missing += await this.#store(first.tenantId, first.message);
+        stored += 1;
+        // Meanwhile it may have been dropped, because too much was kept.
+        if (this.#kept[0] === first) {
+          this.#dropFirst();
+        }
+      }
+      // A disturbance that happened meanwhile is found by the next check.
+      this.#disturbedMs = undefined;
+    } catch {
+      // Tried again after another `quietMs`.
+      this.#disturbedMs = performance.now();
+    }
+    if (stored > 0) {
+      this.#storedAgain += stored;
+      process.emitWarning(
+        `the ingest log was disturbed, such as by the election of a leader: ${stored} messages that it had acknowledged around that time were stored again, in case it lost them. The database did not have ${missing} of their runs and updates`,
+      );
+    }
+  }
+
+  #dropFirst(): void {
+    this.#bytes -= this.#kept.shift()?.message.byteLength ?? 0;
+  }
+}
