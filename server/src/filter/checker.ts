@@ -108,7 +108,6 @@ const commonNames: Readonly<Record<string, string>> = {
   end: "end_time",
   thread: "thread_id",
   project: "session_id",
-  first_token: "first_token_time",
 };
 
 /** Returns the name of the field that a common name stands for, and any other name unchanged. */

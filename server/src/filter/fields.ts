@@ -189,6 +189,12 @@ export const runFields: FieldTable = toTable([
   ["end_time", "time", "End of the run; `null` while it is pending.", { nullable: true }],
   ["first_token_time", "time", "Time of the first `new_token` event.", { nullable: true }],
   ["latency", "duration", "Time from start to end.", { nullable: true }],
+  [
+    "first_token",
+    "duration",
+    "Time from start to the first `new_token` event.",
+    { nullable: true },
+  ],
   ["is_root", "boolean", "Whether the run has no parent."],
   ["execution_order", "number", "1 for a root run, 2 for all others; for older clients."],
   [

@@ -279,23 +279,37 @@ class InfixParser extends TokenReader<InfixToken> {
     }
     const word = token.word.toLowerCase();
     if (word === "in") {
-      return value.kind === "mark" && value.mark === "[" ? "in" : undefined;
+      return this.#isListAt(2) ? "in" : undefined;
     }
     return value.kind === "text" && Object.hasOwn(wordOperators, word)
       ? wordOperators[word]
       : undefined;
   }
 
+  /**
+   * Whether a list of values begins at a token. In parentheses, as in SQL, its second value distinguishes it from the
+   * arguments of the function `in`, which are a field and a list.
+   */
+  #isListAt(index: number): boolean {
+    const [open, first, comma, second] = [0, 1, 2, 3].map((step) => this.peek(index + step));
+    if (open?.kind !== "mark" || open.mark !== "(") {
+      return open?.kind === "mark" && open.mark === "[";
+    }
+    const isFunction = comma?.kind === "mark" && comma.mark === "," && second?.kind === "mark";
+    return (first?.kind === "text" || first?.kind === "word") && !isFunction;
+  }
+
   #parseList(): Literal {
     const { offset } = this.peek();
-    this.expectMark("[", "before the values of in");
+    const closingMark = this.isMark("(") ? ")" : "]";
+    this.next += 1;
     const items = [this.#parseValue()];
     while (this.isMark(",")) {
       this.next += 1;
       items.push(this.#parseValue());
     }
     const close = this.peek();
-    this.expectMark("]", "after the values of in");
+    this.expectMark(closingMark, "after the values of in");
     return { kind: "list", items, offset, length: close.offset + close.length - offset };
   }
 

@@ -85,7 +85,7 @@ function toScalar(literal: Literal, context: OperandContext): Scalar {
 }
 
 /** Converts a literal to a value of the field's type; `undefined` if the type has no such value. */
-function convert(literal: Literal, { type, choices }: Field): Scalar | undefined {
+function convert(literal: Literal, { name, type, choices }: Field): Scalar | undefined {
   const text = literal.kind === "text" ? literal.text : undefined;
   const number = literal.kind === "number" ? literal.number : undefined;
   const boolean = literal.kind === "boolean" ? literal.boolean : undefined;
@@ -104,7 +104,7 @@ function convert(literal: Literal, { type, choices }: Field): Scalar | undefined
     case "duration":
       return number === undefined ? parseDuration(text ?? "") : Math.round(number * 1_000_000);
     case "number":
-      return number;
+      return number ?? (name.endsWith("_cost") ? parseDollars(text ?? "") : undefined);
     case "boolean":
       return boolean;
     case "error":
@@ -114,6 +114,12 @@ function convert(literal: Literal, { type, choices }: Field): Scalar | undefined
       return text ?? number ?? boolean ?? (literal.kind === "null" ? null : undefined);
   }
 }
+
+const dollarPattern = /^\$\d+(?:\.\d+)?$/;
+
+/** Reads an amount as the UI shows it, such as `$0.05`. */
+const parseDollars = (text: string): number | undefined =>
+  dollarPattern.test(text) ? Number(text.slice(1)) : undefined;
 
 /** Matches a day without a time, which stands for the first moment of that day in UTC. */
 const dayPattern = /^\d{4}-\d{2}-\d{2}$/;

@@ -56,6 +56,7 @@ function createSource(runAlias: string): FilterSource {
       end_time: `${runAlias}.end_us`,
       first_token_time: firstToken,
       latency: `(${runAlias}.end_us - ${runAlias}.start_us)`,
+      first_token: `(${firstToken} - ${runAlias}.start_us)`,
       execution_order: `CASE WHEN ${runAlias}.parent_run_id IS NULL THEN 1 ELSE 2 END`,
       ...usage,
       trace_tokens: createTraceSumSql(runAlias, "total_tokens"),

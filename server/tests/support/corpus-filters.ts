@@ -86,6 +86,8 @@ export const corpusFilters: readonly (readonly [filter: string, names: readonly 
   ["gt(total_tokens, 10)", ["chat"]],
   ["eq(prompt_tokens, 7)", ["chat 2"]],
   ["neq(first_token_time, null)", ["chat"]],
+  ['and(gt(first_token, 0), lt(first_token, "800ms"))', ["chat"]],
+  ["gt(first_token, 5)", []],
   ['lt(first_token_time, "2026-11-21T10:11:13Z")', ["chat"]],
   [`eq(reference_example_id, "${exampleId.toUpperCase()}")`, ["root"]],
   ['eq(trace_model, "mill-1")', ["chat", "chat 2", "pending", "root", "tool"]],

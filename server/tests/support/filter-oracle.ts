@@ -306,6 +306,8 @@ function compareErrors(filter: Comparison, run: WireObject): boolean {
 function scalarOf(name: string, run: WireObject): unknown {
   const micros = (value: unknown): number | null => parseTime(value) ?? null;
   const [start, end] = [micros(run["start_time"]), micros(run["end_time"])];
+  const events = Array.isArray(run["events"]) ? run["events"].filter(isObject) : [];
+  const firstToken = micros(events.find((event) => event["name"] === "new_token")?.["time"]);
   switch (name) {
     case "start_time":
       return start;
@@ -322,10 +324,10 @@ function scalarOf(name: string, run: WireObject): unknown {
     case "completion_tokens":
     case "total_cost":
       return usageOf(name, run);
-    case "first_token_time": {
-      const events = Array.isArray(run["events"]) ? run["events"].filter(isObject) : [];
-      return micros(events.find((event) => event["name"] === "new_token")?.["time"]);
-    }
+    case "first_token_time":
+      return firstToken;
+    case "first_token":
+      return start === null || firstToken === null ? null : firstToken - start;
     default:
       return run[name];
   }

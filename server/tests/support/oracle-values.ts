@@ -28,7 +28,7 @@ function inUnit(name: string, value: unknown): unknown {
   if (name.endsWith("_time") && value !== null) {
     return parseTime(value);
   }
-  if (name === "latency" && value !== null) {
+  if ((name === "latency" || name === "first_token") && value !== null) {
     const [, digits, unit = "s"] =
       /^([\d.]+)(ms|s|m)?$/.exec(JSON.stringify(value).replaceAll('"', "")) ?? [];
     return Math.round(Number(digits) * (units[unit] ?? 0));

@@ -33,6 +33,13 @@ describe("words and operators are other forms of functions", () => {
     ["metadata.user = u1", 'eq(metadata.user, "u1")'],
     ['name in ["a", b]', 'in(name, ["a", "b"])'],
     ["total_tokens in [1, 20]", "in(total_tokens, [1, 20])"],
+    ['name in ("a", "b")', 'in(name, ["a", "b"])'],
+    ["name in (a, b) or c", 'or(in(name, ["a", "b"]), search("c"))'],
+    ['name in ("a")', 'in(name, ["a"])'],
+    ["first_token > 500ms", 'gt(first_token, "500ms")'],
+    ["total_cost > $0.01", 'gt(total_cost, "$0.01")'],
+    ['refund in(name, ["a"])', 'and(search("refund"), in(name, ["a"]))'],
+    ['refund in (name, ["a"])', 'and(search("refund"), in(name, ["a"]))'],
     ['name like "a%"', 'like(name, "a%")'],
     ['tags has "prod"', 'has(tags, "prod")'],
     ['error contains "429"', 'search(error, "429")'],
@@ -63,6 +70,16 @@ describe("words and operators are other forms of functions", () => {
       checkFilter('eq(metadata.ls_model_name, "gpt-5")', runFields),
     );
     expect(() => checkFilter('model = "gpt-5"', exampleFields)).toThrow(FilterError);
+  });
+
+  test("a cost can be written with a dollar sign, and first_token with a unit", () => {
+    expect(checkFilter("cost > $0.01", runFields)).toEqual(
+      checkFilter("gt(total_cost, 0.01)", runFields),
+    );
+    expect(checkFilter("first_token > 500ms", runFields)).toEqual(
+      checkFilter("gt(first_token, 0.5)", runFields),
+    );
+    expect(() => checkFilter("total_tokens > $5", runFields)).toThrow("takes a number");
   });
 
   test("words search examples, too", () => {

@@ -42,6 +42,7 @@ function createSource(runAlias: string): FilterSource {
       end_time: `${runAlias}.end_us`,
       first_token_time: `${runAlias}.first_token_us`,
       latency: `(${runAlias}.end_us - ${runAlias}.start_us)`,
+      first_token: `(${runAlias}.first_token_us - ${runAlias}.start_us)`,
       execution_order: `(CASE WHEN ${runAlias}.parent_run_id IS NULL THEN 1 ELSE 2 END)`,
       ...Object.fromEntries(
         measureNames
