@@ -93,11 +93,15 @@ export async function searchWithin<Run>(
     if (after === undefined) {
       return { runs };
     }
-    if (runs.length >= search.limit || performance.now() - startedMs > timeLimitMs) {
+    const nowMs = performance.now();
+    const stepMs = nowMs - stepStartedMs;
+    // Another step probably takes as long as the last one. It is not begun if most of it would be after the limit.
+    const isTimeOver = nowMs + stepMs / 2 - startedMs > timeLimitMs;
+    if (runs.length >= search.limit || isTimeOver) {
       return { runs, nextPosition: after };
     }
     // Steps that read no payloads are quick, so later steps can scan many more runs.
-    const isQuick = performance.now() - stepStartedMs < timeLimitMs / 10;
+    const isQuick = stepMs < timeLimitMs / 10;
     scanLimit = isQuick ? Math.min(scanLimit * 3, maxScanLimit) : scanLimit;
     await setImmediate();
   }

@@ -24,7 +24,9 @@ const traceModelsSql = createTraceModelsSql("r");
 /** Milliseconds after which one step reads the models of no further traces. */
 const traceModelsMs = 60;
 /** Number of traces whose models one query reads. */
-const rootsPerQuery = 20;
+const rootsPerQuery = 30;
+/** Maximum number of traces that one step reads: few more than the time for their models suffices for. */
+const rootsPerStep = 60;
 
 const parseModels = (json: string | null): readonly string[] =>
   ((JSON.parse(json ?? "[]") ?? []) as readonly string[]).map(decodeText);
@@ -70,8 +72,13 @@ export class PostgresRunListReader implements PromisedListReads {
   }
 
   async countFacets(tenantId: string, search: RunSearch): Promise<FacetSlice> {
-    const { runs, ...position } = await this.search(tenantId, { ...search, parts: facetParts });
-    if (search.filter.isRoot !== true) {
+    const isTraceList = search.filter.isRoot === true;
+    const { runs, ...position } = await this.search(tenantId, {
+      ...search,
+      limit: isTraceList ? Math.min(search.limit, rootsPerStep) : search.limit,
+      parts: facetParts,
+    });
+    if (!isTraceList) {
       return { counts: countFacetValues(runs), runCount: runs.length, ...position };
     }
     const traceModels = await this.#readTraceModels(tenantId, runs);
