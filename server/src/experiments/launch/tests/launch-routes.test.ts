@@ -486,7 +486,7 @@ test("an estimate contains the tokens and the cost of the judges", async () => {
     });
     const [first] = itemsOf(json["targets"] as Json);
     const readRange = (name: string) => {
-      const { low, high } = (first?.[name] ?? {}) as Json;
+      const { low, high } = first?.[name] ?? {};
       return { low: Number(low), high: Number(high) };
     };
     return {
