@@ -72,6 +72,8 @@ export class AlertRepository implements AlertReads, AlertWrites {
         `The project has ${limit} alerts, and no more are possible: delete one that is not needed.`,
       );
     }
+    assertName(existing.map(parseRow), draft.name);
+    assertThreshold(draft);
     const alert: Alert = {
       ...draft,
       id: randomUUID(),
@@ -85,7 +87,14 @@ export class AlertRepository implements AlertReads, AlertWrites {
   }
 
   async update(tenantId: string, id: string, changes: AlertChanges): Promise<Alert> {
-    const current = parseRow(await this.#findRow(tenantId, id));
+    const row = await this.#findRow(tenantId, id);
+    const current = parseRow(row);
+    if (changes.name !== undefined && changes.name !== current.name) {
+      assertName(await this.list(tenantId, idOf(row.project_id)), changes.name);
+    }
+    if (changes.figure !== undefined || changes.threshold !== undefined) {
+      assertThreshold({ ...current, ...changes });
+    }
     const { name: _name, webhookId: _webhookId, ...watched } = changes;
     const alert: Alert = {
       ...current,
@@ -219,6 +228,20 @@ export class AlertRepository implements AlertReads, AlertWrites {
     if (project === undefined) {
       throw new RequestError(404, "Session not found");
     }
+  }
+}
+
+/** @throws RequestError 409: an alert of the project has the name. */
+function assertName(alerts: readonly Alert[], name: string): void {
+  if (alerts.some((alert) => alert.name === name)) {
+    throw new RequestError(409, "name: the project has an alert with this name");
+  }
+}
+
+/** @throws RequestError 422: the figure can't have such a value. */
+function assertThreshold({ figure, threshold }: Pick<AlertDraft, "figure" | "threshold">): void {
+  if (figure === "error_rate" && threshold > 1) {
+    throw new RequestError(422, "threshold: an error rate is at most 1, which is 100 %");
   }
 }
 

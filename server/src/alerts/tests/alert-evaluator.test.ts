@@ -58,17 +58,19 @@ async function openScene() {
 test("each figure is that of the whole minutes of the window", async () => {
   const { store, create, values } = await openScene();
   await create({ name: "runs" });
-  await create({ name: "errors", figure: "error_rate" });
+  await create({ name: "errors", figure: "error_rate", threshold: 1 });
   await create({ name: "small", group: { by: "model", value: "small" } });
   await create({
     name: "errors of small",
     figure: "error_rate",
+    threshold: 1,
     group: { by: "model", value: "small" },
   });
   await create({ name: "unknown", group: { by: "model", value: "unknown" } });
   await create({
     name: "errors of unknown",
     figure: "error_rate",
+    threshold: 1,
     group: { by: "user", value: "unknown" },
   });
   await create({ name: "p50", figure: "latency_p50" });

@@ -50,6 +50,7 @@ test("values out of range and unknown webhooks are refused", async () => {
     { window_minutes: 1_441 },
     { direction: "beside" },
     { threshold: -1 },
+    { threshold: 1.5 },
     { name: "" },
   ]) {
     const body = alertBody(project, fields);
@@ -60,4 +61,28 @@ test("values out of range and unknown webhooks are refused", async () => {
     status: 422,
     json: { detail: "webhook_id: there is no such webhook" },
   });
+});
+
+test("the names of a project's alerts are unique, and an error rate is at most 100 %", async () => {
+  const server = await runServer();
+  const project = textOf(
+    (await call(server, "POST /sessions", { body: { name: "p" } })).json["id"],
+  );
+  const create = (fields: object) =>
+    call(server, "POST /ui/alerts", { body: alertBody(project, fields) });
+  const first = await create({ name: "a" });
+  const second = await create({ name: "b", figure: "latency_p95", threshold: 2_000 });
+  expect(await create({ name: "a" })).toMatchObject({
+    status: 409,
+    json: { detail: "name: the project has an alert with this name" },
+  });
+  const patch = (alert: typeof first, body: object) =>
+    call(server, `PATCH /ui/alerts/${textOf(alert.json["id"])}`, { body });
+  expect(await patch(second, { name: "a" })).toMatchObject({ status: 409 });
+  expect(await patch(second, { name: "b", threshold: 3_000 })).toMatchObject({ status: 200 });
+  expect(await patch(second, { figure: "error_rate" })).toMatchObject({
+    status: 422,
+    json: { detail: "threshold: an error rate is at most 1, which is 100 %" },
+  });
+  expect(await patch(first, { is_enabled: false })).toMatchObject({ status: 200 });
 });

@@ -12,7 +12,7 @@ import {
   figures,
   formatWindow,
 } from "./alert.ts";
-import type { Alert, AlertGrouping, AlertScope } from "./alert.ts";
+import type { Alert, AlertGrouping, AlertScope, FigureName } from "./alert.ts";
 import { saveAlert, webhooksQuery } from "./queries.ts";
 
 /** Creates an alert, or edits an existing one. */
@@ -46,8 +46,15 @@ export const AlertForm = ({
   );
   const [webhookId, setWebhookId] = useState(alert?.webhookId ?? "");
   const { faults, submit } = useFieldFaults(["name", "group.value", "threshold", "webhook_id"]);
+  const thresholdFault =
+    Number(threshold) * factor > maxOf(figure)
+      ? `At most ${maxOf(figure) / factor} ${unit}.`
+      : undefined;
   const isComplete =
-    name.trim() !== "" && typeof threshold === "number" && (grouping === "" || value !== "");
+    name.trim() !== "" &&
+    typeof threshold === "number" &&
+    thresholdFault === undefined &&
+    (grouping === "" || value !== "");
   return (
     <DialogForm
       title={alert === undefined ? "New alert" : "Edit alert"}
@@ -102,7 +109,7 @@ export const AlertForm = ({
           label={`Threshold (${unit})`}
           required
           min={0}
-          error={faults.threshold}
+          error={thresholdFault ?? faults.threshold}
           value={threshold}
           onChange={setThreshold}
         />
@@ -169,6 +176,10 @@ export const AlertForm = ({
     </DialogForm>
   );
 };
+
+/** The highest value that a figure can have, in the unit of the server. */
+const maxOf = (figure: FigureName): number =>
+  figure === "error_rate" ? 1 : Number.POSITIVE_INFINITY;
 
 const findKey = <Key extends string>(
   table: Readonly<Record<Key, string>>,

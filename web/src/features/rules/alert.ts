@@ -178,7 +178,9 @@ export function toAlertRuns(alert: Alert): RunListSearch | undefined {
   const endMs = Math.floor(alert.evaluatedMs / minuteMs) * minuteMs;
   const conditions = [
     ...(alert.scope === "models" ? ['in(run_type, ["llm", "embedding"])'] : []),
-    ...(alert.group === undefined ? [] : [toGroupingCondition(alert.group.by, alert.group.value)]),
+    ...(alert.group === undefined
+      ? []
+      : [toGroupingCondition(alert.group.by, alert.group.value, alert.scope === "traces")]),
     ...(alert.figure === "error_rate" ? ['eq(status, "error")'] : []),
   ];
   const combinedFilter = conditions.length > 1 ? `and(${conditions.join(", ")})` : conditions[0];

@@ -41,7 +41,12 @@ export const WebhookList = () => {
       ) : (
         <ul className="automation-list" aria-label="Webhooks">
           {webhooks.map((webhook) => (
-            <WebhookCard key={webhook.id} webhook={webhook} onDialog={setDialog} />
+            // A changed URL discards the result of a test of the old one.
+            <WebhookCard
+              key={`${webhook.id} ${webhook.url}`}
+              webhook={webhook}
+              onDialog={setDialog}
+            />
           ))}
         </ul>
       )}

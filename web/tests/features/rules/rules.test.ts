@@ -139,7 +139,7 @@ describe("alerts", () => {
       from: "2026-11-21T10:15:00.000Z",
       to: "2026-11-21T10:29:59.999Z",
       filter:
-        'and(in(run_type, ["llm", "embedding"]), eq(metadata.ls_model_name, "gpt \\"5\\""), eq(status, "error"))',
+        'and(in(run_type, ["llm", "embedding"]), eq(model, "gpt \\"5\\""), eq(status, "error"))',
     });
     const [runs] = parseAlerts([{ ...wireAlert, figure: "runs", scope: "traces", group: null }]);
     expect(runs && toAlertRuns(runs)).not.toHaveProperty("filter");
