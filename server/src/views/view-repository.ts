@@ -24,6 +24,8 @@ export interface ViewFields {
   readonly filter: string | null;
   readonly traceFilter: string | null;
   readonly treeFilter: string | null;
+  /** The state of the UI's list other than the filter, such as its time range and order, as the query of a URL. */
+  readonly listQuery: string | null;
 }
 
 /** A view that is to be created. */
@@ -239,11 +241,14 @@ const toRow = (tenantId: string, view: View): ViewRow => ({
   modified_us: view.modifiedMicros,
 });
 
+/** The fields as any version has stored them: earlier ones stored no `listQuery`. */
+type StoredFields = Omit<ViewFields, "listQuery"> & Partial<Pick<ViewFields, "listQuery">>;
+
 const parseRow = (row: ViewRow): View => ({
   id: row.id,
   projectId: row.project_id,
   name: JSON.parse(row.name_json) as string,
-  fields: JSON.parse(row.fields_json) as ViewFields,
+  fields: { listQuery: null, ...(JSON.parse(row.fields_json) as StoredFields) },
   createdMicros: row.created_us,
   modifiedMicros: row.modified_us,
 });

@@ -26,6 +26,7 @@ const viewMembers = {
   filter_string: filterSchema,
   trace_filter_string: filterSchema,
   tree_filter_string: filterSchema,
+  list_query: Maybe(Type.String({ maxLength: 1_000 })),
 };
 
 /** Body of `POST /sessions/{id}/views`. Unknown members are ignored. */
@@ -45,6 +46,7 @@ const viewSchema = Type.Object(
     filter_string: TextOrNull,
     trace_filter_string: TextOrNull,
     tree_filter_string: TextOrNull,
+    list_query: TextOrNull,
     created_at: IsoTime,
     updated_at: IsoTime,
   },
@@ -132,6 +134,7 @@ const noFields: ViewFields = {
   filter: null,
   traceFilter: null,
   treeFilter: null,
+  listQuery: null,
 };
 
 /**
@@ -145,6 +148,7 @@ function readFields(body: Omit<ViewPatchBody, "display_name">): Partial<ViewFiel
     traceFilter: checkFilter("trace_filter_string", body.trace_filter_string),
     treeFilter: checkFilter("tree_filter_string", body.tree_filter_string),
     description: body.description,
+    listQuery: body.list_query,
   };
   const textEntries = Object.entries(texts).filter(([, text]) => typeof text === "string");
   return Object.fromEntries(
@@ -174,6 +178,7 @@ const toJson = ({ id, projectId, name: displayName, fields: values, ...times }: 
   filter_string: values.filter,
   trace_filter_string: values.traceFilter,
   tree_filter_string: values.treeFilter,
+  list_query: values.listQuery,
   created_at: toIso(times.createdMicros),
   updated_at: toIso(times.modifiedMicros),
 });

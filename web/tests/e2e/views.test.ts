@@ -68,7 +68,7 @@ describe.skipIf(browser === undefined)("the saved views of a project, in Chromiu
     await page.goto(`${address}?filter=${encodeURIComponent(failed)}`);
     await page.getByRole("link", { name: "bad", exact: true }).waitFor();
     await page.getByRole("link", { name: "Saved views" }).click();
-    await page.getByRole("button", { name: "Save current filter" }).click();
+    await page.getByRole("button", { name: "Save current view" }).click();
     const form = dialog("New view");
     expect(await form.getByLabel("Filter").inputValue()).toBe(plainFailed);
     expect(await form.getByRole("button", { name: "Create view" }).isDisabled()).toBe(true);
@@ -94,6 +94,33 @@ describe.skipIf(browser === undefined)("the saved views of a project, in Chromiu
     expect(opened.faults).toEqual([]);
   });
 
+  test("a view keeps which runs the list shows, of which time and in which order", async () => {
+    await page.goto(`${address}?all=true&last=7d&sort=latency-desc&filter=good`);
+    await page.getByRole("link", { name: "good", exact: true }).waitFor();
+    await page.getByRole("link", { name: "Saved views" }).click();
+    await page.getByRole("button", { name: "Save current view" }).click();
+    const form = dialog("New view");
+    await form.getByText("all runs, last 7 days, slowest first").waitFor();
+    await form.getByLabel("Name").fill("Slow good");
+    await form.getByRole("button", { name: "Create view" }).click();
+    await row("Slow good").filter({ hasText: "(all runs, last 7 days, slowest first)" }).waitFor();
+    await row("Slow good").getByRole("link").click();
+    await page.getByRole("link", { name: "good", exact: true }).waitFor();
+    const { searchParams } = new URL(page.url());
+    expect(Object.fromEntries(searchParams)).toEqual({
+      all: "true",
+      last: "7d",
+      sort: "latency-desc",
+      filter: 'search("good")',
+    });
+    const [view] = await client.views
+      .list({ projectName: project })
+      .toArray()
+      .then((views) => views.filter(({ name }) => name === "Slow good"));
+    await client.views.delete({ projectName: project, viewId: view?.id ?? "" });
+    expect(opened.faults).toEqual([]);
+  });
+
   test("a view with a condition on other runs is listed, but does not open a list that ignores it", async () => {
     const traceFilter = 'eq(name, "bad")';
     await client.views.create({ projectName: project, name: "Below bad", traceFilter });
@@ -114,7 +141,8 @@ describe.skipIf(browser === undefined)("the saved views of a project, in Chromiu
     await form.getByLabel("Name").fill("Errors");
     await form.getByLabel("Filter").fill("eq(status");
     await form.getByRole("button", { name: "Save" }).click();
-    await form.getByRole("alert").filter({ hasText: "filter_string" }).waitFor();
+    await form.getByText(/^Expected .*, found the end of the filter/).waitFor();
+    await form.getByRole("alert").filter({ hasText: "Check the marked field." }).waitFor();
     await showScreen(page, "views-invalid-filter");
     expect(await form.getByLabel("Name").inputValue()).toBe("Errors");
     expect(await storedViews()).toContainEqual(["Failed runs", failed]);

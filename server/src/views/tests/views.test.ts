@@ -36,11 +36,21 @@ test("any name and description is stored unchanged, and views are listed by name
 test("an update changes what it names, null changes nothing, and an empty text removes", async () => {
   const { server, path } = await createProject();
   const created = await call(server, `POST ${path}`, {
-    body: { display_name: "v", description: "d", filter_string: 'eq(name, "x")' },
+    body: {
+      display_name: "v",
+      description: "d",
+      filter_string: 'eq(name, "x")',
+      list_query: "all=true&last=7d",
+    },
   });
   const target = `PATCH ${path}/${idOf(created)}`;
   const body = { description: null, filter_string: "", tree_filter_string: 'eq(name, "y")' };
-  const expected = { display_name: "v", description: "d", filter_string: null };
+  const expected = {
+    display_name: "v",
+    description: "d",
+    filter_string: null,
+    list_query: "all=true&last=7d",
+  };
   expect((await call(server, target, { body })).json).toMatchObject({
     ...expected,
     tree_filter_string: 'eq(name, "y")',
@@ -91,7 +101,13 @@ describeRepositories({ viewQueries }, (fixture) => {
   test("views are created, found, updated, listed and deleted", async () => {
     const views = new ViewRepository(fixture.db);
     const projectId = await fixture.insertProject();
-    const fields = { description: null, filter: "x", traceFilter: null, treeFilter: null };
+    const fields = {
+      description: null,
+      filter: "x",
+      traceFilter: null,
+      treeFilter: null,
+      listQuery: null,
+    };
     const view = await views.create(tenantId, projectId, { name: hostile, fields });
     const other = await views.create(tenantId, projectId, { name: "b", fields });
     const update = { fields: { filter: null } };

@@ -7,7 +7,6 @@ import { ActionMenu } from "../../components/page/action-menu.tsx";
 import { usePages } from "../../components/page/pages.ts";
 import { pluralize } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { pickTimes } from "../../components/time/time-range.ts";
 import { formatDuration } from "../../components/time/time.ts";
 import { createProjectQuery, createProjectStatsQuery } from "../projects/queries.ts";
 import { DeleteProject, EditProject } from "./project-dialogs.tsx";
@@ -77,9 +76,12 @@ export const ProjectHeader = ({
   );
 };
 
-/** Links to the pages of the project, with the filter and the time range of the list. */
+/**
+ * Links to the pages of the project, with the state of the list. A page uses what it has, too, such as the filter and
+ * the time range.
+ */
 const ProjectPages = () => {
-  const { filter, ...search } = route.useSearch();
+  const { selected: _selected, compare: _compare, ...search } = route.useSearch();
   return usePages()
     .filter(({ path }) => path.startsWith(`${route.id}/`))
     .map(({ path, params, title }) => (
@@ -87,14 +89,7 @@ const ProjectPages = () => {
         key={path}
         size="compact-sm"
         variant="default"
-        renderRoot={(props) => (
-          <Link
-            to={path}
-            params={params}
-            search={{ ...pickTimes(search), ...(filter === undefined ? {} : { filter }) }}
-            {...props}
-          />
-        )}
+        renderRoot={(props) => <Link to={path} params={params} search={search} {...props} />}
       >
         {title}
       </Button>

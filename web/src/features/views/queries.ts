@@ -1,11 +1,13 @@
 import { infiniteQueryOptions } from "@tanstack/react-query";
 import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { deleteJson, getJson, patchJson, postJson } from "../../api/http.ts";
-import { parseViews } from "./view.ts";
-import type { View } from "./view.ts";
+import { parseViews, toListQuery } from "./view.ts";
+import type { ListState, View } from "./view.ts";
 
 /** The fields of a view that a person can edit. An empty text removes the description or the filter. */
-export type ViewDraft = Readonly<Record<"name" | "description" | "filter", string>>;
+export type ViewDraft = Readonly<Record<"name" | "description" | "filter", string>> & {
+  readonly list: ListState;
+};
 
 const pageSize = 100;
 
@@ -27,9 +29,14 @@ export const createViewsQuery = (projectId: string) =>
 export async function saveView(
   projectId: string,
   viewId: string | undefined,
-  { name, description, filter }: ViewDraft,
+  { name, description, filter, list }: ViewDraft,
 ): Promise<void> {
-  const body = { display_name: name.trim(), description, filter_string: filter.trim() };
+  const body = {
+    display_name: name.trim(),
+    description,
+    filter_string: filter.trim(),
+    list_query: toListQuery(list),
+  };
   await (viewId === undefined
     ? postJson(toEndpointPath("/sessions/:id/views", { id: projectId }), body)
     : patchJson(toViewPath(projectId, viewId), body));

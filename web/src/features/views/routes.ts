@@ -1,7 +1,8 @@
 import { createRoute } from "@tanstack/react-router";
-import { toSearchText } from "../../api/parse.ts";
 import { createLazyView } from "../../components/page/load-chunk.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
+import { parseListSearch } from "../runs/run-list-search.ts";
+import type { RunListSearch } from "../runs/run-list-search.ts";
 
 const getParentRoute = () => rootRoute;
 
@@ -15,13 +16,10 @@ export const viewsRoutes = [
   }),
 ] as const;
 
-/** Search parameters in the URL of the saved views of a project. */
-interface ViewsSearch {
-  /** The filter of the run list from which the user came, to be saved as a view. */
-  readonly filter?: string;
-}
+/** The filter and the state of the run list from which the user came, to be saved as a view. */
+type ViewsSearch = Omit<RunListSearch, "selected" | "compare">;
 
-function parseViewsSearch({ filter }: Readonly<Record<string, unknown>>): ViewsSearch {
-  const text = toSearchText(filter);
-  return text === undefined ? {} : { filter: text };
+function parseViewsSearch(search: Readonly<Record<string, unknown>>): ViewsSearch {
+  const { selected: _selected, compare: _compare, ...listSearch } = parseListSearch(search);
+  return listSearch;
 }

@@ -1,6 +1,12 @@
 import { omitUndefined, requireItems, requireText, toRecord, toText } from "../../api/parse.ts";
 import { toPlainFilter } from "../../components/filter/plain-filter.ts";
-import { parseTimeMs } from "../../components/time/time.ts";
+import { timePresets } from "../../components/time/time-range.ts";
+import { formatTime, parseTimeMs } from "../../components/time/time.ts";
+import { parseListSearch } from "../runs/run-list-search.ts";
+import type { ListSort, RunListSearch } from "../runs/run-list-search.ts";
+
+/** What a list of runs shows, other than its filter: which runs, of which time, in which order. */
+export type ListState = Pick<RunListSearch, "all" | "sort" | "last" | "from" | "to">;
 
 /** A saved filter of a project's runs. Conditions are in the filter language; an absent condition matches every run. */
 export interface View {
@@ -14,6 +20,8 @@ export interface View {
   readonly traceFilter?: string;
   /** Condition that any run of the trace must match. */
   readonly treeFilter?: string;
+  /** Empty for a view that was created without the UI: it is shown as the list is by default. */
+  readonly list: ListState;
   readonly modifiedMs?: number;
 }
 
@@ -25,6 +33,7 @@ export const parseViews = (value: unknown): readonly View[] =>
       id: requireText(members, "id"),
       name: requireText(members, "display_name"),
       description: toText(members["description"]) ?? "",
+      list: parseListQuery(toText(members["list_query"]) ?? ""),
       ...omitUndefined({
         filter: toText(members["filter_string"]),
         traceFilter: toText(members["trace_filter_string"]),
@@ -37,6 +46,33 @@ export const parseViews = (value: unknown): readonly View[] =>
 /** Whether the run list can apply all conditions of a view. It can't apply conditions on other runs of the trace. */
 export const canOpen = ({ traceFilter, treeFilter }: View): boolean =>
   traceFilter === undefined && treeFilter === undefined;
+
+/** Writes the state of a list as the query of a URL, in which the server stores it. */
+export const toListQuery = ({ all, ...texts }: ListState): string =>
+  new URLSearchParams({ ...omitUndefined(texts), ...(all && { all: "true" }) }).toString();
+
+function parseListQuery(query: string): ListState {
+  const { all, sort, last, from, to } = Object.fromEntries(new URLSearchParams(query));
+  return parseListSearch({ sort, last, from, to, ...(all === "true" && { all: true }) });
+}
+
+const sortTexts: { readonly [Sort in ListSort]: string } = {
+  "start-asc": "oldest first",
+  "latency-desc": "slowest first",
+  "latency-asc": "fastest first",
+};
+
+/** The state of a list as one line of text; empty for the default state. */
+export const describeList = ({ all, sort, last, from, to }: ListState): string =>
+  [
+    all === undefined ? undefined : "all runs",
+    last === undefined ? undefined : timePresets[last].label.toLowerCase(),
+    from === undefined ? undefined : `from ${formatTime(Date.parse(from))}`,
+    to === undefined ? undefined : `to ${formatTime(Date.parse(to))}`,
+    sort === undefined ? undefined : sortTexts[sort],
+  ]
+    .filter((text) => text !== undefined)
+    .join(", ");
 
 /** The conditions of a view as one line of text. */
 export const describeConditions = ({ filter, traceFilter, treeFilter }: View): string =>

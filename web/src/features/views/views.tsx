@@ -4,8 +4,10 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { Confirm } from "../../components/dialog/confirm.tsx";
 import { DialogForm } from "../../components/dialog/dialog-form.tsx";
+import { useFieldFaults } from "../../components/dialog/field-fault.ts";
 import { toPlainFilter } from "../../components/filter/plain-filter.ts";
 import { createFilterCheckQuery } from "../../components/filter/queries.ts";
+import type { FilterCheck } from "../../components/filter/queries.ts";
 import { ActionMenu } from "../../components/page/action-menu.tsx";
 import { Empty } from "../../components/page/states.tsx";
 import { DataTable } from "../../components/table/data-table.tsx";
@@ -14,8 +16,8 @@ import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
 import { ProjectPageHead } from "../projects/project-page-head.tsx";
 import { createViewsQuery, deleteView, saveView } from "./queries.ts";
-import { canOpen, describeConditions } from "./view.ts";
-import type { View } from "./view.ts";
+import { canOpen, describeConditions, describeList } from "./view.ts";
+import type { ListState, View } from "./view.ts";
 
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId/views");
 
@@ -27,7 +29,7 @@ type OpenDialog =
 /** The page `/o/{tenantId}/projects/p/{projectId}/views`, which lists the saved views of a project. */
 export const Views = () => {
   const { tenantId, projectId } = route.useParams();
-  const { filter } = route.useSearch();
+  const { filter, ...list } = route.useSearch();
   const pages = useInfiniteQuery(createViewsQuery(projectId));
   const [dialog, setDialog] = useState<OpenDialog>();
   const columns = useMemo(() => toColumns(setDialog), []);
@@ -39,9 +41,14 @@ export const Views = () => {
   return (
     <div className="fill">
       <title>Saved views · Millrace</title>
-      <ProjectPageHead address={{ tenantId, projectId }} title="Saved views" filter={filter}>
+      <ProjectPageHead
+        address={{ tenantId, projectId }}
+        title="Saved views"
+        filter={filter}
+        times={list}
+      >
         <Button size="xs" onClick={() => setDialog({ kind: "save" })}>
-          {filter === undefined ? "New view" : "Save current filter"}
+          {filter === undefined ? "New view" : "Save current view"}
         </Button>
       </ProjectPageHead>
       <DataTable
@@ -56,13 +63,22 @@ export const Views = () => {
         renderLink={renderLink}
         emptyState={
           <Empty title="No saved views yet">
-            <p>A saved view is a named filter that everyone with access to the project can use.</p>
+            <p>
+              A saved view is a named filter, with the time range and the order of the list.
+              Everyone with access to the project can use it.
+            </p>
             <p>Filter the runs of the project, and then open this page to save the filter.</p>
           </Empty>
         }
       />
       {dialog?.kind === "save" && (
-        <ViewForm view={dialog.view} filter={filter} projectId={projectId} onClose={close} />
+        <ViewForm
+          view={dialog.view}
+          filter={filter}
+          list={dialog.view?.list ?? list}
+          projectId={projectId}
+          onClose={close}
+        />
       )}
       {dialog?.kind === "delete" && (
         <DeleteView view={dialog.view} projectId={projectId} onClose={close} />
@@ -100,6 +116,9 @@ const toColumns = (openDialog: (dialog: OpenDialog) => void): readonly Column<Vi
       <>
         <FilterFaultMark filter={view.filter} />
         <code>{toVisibleText(describeConditions(view))}</code>
+        {describeList(view.list) !== "" && (
+          <span className="quiet"> ({describeList(view.list)})</span>
+        )}
       </>
     ),
     width: 200,
@@ -159,7 +178,7 @@ const createLinkRenderer = (address: { readonly tenantId: string; readonly proje
       <Link
         to="/o/$tenantId/projects/p/$projectId"
         params={address}
-        search={view.filter === undefined ? {} : { filter: view.filter }}
+        search={{ ...view.list, ...(view.filter === undefined ? {} : { filter: view.filter }) }}
         className={className}
         {...linkProps}
       />
@@ -172,16 +191,20 @@ const createLinkRenderer = (address: { readonly tenantId: string; readonly proje
 const ViewForm = ({
   view,
   filter: currentFilter = "",
+  list,
   projectId,
   onClose,
 }: {
   readonly view: View | undefined;
   /** The initial filter of a new view. */
   readonly filter: string | undefined;
+  readonly list: ListState;
   readonly projectId: string;
   readonly onClose: () => void;
 }) => {
   const queryClient = useQueryClient();
+  const { faults, submit } = useFieldFaults(["display_name", "description", "filter_string"]);
+  const listText = describeList(list);
   const [name, setName] = useState(view?.name ?? "");
   const [description, setDescription] = useState(view?.description ?? "");
   const [filter, setFilter] = useState(() =>
@@ -193,38 +216,54 @@ const ViewForm = ({
       action={view === undefined ? "Create view" : "Save"}
       isDisabled={name.trim() === ""}
       onClose={onClose}
-      onSubmit={async () => {
-        // Convert the filter to functions, because the run list can split only functions into conditions.
-        const { functions = filter } = await queryClient.fetchQuery(
-          createFilterCheckQuery("runs", filter),
-        );
-        await saveView(projectId, view?.id, { name, description, filter: functions });
-        await queryClient.invalidateQueries({ queryKey: ["views", projectId] });
-      }}
+      onSubmit={async () =>
+        submit(async () => {
+          // Convert the filter to functions, because the run list can split only functions into conditions.
+          const { functions = filter, fault } =
+            filter.trim() === ""
+              ? noFilter
+              : await queryClient.fetchQuery(createFilterCheckQuery("runs", filter));
+          if (fault !== undefined) {
+            throw new Error(`filter_string: ${fault.reason}`);
+          }
+          await saveView(projectId, view?.id, { name, description, filter: functions, list });
+          await queryClient.invalidateQueries({ queryKey: ["views", projectId] });
+        })
+      }
     >
       <TextInput
         label="Name"
         required
         maxLength={200}
+        error={faults.display_name}
         value={name}
         onChange={({ currentTarget }) => setName(currentTarget.value)}
       />
       <TextInput
         label="Description"
+        error={faults.description}
         value={description}
         onChange={({ currentTarget }) => setDescription(currentTarget.value)}
       />
       <Textarea
         label="Filter"
-        description="Write the filter in the filter language. Leave it empty to match all runs."
+        description="As in the filter of the list, such as latency > 5s and status = error. Empty matches all runs."
         rows={3}
         spellCheck={false}
+        error={faults.filter_string}
         value={filter}
         onChange={({ currentTarget }) => setFilter(currentTarget.value)}
       />
+      <p className="quiet">
+        {listText === ""
+          ? "The view shows traces of all times, the newest first."
+          : `The view also keeps what the list shows: ${listText}.`}
+      </p>
     </DialogForm>
   );
 };
+
+const noFilter: FilterCheck = { fault: undefined, functions: "" };
 
 const DeleteView = ({
   view,

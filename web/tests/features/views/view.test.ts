@@ -1,5 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { canOpen, describeConditions, parseViews } from "../../../src/features/views/view.ts";
+import {
+  canOpen,
+  describeConditions,
+  describeList,
+  parseViews,
+  toListQuery,
+} from "../../../src/features/views/view.ts";
 
 const wireView = {
   id: "8a1c3c70-0000-4000-8000-000000000001",
@@ -21,6 +27,7 @@ describe("a view of the server", () => {
         name: "slow",
         description: "",
         filter: "gt(latency, 5)",
+        list: {},
         modifiedMs: Date.parse("2026-03-01T12:00:01Z"),
       },
     ]);
@@ -54,4 +61,19 @@ test("the conditions of a view are described with the runs that they apply to", 
       { ...wireView, ...none },
     ]).map(describeConditions),
   ).toEqual(["latency > 5; root run: name = ask; any run of the trace: error = true", ""]);
+});
+
+test.each([
+  [{}, ""],
+  [{ all: true, last: "7d", sort: "latency-desc" }, "all runs, last 7 days, slowest first"],
+  [{ sort: "start-asc" }, "oldest first"],
+] as const)("the state of the list is stored and described: %j", (list, text) => {
+  const [view] = parseViews([{ ...wireView, list_query: toListQuery(list) }]);
+  expect(view?.list).toEqual(list);
+  expect(describeList(list)).toBe(text);
+});
+
+test("what a stored state has that the list does not know is left out", () => {
+  const [view] = parseViews([{ ...wireView, list_query: "all=yes&last=5w&sort=cost&from=x" }]);
+  expect(view?.list).toEqual({});
 });
