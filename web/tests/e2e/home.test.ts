@@ -123,28 +123,62 @@ describe.skipIf(browser === undefined)("the home page, in Chromium", () => {
     expect(faults).toEqual([]);
   }, 40_000);
 
-  test("a point of a chart leads to the traces behind it", async () => {
-    await page.goto(url);
-    await page.getByRole("radiogroup", { name: "Time range" }).getByText("24 h").click();
-    const links = page.locator(".overview-picked a");
-    const chart = page.getByRole("slider", { name: "Error rate" });
-    await chart.focus();
-    await page.keyboard.press("End");
-    await page.keyboard.press("Enter");
-    await page.locator(".overview-picked").getByText("No traces with an error").waitFor();
-    // Two hours ago is a few points to the left, however long a point is.
-    for (let step = 0; step < 40 && (await links.count()) === 0; step += 1) {
-      await page.keyboard.press("ArrowLeft");
+  test("a point of a chart leads to the traces behind it, by a choice if several projects have some", async () => {
+    const picked = page.locator(".overview-picked");
+    /** Picks one point after another, from the right, until one has an error. */
+    const pickErrors = async (): Promise<void> => {
+      await page.goto(`${url}/?last=1d`);
+      await page.getByRole("slider", { name: "Error rate" }).focus();
+      await page.keyboard.press("End");
       await page.keyboard.press("Enter");
-      await page.locator(".overview-picked").waitFor();
-    }
-    expect(await links.allInnerTexts()).toEqual(["Traces with an error in quiet"]);
-    await links.click();
-    await page.getByRole("heading", { name: "quiet" }).waitFor();
-    await expect.poll(() => page.locator(".data-rows > .data-row").count()).toBe(1);
-    expect(new URL(page.url()).searchParams.get("filter")).toBe('eq(status, "error")');
+      await picked.getByText("No traces with an error").waitFor();
+      // Two hours ago is a few points to the left, however long a point is.
+      for (
+        let step = 0;
+        step < 40 && (await picked.getByText("No traces").count()) > 0;
+        step += 1
+      ) {
+        await page.keyboard.press("ArrowLeft");
+        await page.keyboard.press("Enter");
+        await page.waitForTimeout(50);
+      }
+    };
+    const expectErrors = async (): Promise<void> => {
+      await page.getByRole("heading", { name: "quiet" }).waitFor();
+      await expect.poll(() => page.locator(".data-rows > .data-row").count()).toBe(1);
+      expect(new URL(page.url()).searchParams.get("filter")).toBe('eq(status, "error")');
+    };
+    await pickErrors();
+    await expectErrors();
+    const [failed] = await client.runs
+      .list({ projectNames: ["quiet"], filter: 'eq(status, "error")' })
+      .toArray();
+    const startTime = Date.parse(failed?.startTime ?? "");
+    const run = client.startRun({ name: "ask", projectName: "second", startTime });
+    run.fail(new Error("no"), undefined, { endTime: startTime + 10 });
+    await client.flush();
+    await pickErrors();
+    expect((await picked.getByRole("link").allInnerTexts()).toSorted()).toEqual([
+      "Traces with an error in quiet",
+      "Traces with an error in second",
+    ]);
+    await picked.getByRole("link", { name: "quiet" }).click();
+    await expectErrors();
     expect(faults).toEqual([]);
   }, 40_000);
+
+  test("the time range is in the URL, so that a link to the page shows it", async () => {
+    await page.goto(url);
+    const range = page.getByRole("radiogroup", { name: "Time range" });
+    await range.getByText("7 d").click();
+    await expect.poll(() => new URL(page.url()).searchParams.get("last")).toBe("7d");
+    await page.goto(`${url}/?last=1h`);
+    await page.getByRole("columnheader", { name: "Last 1 h" }).waitFor();
+    await page.goto(url);
+    await page.getByRole("columnheader", { name: "Last 7 d" }).waitFor();
+    await range.getByText("24 h").click();
+    expect(faults).toEqual([]);
+  });
 
   test("the navigation is at the side, with an icon for each page, and behind a button on a phone", async () => {
     for (const colorScheme of ["light", "dark"] as const) {
@@ -164,6 +198,12 @@ describe.skipIf(browser === undefined)("the home page, in Chromium", () => {
       await nav.getByRole("button", { name: "Menu" }).click();
       await nav.getByRole("link", { name: "Settings" }).waitFor();
       expect(await findFaults(page)).toEqual([]);
+      await page.keyboard.press("Escape");
+      await nav.getByRole("link", { name: "Settings" }).waitFor({ state: "hidden" });
+      await nav.getByRole("button", { name: "Menu" }).click();
+      await nav.getByRole("link", { name: "Settings" }).waitFor();
+      await page.mouse.click(380, 800);
+      await nav.getByRole("link", { name: "Settings" }).waitFor({ state: "hidden" });
     }
     await page.emulateMedia({ colorScheme: "light" });
     await page.setViewportSize({ width: 1280, height: 800 });

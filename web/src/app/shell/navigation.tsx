@@ -1,17 +1,45 @@
 import { Link, useLocation } from "@tanstack/react-router";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useTenantId } from "../../api/tenant.ts";
 import { usePages } from "../../components/page/pages.ts";
 
-/** The links to the pages of the UI, at the side. On narrow screens a button shows and hides them. */
+/**
+ * The links to the pages of the UI, at the side. On narrow screens a button shows and hides them; Escape and a click
+ * elsewhere hide them, too.
+ */
 export const Navigation = () => {
   const { pathname } = useLocation();
   // The path at which the menu was opened. Following a link changes the path, which closes the menu.
   const [openPath, setOpenPath] = useState<string>();
   const isOpen = openPath === pathname;
+  const nav = useRef<HTMLElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (!isOpen) {
+      return undefined;
+    }
+    const closeByKey = ({ key }: KeyboardEvent): void => {
+      if (key === "Escape") {
+        setOpenPath(undefined);
+        button.current?.focus();
+      }
+    };
+    const closeByClick = ({ target }: PointerEvent): void => {
+      if (!nav.current?.contains(target as Node)) {
+        setOpenPath(undefined);
+      }
+    };
+    document.addEventListener("keydown", closeByKey);
+    document.addEventListener("pointerdown", closeByClick);
+    return () => {
+      document.removeEventListener("keydown", closeByKey);
+      document.removeEventListener("pointerdown", closeByClick);
+    };
+  }, [isOpen]);
   return (
-    <nav className="nav" aria-label="Pages" data-open={isOpen}>
+    <nav ref={nav} className="nav" aria-label="Pages" data-open={isOpen}>
       <button
+        ref={button}
         type="button"
         className="nav-fold"
         aria-expanded={isOpen}

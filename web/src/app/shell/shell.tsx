@@ -4,9 +4,9 @@ import { lazy, Suspense, useSyncExternalStore, useEffect, useRef } from "react";
 import type { RefObject } from "react";
 import { subscribeToAccess, readAccess } from "../../api/access.ts";
 import { useTenantId } from "../../api/tenant.ts";
+import { PageLoading } from "../../components/page/absent-view.tsx";
 import { loadChunk } from "../../components/page/load-chunk.ts";
 import { OfflineBanner, StaleBanner, ReadOnlyBanner } from "./banners.tsx";
-import { KeyEntry } from "./key-entry.tsx";
 import { Keyboard } from "./keyboard.tsx";
 import { Navigation } from "./navigation.tsx";
 import { TenantGate } from "./tenant-gate.tsx";
@@ -39,7 +39,9 @@ export const Shell = () => {
             <Outlet />
           </TenantGate>
         ) : (
-          <KeyEntry hasRejectedKey={access.hasRejectedKey} />
+          <Suspense fallback={<PageLoading />}>
+            <KeyEntry hasRejectedKey={access.hasRejectedKey} />
+          </Suspense>
         )}
       </main>
     </div>
@@ -53,6 +55,10 @@ const Brand = () => (
     </svg>
     <span>Millrace</span>
   </Link>
+);
+
+const KeyEntry = lazy(async () =>
+  loadChunk(async () => ({ default: (await import("./key-entry.tsx")).KeyEntry })),
 );
 
 const JobMenu = lazy(async () =>

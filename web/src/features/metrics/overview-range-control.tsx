@@ -1,6 +1,6 @@
 import { SegmentedControl } from "@mantine/core";
-import { isOverviewRange, overviewRanges } from "./overview.ts";
-import type { OverviewRange } from "./overview.ts";
+import { isOverviewRange, overviewRanges } from "./overview-range.ts";
+import type { OverviewRange } from "./overview-range.ts";
 
 /** A control that selects the time range of all numbers on a page. */
 export const OverviewRangeControl = ({

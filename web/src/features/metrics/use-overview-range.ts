@@ -1,6 +1,6 @@
 import { useLocalStorage } from "@mantine/hooks";
-import { isOverviewRange } from "./overview.ts";
-import type { OverviewRange } from "./overview.ts";
+import { isOverviewRange } from "./overview-range.ts";
+import type { OverviewRange } from "./overview-range.ts";
 
 const defaultRange: OverviewRange = "1d";
 

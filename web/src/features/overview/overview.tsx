@@ -6,10 +6,12 @@ import type { MetricChart } from "../metrics/metric-charts.ts";
 import { toCharts } from "../metrics/metric-charts.ts";
 import { MetricTiles } from "../metrics/metric-tiles.tsx";
 import { OverviewRangeControl } from "../metrics/overview-range-control.tsx";
-import { createOverviewQuery, overviewRanges } from "../metrics/overview.ts";
-import type { OverviewMetrics, OverviewRange } from "../metrics/overview.ts";
+import { createOverviewQuery } from "../metrics/overview.ts";
+import { overviewRanges } from "../metrics/overview-range.ts";
+import type { OverviewMetrics } from "../metrics/overview.ts";
+import type { OverviewRange } from "../metrics/overview-range.ts";
 import { useOverviewRange } from "../metrics/use-overview-range.ts";
-import { Link } from "@tanstack/react-router";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { pluralize } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
@@ -36,6 +38,8 @@ import { SdkClients } from "./sdk-clients.tsx";
 import { Tile, Tiles } from "../../components/page/tiles.tsx";
 import "./overview.css";
 
+const route = getRouteApi("/");
+
 /**
  * The page `/`. It shows metrics of a time range and the current activity or, if there are no projects yet, how to
  * record the first run.
@@ -43,7 +47,7 @@ import "./overview.css";
 export const Overview = () => {
   const { data: projects, error, refetch } = useQuery(projectsQuery);
   const { liveReport, error: liveError } = useLiveReport();
-  const [range, setRange] = useOverviewRange();
+  const [range, setRange] = useUrlRange();
   const [countsOwnProjects, setCountsOwnProjects] = useCountsOwnProjects();
   const overview = useQuery({
     ...createOverviewQuery(range, countsOwnProjects),
@@ -105,6 +109,18 @@ export const Overview = () => {
   );
 };
 
+/** The time range in the URL or, without one there, the range that was last selected in this browser. */
+function useUrlRange(): readonly [OverviewRange, (range: OverviewRange) => void] {
+  const [storedRange, storeRange] = useOverviewRange();
+  const { last } = route.useSearch();
+  const navigate = route.useNavigate();
+  const setRange = (range: OverviewRange): void => {
+    storeRange(range);
+    void navigate({ search: { last: range }, replace: true });
+  };
+  return [last ?? storedRange, setRange];
+}
+
 /** Whether the metrics include model calls of the playground and of judges. The browser stores this setting. */
 const useCountsOwnProjects = () =>
   useLocalStorage({
@@ -129,6 +145,16 @@ const RangeFigures = ({
 }) => {
   const { metrics, isPartial } = overview;
   const [pick, setPick] = useState<ChartPick>();
+  const navigate = useNavigate();
+  /** Opens the traces that a point counts. If they belong to several projects, shows links to them first. */
+  const openTraces = (picked: ChartPick): void => {
+    const [first, ...others] = picked.projects;
+    if (first !== undefined && others.length === 0) {
+      void navigate(toTraceList(picked, first.project));
+    } else {
+      setPick(picked);
+    }
+  };
   const label = `Traces, last ${overviewRanges[range]}`;
   const charts = useMemo(() => selectCharts(metrics), [metrics]);
   const missing = useMemo(() => describeMissing(metrics.missing, false), [metrics]);
@@ -168,7 +194,7 @@ const RangeFigures = ({
             series={chart.series}
             format={chart.format}
             onPick={(index) =>
-              setPick(pickTraces({ overview, projects, index, isError: chart.isError }))
+              openTraces(pickTraces({ overview, projects, index, isError: chart.isError }))
             }
           />
         ))}
@@ -213,27 +239,25 @@ function pickTraces({
   };
 }
 
-/** Links to the traces that a point of a chart counts, which may belong to several projects. */
-const PickedTraces = ({
-  pick: { startMs, endMs, isError, projects },
-}: {
-  readonly pick: ChartPick;
-}) => (
+/** The link to the traces of a project that a point of a chart counts. */
+const toTraceList = ({ startMs, endMs, isError }: ChartPick, { id, tenantId }: Project) => ({
+  to: "/o/$tenantId/projects/p/$projectId" as const,
+  params: { tenantId, projectId: id },
+  search: {
+    ...toCountedTimes(startMs, endMs),
+    ...(isError ? { filter: 'eq(status, "error")' } : {}),
+  },
+});
+
+/** Links to the traces that a point of a chart counts, which belong to several projects or to none. */
+const PickedTraces = ({ pick }: { readonly pick: ChartPick }) => (
   <output className="overview-picked">
-    <span>{formatTime(startMs).slice(0, 16)}:</span>
-    {projects.length === 0 && (isError ? "No traces with an error" : "No traces")}
-    {projects.map(({ project: { id, tenantId, name }, traceCount }) => (
-      <Link
-        key={id}
-        to="/o/$tenantId/projects/p/$projectId"
-        params={{ tenantId, projectId: id }}
-        search={{
-          ...toCountedTimes(startMs, endMs),
-          ...(isError ? { filter: 'eq(status, "error")' } : {}),
-        }}
-      >
-        {isError ? "Traces with an error in" : `${pluralize(traceCount, "trace")} in`}{" "}
-        {toVisibleText(name)}
+    <span>{formatTime(pick.startMs).slice(0, 16)}:</span>
+    {pick.projects.length === 0 && (pick.isError ? "No traces with an error" : "No traces")}
+    {pick.projects.map(({ project, traceCount }) => (
+      <Link key={project.id} {...toTraceList(pick, project)}>
+        {pick.isError ? "Traces with an error in" : `${pluralize(traceCount, "trace")} in`}{" "}
+        {toVisibleText(project.name)}
       </Link>
     ))}
   </output>
