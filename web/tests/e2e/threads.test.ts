@@ -148,6 +148,13 @@ describe.skipIf(browser === undefined)("the threads of a project, in Chromium", 
     expect(await turn(2).locator(".chat-message").count()).toBe(4);
     await turn(2).getByRole("link", { name: "Open trace of turn 2" }).click();
     await page.waitForURL((url) => url.searchParams.get("trace") === secondTrace);
+    // The turns before and after it are the previous and the next trace.
+    const neighbors = page.getByRole("navigation", { name: "Previous and next trace" });
+    await neighbors.getByRole("link", { name: "Previous trace" }).click();
+    await page.waitForURL((url) => url.searchParams.get("trace") !== secondTrace);
+    await neighbors.getByRole("link", { name: "Next trace" }).click();
+    await page.waitForURL((url) => url.searchParams.get("trace") === secondTrace);
+    expect(await neighbors.getByRole("link", { name: "Next trace" }).count()).toBe(0);
     expect(opened.faults).toEqual([]);
   });
 

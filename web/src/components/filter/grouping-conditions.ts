@@ -4,7 +4,8 @@ export type RunGrouping = "model" | "name" | "tag" | "user" | "status";
 const quote = (text: string): string => JSON.stringify(text);
 
 interface Conditions {
-  readonly equals: (value: string) => string;
+  /** @param isTraceList - whether the filter is one of a list of traces, in which `model` stands for those of the trace */
+  readonly equals: (value: string, isTraceList?: boolean) => string;
   /**
    * The condition that a run has the property, with any value. Absent if every run has the property, or if the filter
    * language has no such condition.
@@ -15,7 +16,8 @@ interface Conditions {
 /** The conditions of the filter language that select the runs of a group. */
 export const conditionsByGrouping: { readonly [Name in RunGrouping]: Conditions } = {
   model: {
-    equals: (value) => `eq(metadata.ls_model_name, ${quote(value)})`,
+    equals: (value, isTraceList = false) =>
+      `eq(${isTraceList ? "metadata.ls_model_name" : "model"}, ${quote(value)})`,
     exists: 'exists(metadata, "ls_model_name")',
   },
   name: { equals: (value) => `eq(name, ${quote(value)})` },
@@ -28,5 +30,8 @@ export const conditionsByGrouping: { readonly [Name in RunGrouping]: Conditions 
 };
 
 /** The condition that a run has a value of a property. */
-export const toGroupingCondition = (grouping: RunGrouping, value: string): string =>
-  conditionsByGrouping[grouping].equals(value);
+export const toGroupingCondition = (
+  grouping: RunGrouping,
+  value: string,
+  isTraceList: boolean,
+): string => conditionsByGrouping[grouping].equals(value, isTraceList);

@@ -19,6 +19,7 @@ import {
   scopes,
 } from "./dashboard-search.ts";
 import type { DashboardSearch, Grouping, Scope } from "./dashboard-search.ts";
+import { explainNoValues } from "./explain-groups.ts";
 import { GroupTable } from "./group-table.tsx";
 import { MetricTiles } from "../metrics/metric-tiles.tsx";
 import { describeMissing } from "../metrics/metrics.ts";
@@ -76,6 +77,7 @@ const MetricsView = ({
     ) : (
       <>
         <ChartGrid metrics={metrics} search={search} address={address} />
+        <NoValuesNote metrics={metrics} search={search} />
         {metrics.groups.length > 0 && (
           <GroupTable metrics={metrics} search={search} address={address} />
         )}
@@ -87,6 +89,17 @@ const MetricsView = ({
     </p>
   </>
 );
+
+const NoValuesNote = ({
+  metrics: { groups },
+  search,
+}: {
+  readonly metrics: Metrics;
+  readonly search: DashboardSearch;
+}) => {
+  const text = explainNoValues(groups, { scope: resolveScope(search), grouping: search.group });
+  return text === undefined ? null : <p className="note">{text}</p>;
+};
 
 /** Shows which time ranges are not counted, and whether the server will count them. */
 const MissingNote = ({

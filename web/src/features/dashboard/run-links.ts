@@ -38,18 +38,25 @@ export function toRunListSearch(counted: CountedRuns): RunListSearch {
   };
 }
 
-function toGroupConditions({ grouping, group, values = [] }: CountedRuns): readonly string[] {
+function toGroupConditions({
+  scope,
+  grouping,
+  group,
+  values = [],
+}: CountedRuns): readonly string[] {
   if (grouping === undefined || group === undefined) {
     return [];
   }
   const { equals, exists } = conditionsByGrouping[grouping];
+  const isTraceList = scope === "traces";
+  const others = values.map((value) => negate(equals(value, isTraceList)));
   switch (group.kind) {
     case "value":
-      return [equals(group.value)];
+      return [equals(group.value, isTraceList)];
     case "none":
-      return exists === undefined ? values.map(equals).map(negate) : [negate(exists)];
+      return exists === undefined ? others : [negate(exists)];
     case "other":
-      return [...(exists === undefined ? [] : [exists]), ...values.map(equals).map(negate)];
+      return [...(exists === undefined ? [] : [exists]), ...others];
   }
 }
 

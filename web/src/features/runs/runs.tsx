@@ -18,6 +18,7 @@ import { TimeRangePicker } from "../../components/time/time-range-picker.tsx";
 import { formatTime } from "../../components/time/time.ts";
 import { CompareRuns } from "./compare-runs.tsx";
 import { FacetPanel, useStoredFlag } from "./facets/facet-panel.tsx";
+import { EmptyRunList } from "./empty-run-list.tsx";
 import { ProjectHeader } from "./project-header.tsx";
 import { readRunValues } from "./queries.ts";
 import { QuickFilterBar } from "./quick-filter-bar.tsx";
@@ -165,15 +166,7 @@ export const Runs = ({
               onTopChange={setIsAtTop}
               error={list.error}
               onRetry={list.retry}
-              emptyState={
-                <Empty title={query.filter === "" ? "No traces yet" : "No matching runs"}>
-                  <p>
-                    {query.filter === ""
-                      ? "New traces appear here as soon as they arrive."
-                      : "Remove a condition or select a longer time range."}
-                  </p>
-                </Empty>
-              }
+              emptyState={<EmptyRunList {...query} />}
               footer={<RunListFooter list={list} />}
               savedPosition={{
                 ref: positionRef,

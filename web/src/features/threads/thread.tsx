@@ -81,6 +81,7 @@ const Conversation = ({
       </p>
       <TurnList
         turns={turns}
+        threadId={threadId}
         address={address}
         hasMore={pages.hasNextPage}
         error={pages.error}

@@ -12,12 +12,14 @@ const readAheadTurns = 10;
 /** The turns of a thread, one below the other. Only those in view are rendered, and only their runs are loaded. */
 export const TurnList = ({
   turns,
+  threadId,
   address,
   hasMore,
   error,
   onLoadMore,
 }: {
   readonly turns: readonly TurnItem[];
+  readonly threadId: string;
   readonly address: { readonly tenantId: string; readonly projectId: string };
   readonly hasMore: boolean;
   readonly error: Error | null;
@@ -55,7 +57,7 @@ export const TurnList = ({
               className="thread-row"
               style={{ transform: `translateY(${start}px)` }}
             >
-              <TurnView turn={turn} number={index + 1} address={address} />
+              <TurnView turn={turn} number={index + 1} threadId={threadId} address={address} />
             </div>
           );
         })}

@@ -18,6 +18,7 @@ import { Ago } from "../../components/time/ago.tsx";
 import { formatDuration } from "../../components/time/time.ts";
 import { StatusBadge } from "../runs/run-badges.tsx";
 import { createTraceRunQuery } from "../trace/queries.ts";
+import type { RunsSearch } from "../trace/project-search.ts";
 import type { TraceRunDetails } from "../trace/queries.ts";
 import { FeedbackScores } from "./feedback-scores.tsx";
 import type { TurnItem } from "./thread-item.ts";
@@ -26,12 +27,24 @@ import { divideMessages } from "./turn-messages.ts";
 interface TurnViewProps {
   readonly turn: TurnItem;
   readonly number: number;
+  readonly threadId: string;
   readonly address: { readonly tenantId: string; readonly projectId: string };
 }
 
+/**
+ * The search parameters that open the trace of a turn in the list of the thread's runs, oldest first, so that the next
+ * trace is that of the next turn.
+ */
+const toTurnSearch = ({ runId, traceId }: TurnItem, threadId: string): RunsSearch => ({
+  filter: `eq(thread_id, ${JSON.stringify(threadId)})`,
+  sort: "start-asc",
+  trace: traceId,
+  ...(runId === traceId ? {} : { all: true, run: runId }),
+});
+
 /** One turn of a thread: its facts, a link to its trace, and its messages. */
-export const TurnView = ({ turn, number, address }: TurnViewProps) => {
-  const { runId, traceId, name, status, startMs, endMs, tokens, cost, feedback } = turn;
+export const TurnView = ({ turn, number, threadId, address }: TurnViewProps) => {
+  const { runId, name, status, startMs, endMs, tokens, cost, feedback } = turn;
   const { data: run, error, refetch } = useQuery(createTraceRunQuery(runId));
   return (
     <article className="thread-turn" aria-label={`Turn ${number}`}>
@@ -40,7 +53,7 @@ export const TurnView = ({ turn, number, address }: TurnViewProps) => {
         <Link
           to="/o/$tenantId/projects/p/$projectId"
           params={address}
-          search={runId === traceId ? { trace: traceId } : { trace: traceId, run: runId }}
+          search={toTurnSearch(turn, threadId)}
           data-turn-link
           aria-label={`Open trace of turn ${number}: ${toVisibleText(name)}`}
         >

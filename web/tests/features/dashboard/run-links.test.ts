@@ -18,9 +18,10 @@ test.each<[Partial<CountedRuns>, string | undefined]>([
   [{}, undefined],
   [{ scope: "models" }, 'in(run_type, ["llm", "embedding"])'],
   [{ isError: true, filter: 'eq(name, "a")' }, 'and(eq(status, "error"), eq(name, "a"))'],
+  [{ grouping: "model", group: { kind: "value", value: 'm"1' } }, 'eq(model, "m\\"1")'],
   [
-    { grouping: "model", group: { kind: "value", value: 'm"1' } },
-    'eq(metadata.ls_model_name, "m\\"1")',
+    { scope: "traces", grouping: "model", group: { kind: "value", value: "m" } },
+    'eq(metadata.ls_model_name, "m")',
   ],
   [{ grouping: "user", group: { kind: "none", value: "" } }, 'not(exists(metadata, "user_id"))'],
   [
