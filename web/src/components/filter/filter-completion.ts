@@ -128,14 +128,45 @@ interface TokenRange {
 const startsWithIgnoringCase = (text: string, typed: string): boolean =>
   text.toLowerCase().startsWith(typed.toLowerCase());
 
-/**
- * The operator to suggest for a comparator. A field whose comparator has no operator is suggested only as a function.
- */
-const operators: Readonly<Record<string, string>> = { eq: "=", gt: ">", gte: ">=" };
+/** The fields that people filter by most, which are suggested first. */
+const commonFields: readonly string[] = [
+  "status",
+  "model",
+  "name",
+  "latency",
+  "first_token",
+  "total_cost",
+  "total_tokens",
+  "tags",
+  "error",
+  "start_time",
+  "inputs",
+  "outputs",
+];
+
+/** A field as the beginning of a condition, such as `latency > `; `undefined` if only functions can test the field. */
+function toConditionStart({ name, type, comparators }: FilterField): string | undefined {
+  if (name.endsWith(pathPlaceholder)) {
+    return name.slice(0, -pathPlaceholder.length + 1);
+  }
+  if ((type === "duration" || type === "number") && comparators.includes("gt")) {
+    return `${name} > `;
+  }
+  if (type === "time" && comparators.includes("gte")) {
+    return `${name} >= `;
+  }
+  if (type === "texts" && comparators.includes("has")) {
+    return `${name} has "`;
+  }
+  if (comparators.includes("eq") && type !== "error") {
+    return `${name} = `;
+  }
+  return comparators.includes("search") ? `${name} contains "` : undefined;
+}
 
 /**
- * Suggests how a condition outside of functions begins. After another word it suggests nothing until the user types,
- * because the next word may be a search term.
+ * Suggests how a condition outside of functions begins: with a field and an operator, or with a word such as `not`. After
+ * another word it suggests nothing until the user types, because the next word may be a search term.
  */
 function completeCondition(
   range: TokenRange,
@@ -146,17 +177,44 @@ function completeCondition(
   if (tokensBefore.length > 0 && typed === "") {
     return { from, to, suggestions: [] };
   }
-  const comparisons = language.fields
-    .filter(({ name }) => typed !== "" && startsWithIgnoringCase(name, typed))
-    .flatMap(({ name, type, comparators, doc }) => {
-      const comparator = type === "duration" || type === "number" ? "gt" : (comparators[0] ?? "");
-      const operator = operators[comparator];
-      return operator === undefined || name.endsWith(pathPlaceholder)
+  const path = /^metadata\.(.*)$/s.exec(typed);
+  if (path !== null) {
+    const prefix = path[1] ?? "";
+    const valueRequest = {
+      kind: "metadata_key",
+      prefix,
+      before: "metadata.",
+      after: " = ",
+    } as const;
+    return { from, to, suggestions: [], valueRequest };
+  }
+  const placeOf = ({ name }: FilterField): number =>
+    commonFields.includes(name) ? commonFields.indexOf(name) : commonFields.length;
+  const conditions = language.fields
+    .filter(({ name }) => startsWithIgnoringCase(name, typed))
+    .toSorted((left, right) => placeOf(left) - placeOf(right))
+    .flatMap((field) => {
+      const start = toConditionStart(field);
+      return start === undefined
         ? []
-        : [{ label: `${name} ${operator} …`, detail: doc, insertedText: `${name} ${operator} ` }];
+        : [
+            {
+              label: `${start.replace(/"$/, "").trimEnd()} …`,
+              detail: field.doc,
+              insertedText: start,
+            },
+          ];
     });
-  const { suggestions } = completeFunction(range, language);
-  return { from, to, suggestions: [...comparisons, ...suggestions] };
+  const words = language.functions
+    .filter(({ name }) => typed !== "" && startsWithIgnoringCase(name, typed))
+    .flatMap(({ name, form, doc, combines }) => {
+      if (combines) {
+        return [{ label: `${name} …`, detail: doc, insertedText: `${name} ` }];
+      }
+      // All other functions have an operator.
+      return name === "exists" ? [{ label: form, detail: doc, insertedText: "exists(" }] : [];
+    });
+  return { from, to, suggestions: [...conditions, ...words] };
 }
 
 const isOperatorToken = (kind: FilterToken["kind"], text: string): boolean =>

@@ -38,14 +38,35 @@ function take(marked: string, label: string): string {
 }
 
 describe("the suggestions for a filter", () => {
-  test("are functions at first, those whose names begin with the typed text", () => {
-    expect(labels("|")).toContain("and(a, b, …)");
-    expect(labels("g|")).toEqual(["gt(field, value)", "gte(field, value)"]);
-    expect(labels('and(eq(name, "a"), ne|')).toEqual(["neq(field, value)"]);
+  test("are conditions as people type them, the most common fields first", () => {
+    expect(labels("|").slice(0, 3)).toEqual(["status = …", "model = …", "name = …"]);
+    expect(labels("|")).toContain("metadata. …");
+    expect(labels("|").join(" ")).not.toContain("(");
+    expect(labels("la|")).toEqual(["latency > …"]);
+    expect(labels("st|")).toEqual(["status = …", "start_time >= …"]);
+    expect(take("lat|", "latency > …")).toBe("latency > |");
+    expect(take("name = a and tag|", "tags has …")).toBe('name = a and tags has "|');
+    expect(take("name = a an|", "and …")).toBe("name = a and |");
+    expect(take("ex|", "exists(metadata.key)")).toBe("exists(|");
+    expect(labels("g|")).toEqual([]);
   });
 
-  test("insert a field together with a function where a function is expected", () => {
-    expect(take("lat|", "eq(latency…")).toBe("eq(latency, |");
+  test("within a path of metadata are its keys, with an operator after them", () => {
+    const request = complete("metadata.us|").completion.valueRequest;
+    expect(request).toEqual({
+      kind: "metadata_key",
+      prefix: "us",
+      before: "metadata.",
+      after: " = ",
+    });
+    expect(
+      request && toValueSuggestions(["user"], request).map(({ insertedText }) => insertedText),
+    ).toEqual(["metadata.user = "]);
+  });
+
+  test("are functions where one is expected, and fields together with a function", () => {
+    expect(labels('and(eq(name, "a"), ne|')).toEqual(["neq(field, value)"]);
+    expect(take("and(lat|)", "eq(latency…")).toBe("and(eq(latency, |)");
     expect(take("and(met|)", "eq(metadata.…")).toBe("and(eq(metadata.|)");
   });
 
