@@ -174,7 +174,7 @@ function toSeries(
     label,
     width: isBars ? 0 : 1.5,
     ...(kind === "reference"
-      ? { dash: [4, 4], stroke: () => `color-mix(in srgb, ${readColor(name)} 60%, transparent)` }
+      ? { dash: [4, 4], stroke: () => `color-mix(in srgb, ${readColor(name)} 85%, transparent)` }
       : { stroke: () => readColor(name) }),
     points: isBars
       ? { show: false }

@@ -164,7 +164,6 @@ function createGroupChart(
     format,
     isError,
     series: [
-      ...references,
       ...groups.map((group, index) => ({
         label: toGroupLabel(group),
         color: toGroupColor(group, index, grouping),
@@ -172,12 +171,13 @@ function createGroupChart(
         values: read(group.points),
         total: readTotal(group.total),
       })),
+      ...references,
     ],
-    groups: [...references.map(() => undefined), ...groups],
+    groups: [...groups, ...references.map(() => undefined)],
   };
 }
 
-/** The series of the previous period, which is drawn faintly. */
+/** The series of the previous period. It is the last one, so that its line is drawn over bars. */
 const previousSeries = { label: "Previous", color: "--ink-2", kind: "reference" } as const;
 
 const createUngroupedChart = (
@@ -189,16 +189,16 @@ const createUngroupedChart = (
   isError,
   series: [
     {
-      ...previousSeries,
-      values: read(previousPoints),
-      total: readTotal(previous),
-    },
-    {
       label: "Current",
       color: isError ? "--bad" : "--accent",
       kind: kind === "stack" ? "bars" : "line",
       values: read(points),
       total: readTotal(total),
+    },
+    {
+      ...previousSeries,
+      values: read(previousPoints),
+      total: readTotal(previous),
     },
   ],
   groups: [undefined, undefined],
@@ -215,18 +215,18 @@ const createPercentileChart = (
   format: formatDuration,
   isError: false,
   series: [
-    {
-      ...previousSeries,
-      label: "Previous p50",
-      values: read(previousPoints).p50,
-      total: read(previous).p50,
-    },
     ...(["p50", "p95", "p99"] as const).map((name): ChartSeries => ({
       label: name,
       color: percentileColors[name],
       values: read(points)[name],
       total: read(total)[name],
     })),
+    {
+      ...previousSeries,
+      label: "Previous p50",
+      values: read(previousPoints).p50,
+      total: read(previous).p50,
+    },
   ],
   groups: [undefined, undefined, undefined, undefined],
 });

@@ -55,11 +55,11 @@ test("a response without times or groups is an error that says what is missing",
 test("without groups, charts compare with the period before; with groups, they stack them", () => {
   const [runs, errorRate, latency] = toCharts(parseMetrics(response));
   expect(runs?.series.map(({ label, values: shown }) => [label, shown])).toEqual([
-    ["Previous", [4, 0]],
     ["Current", [4, 0]],
+    ["Previous", [4, 0]],
   ]);
-  expect(errorRate?.series[1]?.values).toEqual([0.25, null]);
-  expect(latency?.series.map(({ label }) => label)).toEqual(["Previous p50", "p50", "p95", "p99"]);
+  expect(errorRate?.series[0]?.values).toEqual([0.25, null]);
+  expect(latency?.series.map(({ label }) => label)).toEqual(["p50", "p95", "p99", "Previous p50"]);
   const other = { ...group, kind: "other", value: "" };
   const measured = { ...values, first_token_ms: { p50: 3 } };
   const all = { ...response.all, previous: measured };
@@ -75,9 +75,10 @@ test("without groups, charts compare with the period before; with groups, they s
   const labels = toCharts(parseMetrics(response)).map(({ label }) => label);
   expect(labels, "without a first token, there is no chart of it").not.toContain("First token");
   expect(charts[0]?.series.map(({ label, kind }) => [label, kind])).toEqual([
-    ["Previous", "reference"],
     ["m", "stack"],
     ["Other", "stack"],
+    // The last series is drawn over the others.
+    ["Previous", "reference"],
   ]);
 });
 
@@ -155,14 +156,14 @@ test("each series has the value of the whole range", () => {
       series.map(({ total }) => total),
     ]);
   expect(totalsOf(response)).toEqual([
-    ["Runs", [2, 4]],
-    ["Error rate", [0.5, 0.25]],
-    ["Latency", [10, 10, undefined, undefined]],
+    ["Runs", [4, 2]],
+    ["Error rate", [0.25, 0.5]],
+    ["Latency", [10, undefined, undefined, 10]],
     ["Tokens", [7, 7]],
     ["Cost", [0.5, 0.5]],
   ]);
   const grouped = totalsOf({ ...response, groups: [group] });
-  expect(grouped[0]).toEqual(["Runs", [2, 4]]);
+  expect(grouped[0]).toEqual(["Runs", [4, 2]]);
   expect(grouped[1]).toEqual(["Error rate", [0.25]]);
 });
 
