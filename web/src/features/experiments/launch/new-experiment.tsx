@@ -94,7 +94,13 @@ const LaunchContent = ({ models }: { readonly models: ModelEndpoints }) => {
     );
   }
   return models.needsToken ? (
-    <TokenForm className="launch-setup" />
+    <>
+      <p className="launch-setup quiet">
+        Next, choose prompts, models and scorers, and see what the experiment may cost. No model is
+        called before you start it.
+      </p>
+      <TokenForm className="launch-setup" />
+    </>
   ) : (
     <LaunchForm models={models} endpoint={endpoint.name} />
   );
