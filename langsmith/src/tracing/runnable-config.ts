@@ -1,6 +1,9 @@
 import type { Any } from "../any.ts";
 
-/** The members of a LangChain config that are used here to find the current run. */
+/**
+ * The members of a LangChain config that are used here: the callbacks lead to the current run, which gets the tags and
+ * the metadata.
+ */
 export interface RunnableConfigLike {
   tags?: string[];
   metadata?: Record<string, unknown>;

@@ -148,7 +148,10 @@ export const ruleRunQueries = {
       })
       .onConflict((conflict) => conflict.columns(["tenant_id", "rule_id", "run_id"]).doNothing()),
   ),
-  /** Lists the enabled rules of all tenants with waiting actions, and when these are due. */
+  /**
+   * Lists the enabled rules, of all tenants, that have waiting actions other than calls of a judge, and when those actions
+   * are due.
+   */
   listWaiting: new Query(({ limit }: Parameters<{ readonly limit: number }>) =>
     selectWaiting()
       .where("u.action_json", "not like", judgePattern)
@@ -156,7 +159,7 @@ export const ruleRunQueries = {
       .orderBy("next_us")
       .limit(limit),
   ),
-  /** Like `listWaiting`, for rules with a judge. */
+  /** Lists the enabled rules, of all tenants, that have waiting calls of a judge, and when those calls are due. */
   listWaitingJudges: new Query(({ limit }: Parameters<{ readonly limit: number }>) =>
     selectWaiting()
       .where("u.action_json", "like", judgePattern)

@@ -83,7 +83,7 @@ export function containsAny(text: string, parts: readonly string[]): boolean {
   return false;
 }
 
-/** Matches keys that can't be personal data: identifiers made of letters and underscores. */
+/** Matches keys that are assumed not to be personal data: names of at most 32 letters and underscores. */
 const plainKey = /^[A-Za-z_]{1,32}$/;
 
 /** Whether the key of an object is left readable in a record that could not be searched. */

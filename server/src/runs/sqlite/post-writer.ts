@@ -25,6 +25,7 @@ const rowCountsPerStatement = {
 
 interface BatchDependencies {
   readonly tenantId: string;
+  /** The payloads of all runs of the batch, one after the other. */
   readonly bodies: Uint8Array;
   /**
    * Applies one new run individually. Called if the statement that inserts this run and others failed because one of them

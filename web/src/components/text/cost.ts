@@ -21,7 +21,7 @@ const formatDigits = (cost: number, digits: number): string => {
 /**
  * The digits after the point that a cost needs: two for a dollar or more, otherwise those of its significant digits.
  */
-function countDigits(cost: number, significantDigits: number, most: number): number {
+function chooseFractionDigits(cost: number, significantDigits: number, most: number): number {
   const magnitude = Math.abs(cost);
   if (magnitude === 0 || magnitude >= 1) {
     return minDigits;
@@ -36,7 +36,7 @@ function countDigits(cost: number, significantDigits: number, most: number): num
 
 /** Formats a cost in US dollars: `$12.30`, `$0.50`, `$0.00351`. */
 export const formatDollars = (cost: number): string =>
-  formatDigits(cost, countDigits(cost, 3, maxDigits));
+  formatDigits(cost, chooseFractionDigits(cost, 3, maxDigits));
 
 /**
  * Creates the format of a column of costs. All costs of the column have as many digits after the point as the smallest
@@ -44,7 +44,7 @@ export const formatDollars = (cost: number): string =>
  */
 export function createCostFormat(costs: readonly number[]): (cost: number) => string {
   const digits = costs.reduce(
-    (most, cost) => Math.max(most, countDigits(cost, 2, maxColumnDigits)),
+    (most, cost) => Math.max(most, chooseFractionDigits(cost, 2, maxColumnDigits)),
     minDigits,
   );
   return (cost) => formatDigits(cost, digits);

@@ -29,7 +29,7 @@ export const ChooseDataset = () => {
       )}
       {listedDatasets?.length === 0 && (
         <Empty title="No datasets yet">
-          <p>An experiment runs a prompt over the examples of a dataset. Create one first.</p>
+          <p>An experiment runs a prompt over the examples of a dataset. Create a dataset first.</p>
         </Empty>
       )}
       {listedDatasets !== undefined && listedDatasets.length > 0 && tenant !== undefined && (
