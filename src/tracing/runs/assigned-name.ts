@@ -35,7 +35,8 @@ export class AssignedName {
   #name: string | undefined;
 
   /**
-   * Call the constructor while `calledFunction` runs: the name is the one that the result of this call is assigned to.
+   * Construct this inside `calledFunction`, while it runs. The name is the one to which the caller of `calledFunction`
+   * assigns its result.
    */
   constructor(calledFunction: (...args: never[]) => unknown) {
     const call: { readonly stack?: unknown } = {};

@@ -131,7 +131,7 @@ describe.skipIf(browser === undefined)("actions on all runs that match, in Chrom
     await showScreen(page, "all-matches-delete");
     await confirm.click();
     await notice("Deleted 250 runs").waitFor();
-    await page.getByText("No matching runs").waitFor();
+    await page.getByText("No matching traces").waitFor();
     expect(await countRuns(failed)).toBe(0);
     expect(await countRuns('eq(name, "good")')).toBe(failedCount);
     expect(opened.faults).toEqual([]);

@@ -67,7 +67,7 @@ class PendingExamples {
     }
     addPart(this.#findOrAdd(name.slice(0, uuidLength), createLabel), {
       ...part,
-      label: createLabel,
+      describePart: createLabel,
     });
   }
 
@@ -88,13 +88,13 @@ class PendingExamples {
     });
   }
 
-  #findOrAdd(name: string, label: () => string): PendingExample {
+  #findOrAdd(name: string, describePart: () => string): PendingExample {
     if (this.#last?.id === name) {
       return this.#last;
     }
     const id = name.toLowerCase();
     if (!isUuid(id)) {
-      throw new RequestError(422, `${label()} does not begin with the id of an example`);
+      throw new RequestError(422, `${describePart()} does not begin with the id of an example`);
     }
     const pendingExample = this.#byId.get(id) ?? {
       id,
@@ -109,14 +109,14 @@ class PendingExamples {
 
 interface NamedPart extends Omit<Part, "fault"> {
   /** How error messages refer to the part. */
-  readonly label: () => string;
+  readonly describePart: () => string;
 }
 
-function addPart(example: PendingExample, { label, ...part }: NamedPart): void {
+function addPart(example: PendingExample, { describePart, ...part }: NamedPart): void {
   const field = part.name.slice(uuidLength + 1);
   const fileName = field.startsWith("attachment") ? attachmentField.exec(field)?.[1] : undefined;
   const failDuplicate = (): never => {
-    throw new RequestError(422, `${label()} was sent twice`);
+    throw new RequestError(422, `${describePart()} was sent twice`);
   };
   if (fileName !== undefined) {
     const files = (example.attachments ??= new Map());
@@ -125,9 +125,10 @@ function addPart(example: PendingExample, { label, ...part }: NamedPart): void {
     }
     files.set(fileName, toAttachment(fileName, part));
   } else if (field === "") {
-    example.main = example.main === undefined ? readMembers(part.bytes, label()) : failDuplicate();
+    example.main =
+      example.main === undefined ? readMembers(part.bytes, describePart()) : failDuplicate();
   } else if (field === "inputs" || field === "outputs" || field === "attachments_operations") {
-    assertObject(part.bytes, label());
+    assertObject(part.bytes, describePart());
     example.fields.push(
       example.fields.some(([name]) => name === field)
         ? failDuplicate()
@@ -136,7 +137,7 @@ function addPart(example: PendingExample, { label, ...part }: NamedPart): void {
   } else {
     throw new RequestError(
       422,
-      `${label()} must be named <id>, <id>.inputs, <id>.outputs, <id>.attachment.<name> or <id>.attachments_operations`,
+      `${describePart()} must be named <id>, <id>.inputs, <id>.outputs, <id>.attachment.<name> or <id>.attachments_operations`,
     );
   }
 }
