@@ -144,6 +144,10 @@ const commonFields: readonly string[] = [
   "outputs",
 ];
 
+/** The position of a field among the suggestions. Fields that are not common follow in their own order. */
+const rankOf = ({ name }: FilterField): number =>
+  commonFields.includes(name) ? commonFields.indexOf(name) : commonFields.length;
+
 /** A field as the beginning of a condition, such as `latency > `; `undefined` if only functions can test the field. */
 function toConditionStart({ name, type, comparators }: FilterField): string | undefined {
   if (name.endsWith(pathPlaceholder)) {
@@ -188,11 +192,9 @@ function completeCondition(
     } as const;
     return { from, to, suggestions: [], valueRequest };
   }
-  const placeOf = ({ name }: FilterField): number =>
-    commonFields.includes(name) ? commonFields.indexOf(name) : commonFields.length;
   const conditions = language.fields
     .filter(({ name }) => startsWithIgnoringCase(name, typed))
-    .toSorted((left, right) => placeOf(left) - placeOf(right))
+    .toSorted((left, right) => rankOf(left) - rankOf(right))
     .flatMap((field) => {
       const start = toConditionStart(field);
       return start === undefined
