@@ -8,7 +8,8 @@ import { logLimits } from "./log-limits.ts";
 import { decodeMessage, encodeBatch, MessageError } from "./message-format.ts";
 import { ObjectCleaner } from "./object-cleaner.ts";
 import { MessagePuller } from "./pulled-messages.ts";
-import type { PulledMessage } from "./pulled-messages.ts";
+import type { WriterMessage } from "./pulled-messages.ts";
+import { SkippedMessages } from "./skipped-messages.ts";
 
 /** The part of the store in which a writer stores the runs of the log. */
 export interface AppliedStore {
@@ -28,7 +29,7 @@ export interface WriterCounts {
 
 /** A message whose batch was read. */
 interface ReadMessage {
-  readonly message: PulledMessage;
+  readonly message: WriterMessage;
   readonly tenantId: string;
   readonly batch: RunBatch;
   /** The object that contained the batch. */
@@ -62,8 +63,8 @@ export class IngestWriter {
   readonly #cleaner: ObjectCleaner;
   readonly #closing = new AbortController();
   /** Messages that are being applied. The log must not deliver them again meanwhile. */
-  readonly #inWork = new Set<PulledMessage>();
-  /** Each loop pulls messages and applies them, one pull after another. */
+  readonly #inWork = new Set<WriterMessage>();
+  /** Each loop pulls messages and applies them, one pull after another; the last one searches for skipped messages. */
   readonly #loops: readonly Promise<void>[];
   readonly #extendTimer: NodeJS.Timeout;
   readonly #counts = { applied: 0, duplicates: 0, deadLetters: 0 };
@@ -74,6 +75,7 @@ export class IngestWriter {
     log: LogConnection,
     store: AppliedStore,
     warn: (text: string) => void = (text) => process.emitWarning(text),
+    skippedMs: number = logLimits.skippedMs,
   ) {
     this.#log = log;
     this.#store = store;
@@ -83,7 +85,10 @@ export class IngestWriter {
       () => this.#inWork.forEach((message) => message.extend()),
       logLimits.extendMs,
     );
-    this.#loops = Array.from({ length: logLimits.loops }, () => this.#run());
+    this.#loops = [
+      ...Array.from({ length: logLimits.loops }, () => this.#run()),
+      this.#searchSkipped(skippedMs),
+    ];
   }
 
   get counts(): WriterCounts {
@@ -102,7 +107,7 @@ export class IngestWriter {
     const puller = new MessagePuller(this.#log);
     let failures = 0;
     while (!this.#isClosing) {
-      let messages: readonly PulledMessage[] = [];
+      let messages: readonly WriterMessage[] = [];
       try {
         messages = await puller.pull(this.#closing.signal);
         failures = 0;
@@ -123,7 +128,26 @@ export class IngestWriter {
     puller.close();
   }
 
-  async #applyMessages(messages: readonly PulledMessage[]): Promise<void> {
+  /** Applies the messages that the log has and does not deliver, at intervals. */
+  async #searchSkipped(intervalMs: number): Promise<void> {
+    const skipped = new SkippedMessages(this.#log);
+    const wait = () =>
+      sleep(intervalMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+    for (await wait(); !this.#isClosing; await wait()) {
+      try {
+        const count = await skipped.search((message) => this.#applyMessages([message]));
+        if (count > 0) {
+          this.#warn(
+            `the ingest log had ${count} message(s) that it did not deliver, after an election of its servers or the loss of one. They are stored now`,
+          );
+        }
+      } catch {
+        // The log can't be reached, which the other loops report; or another writer has deleted the message.
+      }
+    }
+  }
+
+  async #applyMessages(messages: readonly WriterMessage[]): Promise<void> {
     if (this.#isClosing) {
       messages.forEach((message) => message.giveBack(0));
       return;
@@ -144,7 +168,7 @@ export class IngestWriter {
   }
 
   /** Reads a message. One that can't be read is given back, or becomes a dead letter. */
-  async #read(message: PulledMessage): Promise<ReadMessage | undefined> {
+  async #read(message: WriterMessage): Promise<ReadMessage | undefined> {
     let tenantId: string | null = null;
     let { data } = message;
     try {
@@ -348,7 +372,7 @@ export class IngestWriter {
    * delivers it again later. Returns whether the message was given up.
    */
   async #giveUpOrBack(
-    message: PulledMessage,
+    message: WriterMessage,
     giveUp: false | (() => Promise<void>),
   ): Promise<boolean> {
     try {
@@ -423,7 +447,7 @@ export class IngestWriter {
 const lastPauseFailures = 2;
 
 /** @throws MessageError the message was delivered so often that its writers must have ended while they applied it. */
-function assertCompletable({ deliveries }: PulledMessage): void {
+function assertCompletable({ deliveries }: WriterMessage): void {
   if (deliveries > logLimits.deliveries) {
     throw new MessageError(
       `it was delivered ${deliveries} times, and no writer has completed it: the writers may have ended while they applied it`,

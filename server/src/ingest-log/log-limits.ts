@@ -82,6 +82,8 @@ export const logLimits = {
    * writer that tries to store it.
    */
   deliveries: 50,
+  /** Milliseconds between two searches for messages that the log does not deliver. */
+  skippedMs: 5_000,
   /** Milliseconds after which a failed message is delivered again: doubled with each delivery. */
   retryMs: 250,
   retryMaxMs: 8_000,

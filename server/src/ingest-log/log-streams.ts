@@ -108,8 +108,11 @@ async function prepareStream(manager: JetStreamManager, settings: StreamSettings
     }
     throw cause;
   });
-  const currentReplicas = existing?.config.num_replicas ?? 0;
-  for (let replicas: number = logLimits.replicas; replicas > 0; replicas -= 1) {
+  // NATS lets a server that is alone have more replicas in an existing stream, and then does not find it after a restart.
+  const isAlone = existing !== undefined && existing.cluster === undefined;
+  const currentReplicas = isAlone ? 1 : (existing?.config.num_replicas ?? 0);
+  const mostReplicas = isAlone ? 1 : logLimits.replicas;
+  for (let replicas: number = mostReplicas; replicas > 0; replicas -= 1) {
     try {
       await (existing === undefined
         ? manager.streams.add({ ...settings, num_replicas: replicas })

@@ -2,10 +2,27 @@ import type { Msg, Subscription } from "nats";
 import { logLimits, logNames } from "./log-limits.ts";
 import type { LogConnection } from "./log-connection.ts";
 
-/** A message that the log has delivered to this writer. */
-export class PulledMessage {
+/** A message of the log that a writer applies. */
+export interface WriterMessage {
   readonly data: Uint8Array;
-  /** How often the log has delivered the message, this time included. */
+  /** How often a writer has received the message, this time included. */
+  readonly deliveries: number;
+  /**
+   * Reports that the runs of the message are stored: the log deletes the message. If the report gets lost, the message
+   * is received again.
+   */
+  acknowledge(): void;
+  /** As `acknowledge`; resolves when the log has confirmed it. */
+  acknowledgeConfirmed(): Promise<void>;
+  /** Gives the message back, to be received again after the given time by any writer. */
+  giveBack(delayMs: number): void;
+  /** Reports that the message is still being applied, so that no other writer receives it. */
+  extend(): void;
+}
+
+/** A message that the log has delivered to this writer. */
+export class PulledMessage implements WriterMessage {
+  readonly data: Uint8Array;
   readonly deliveries: number;
   /** The position of the message in the log. */
   readonly sequence: number;
@@ -26,25 +43,18 @@ export class PulledMessage {
     this.pending = Number(tokens[start + 4]);
   }
 
-  /**
-   * Reports that the runs of the message are stored: the log deletes the message. If the report gets lost, the message
-   * is delivered again.
-   */
   acknowledge(): void {
     this.#send("+ACK");
   }
 
-  /** As {@link acknowledge}; resolves when the log has confirmed it. */
   async acknowledgeConfirmed(): Promise<void> {
     await this.#log.connection.request(this.#reply, "+ACK", { timeout: logLimits.callMs });
   }
 
-  /** Gives the message back. The log delivers it again after the given time, to any writer. */
   giveBack(delayMs: number): void {
     this.#send(delayMs === 0 ? "-NAK" : `-NAK {"delay": ${delayMs * 1_000_000}}`);
   }
 
-  /** Reports that the message is still being applied, so that the log does not deliver it again. */
   extend(): void {
     this.#send("+WPI");
   }

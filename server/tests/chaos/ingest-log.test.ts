@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
 import { startServer } from "@millrace/server";
-import { connect } from "nats";
+import { connect, RetentionPolicy } from "nats";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { IngestWriter } from "../../dist/ingest-log/ingest-writer.js";
 import type { AppliedStore } from "../../dist/ingest-log/ingest-writer.js";
@@ -50,9 +50,9 @@ async function openStore(): Promise<Store> {
 }
 
 /** Starts a writer, which ends with the test, and collects its warnings. */
-function startWriter(log: LogConnection, store: AppliedStore) {
+function startWriter(log: LogConnection, store: AppliedStore, skippedMs?: number) {
   const warnings: string[] = [];
-  const writer = new IngestWriter(log, store, (text) => warnings.push(text));
+  const writer = new IngestWriter(log, store, (text) => warnings.push(text), skippedMs);
   onTestFinished(() => writer.close());
   return { writer, warnings };
 }
@@ -87,6 +87,20 @@ const isEmpty = async (log: LogConnection): Promise<boolean> => {
 };
 
 describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
+  test("a log on one NATS server keeps one replica when it is opened again, and is there after that server was restarted", async () => {
+    const cluster = await startNats(1);
+    const first = await openLog(cluster);
+    await first.append(Buffer.from("runs"));
+    const second = await openLog(cluster);
+    expect(second.replicas).toBe(1);
+    const [name = ""] = cluster.names;
+    await cluster.kill(name);
+    cluster.restart(name);
+    await expect
+      .poll(() => readLogState(second), { timeout: 10_000 })
+      .toMatchObject({ waitingMessages: 1, replicas: 1 });
+  });
+
   test("a run is received when the log has it, and readable when a writer has applied it", async () => {
     const log = await openLog(await startNats(1));
     const store = await openStore();
@@ -277,6 +291,39 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
     });
     await expect.poll(() => isEmpty(log)).toBe(true);
     expect(writer.counts).toEqual({ applied: 1, duplicates: 0, deadLetters: 0 });
+  });
+
+  test("messages that the log has and does not deliver are stored, and one that can't be stored becomes a dead letter", async () => {
+    const cluster = await startNats(1);
+    // A stream with this retention keeps a message that was acknowledged, as an election can do with any stream.
+    const connection = await connect({ servers: cluster.url.slice("nats://".length) });
+    const manager = await connection.jetstreamManager();
+    await manager.streams.add({
+      name: logNames.stream,
+      subjects: [logNames.subject],
+      retention: RetentionPolicy.Limits,
+      num_replicas: 1,
+    });
+    await connection.close();
+    const log = await openLog(cluster);
+    const store = await openStore();
+    const { send } = startIngest(log);
+    await send(store.defaultTenantId, ...someRuns(2));
+    await log.append(Buffer.from([255]));
+    await send(store.defaultTenantId, ...someRuns(3, { name: "last" }));
+    const puller = new MessagePuller(log);
+    for (let count = 0; count < 3;) {
+      const messages = await puller.pull(new AbortController().signal);
+      messages.forEach((message) => message.acknowledge());
+      count += messages.length;
+    }
+    puller.close();
+    expect(await readLogState(log)).toMatchObject({ waitingMessages: 3 });
+    const { warnings } = startWriter(log, store, 50);
+    await expect.poll(() => isEmpty(log), { timeout: 10_000 }).toBe(true);
+    expect(await countRuns(store)).toBe(5);
+    expect(await listDeadLetters(log, 10)).toHaveLength(1);
+    expect(warnings.join("\n")).toMatch(/had 1 message\(s\) that it did not deliver/);
   });
 
   test("a message that no writer completes becomes a dead letter, and can be replayed", async () => {
