@@ -217,7 +217,9 @@ export function toWireFilter(filter: ListFeedback) {
 }
 
 /** Converts the request for a feedback token to the wire format. @throws {@link ValidationError} if it is invalid. */
-export function toWireToken(request: FeedbackTokenRequest): Readonly<Record<string, unknown>> {
+export function toWireTokenRequest(
+  request: FeedbackTokenRequest,
+): Readonly<Record<string, unknown>> {
   const { runId, feedbackKey, feedbackConfig, expiration } = request;
   assertUuid(runId, "run id");
   assertKey(feedbackKey);

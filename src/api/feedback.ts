@@ -9,7 +9,7 @@ import {
   toWireFeedback,
   toWireFields,
   toWireFilter,
-  toWireToken,
+  toWireTokenRequest,
   feedbackKeys,
 } from "./feedback-input.ts";
 import type {
@@ -136,7 +136,7 @@ export class Feedbacks {
     feedbackKey: string,
     { signal, ...options }: CreateFeedbackToken = {},
   ): Promise<FeedbackToken> {
-    const json = toWireToken({ runId, feedbackKey, ...options });
+    const json = toWireTokenRequest({ runId, feedbackKey, ...options });
     return parseFeedbackToken(await this.#call("createFeedbackToken", { json, signal }));
   }
 
@@ -148,7 +148,7 @@ export class Feedbacks {
     requests: readonly FeedbackTokenRequest[],
     { signal }: CallOptions = {},
   ): Promise<FeedbackToken[]> {
-    const json = requests.map(toWireToken);
+    const json = requests.map(toWireTokenRequest);
     if (json.length === 0) {
       return [];
     }

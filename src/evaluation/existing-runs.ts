@@ -144,7 +144,7 @@ interface ExistingRun {
   readonly example: EvaluationExample<unknown, unknown>;
 }
 
-/** The runs to evaluate. */
+/** Where the runs to evaluate come from: their project, and how to list them. */
 interface RunSelection {
   readonly projectName: string;
   /** Name of the called function, for messages. */

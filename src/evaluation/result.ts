@@ -74,7 +74,7 @@ export interface EvaluationProgress {
   readonly acknowledged: number;
 }
 
-/** The experiment in which the rows are stored: a project. */
+/** The experiment in which the rows are stored. The server stores an experiment as a project. */
 export interface ExperimentInfo {
   readonly id: string;
   readonly name: string;
@@ -113,7 +113,7 @@ export interface ScoreComparison {
   readonly improved: number;
   readonly regressed: number;
   readonly unchanged: number;
-  /** Probability of such a split into improved and regressed examples by chance, from a two-sided sign test. */
+  /** Probability of a split into improved and regressed examples that is at least this uneven by chance, from a two-sided sign test. */
   readonly pValue: number;
   /** 95 percent confidence interval of the difference; present for at least two examples. */
   readonly interval?: readonly [low: number, high: number] | undefined;

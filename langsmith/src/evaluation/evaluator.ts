@@ -125,7 +125,7 @@ const toScore = (result: EvaluationResult): Score => ({
   metadata: result.evaluatorInfo,
 });
 
-/** Converts a summary evaluator's result. */
+/** Converts a summary evaluator's result to Millrace's scores. */
 export const toScores = (returned: EvaluatorReturn): Score[] => toResultList(returned).map(toScore);
 
 /** Converts a score of Millrace's result. The error of a failed evaluator becomes its comment. */

@@ -5,7 +5,7 @@ import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { JsonObject, Maybe, Time } from "../http/schema-parts.ts";
 import { parseOptionalTime } from "../model/parse-time.ts";
-import type { Comparative, ComparativeQuery } from "./comparative.ts";
+import type { Comparative, ComparisonQuery } from "./comparative.ts";
 import type { ComparativeJson } from "./comparative-schemas.ts";
 import type { FeedbackStats } from "../runs/run-feedback.ts";
 import type { ExperimentStore } from "./experiment-store.ts";
@@ -68,7 +68,7 @@ export async function listComparatives(
   );
 }
 
-function parseQuery(datasetId: string, query: QueryString): ComparativeQuery {
+function parseQuery(datasetId: string, query: QueryString): ComparisonQuery {
   const parsed = {
     ids: parseIds(query, "id"),
     name: firstValue(query, "name"),
@@ -83,7 +83,7 @@ function parseQuery(datasetId: string, query: QueryString): ComparativeQuery {
   };
 }
 
-function parseColumn(text: string): ComparativeQuery["sortBy"] {
+function parseColumn(text: string): ComparisonQuery["sortBy"] {
   if (text !== "name" && text !== "created_at") {
     const quoted = JSON.stringify(text.slice(0, 64));
     throw new RequestError(422, `sort_by must be name or created_at, not ${quoted}`);

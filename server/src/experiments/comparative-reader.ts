@@ -1,4 +1,4 @@
-import type { Comparative, ComparativeQuery, ComparativeReads } from "./comparative.ts";
+import type { Comparative, ComparisonQuery, ComparativeReads } from "./comparative.ts";
 import { parseComparativeRow, selectComparatives } from "./comparative-queries.ts";
 import { containsIgnoringCase, escapeJsonPart, isInList } from "../storage/dialect.ts";
 import type { Database } from "../storage/query.ts";
@@ -13,12 +13,12 @@ export class ComparativeReader implements ComparativeReads {
     this.#db = db;
   }
 
-  async list(tenantId: string, query: ComparativeQuery): Promise<readonly Comparative[]> {
+  async list(tenantId: string, query: ComparisonQuery): Promise<readonly Comparative[]> {
     return (await this.#db.all(buildList(tenantId, query))).map(parseComparativeRow);
   }
 }
 
-function buildList(tenantId: string, query: ComparativeQuery) {
+function buildList(tenantId: string, query: ComparisonQuery) {
   const { datasetId, ids, name, nameContains, sortBy, isDescending } = query;
   let list = selectComparatives(tenantId).where("c.dataset_id", "=", datasetId);
   if (ids !== undefined) {

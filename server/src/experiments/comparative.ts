@@ -33,7 +33,7 @@ export interface Comparative extends Omit<ComparativeDraft, "experimentIds"> {
 }
 
 /** Selects comparisons. All filters that are set must match. */
-export interface ComparativeQuery extends PageRange {
+export interface ComparisonQuery extends PageRange {
   readonly datasetId: string;
   readonly ids?: readonly string[];
   readonly name?: string;
@@ -44,7 +44,7 @@ export interface ComparativeQuery extends PageRange {
 
 /** The reads of stored comparisons between experiments. */
 export interface ComparativeReads {
-  list(tenantId: string, query: ComparativeQuery): Promise<readonly Comparative[]>;
+  list(tenantId: string, query: ComparisonQuery): Promise<readonly Comparative[]>;
 }
 
 /** The writes of stored comparisons between experiments. */

@@ -4,7 +4,7 @@ import type { RunColumns } from "./run-record.ts";
 import type { RunRow } from "./run-row.ts";
 
 /** The project that a run names, by id or by name. */
-export type NamedProject = Pick<RunColumns, "projectId" | "projectName">;
+export type ProjectReference = Pick<RunColumns, "projectId" | "projectName">;
 
 /** The operations on projects that the writer of runs needs. */
 export interface RunProjects {
@@ -14,10 +14,10 @@ export interface RunProjects {
    */
   resolve(
     tenantId: string,
-    project: NamedProject,
+    project: ProjectReference,
   ): string | undefined | { readonly reason: string };
   /** Returns the database key of the default project; an empty text if the run names a project. */
-  resolveDefault(tenantId: string, namedProject: NamedProject): string;
+  resolveDefault(tenantId: string, namedProject: ProjectReference): string;
   /**
    * Returns the database key of the project with this name, or of the default project if the name is `null`. Creates a
    * missing project.

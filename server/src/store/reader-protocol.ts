@@ -8,7 +8,7 @@ export type ReaderQuery = ResourceCall<Readers> & {
   readonly withinMs: number;
 };
 
-/** A query with the number that its result refers to. */
+/** A query with the number that its result has, too. */
 export type ReaderCall = ReaderQuery & { readonly sequence: number };
 
 /** The `workerData` of a reader thread. */

@@ -253,7 +253,10 @@ export class PostgresTarget extends PostgresRows implements RowTarget {
     }
   }
 
-  /** Adds the values of projects for suggestions, and when threads were last active. */
+  /**
+   * Stores what is derived from the given runs: the facet values that the filter of each project suggests, and the time at
+   * which each thread was last active.
+   */
   async #deriveFromRuns(ids: readonly unknown[]): Promise<void> {
     const values = [this.#tenantId, ids];
     const facetsOfRuns = `FROM run_keys k JOIN runs r

@@ -233,7 +233,7 @@ export interface StoredEvaluation extends JournalState {
   readonly finishedRuns: IdCounter;
   /** Start times in milliseconds of runs whose rows have not finished, by run id. */
   readonly openRuns: ReadonlyMap<string, number>;
-  /** Ranges of the numbers of acknowledged rows. A range does not include `to`. */
+  /** Ranges of row numbers: the rows that the server has acknowledged. A range does not include `to`. */
   readonly acknowledged: readonly (readonly [from: number, to: number])[];
   readonly isComplete: boolean;
 }

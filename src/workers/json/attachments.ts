@@ -58,7 +58,7 @@ async function readAttachments(
   const byName = new Map<string, Attachment>();
   for (const record of records) {
     // Within one record the last attachment with a name is used, as with duplicate keys of an object.
-    for (const start of reader.listAttachments(record).toReversed()) {
+    for (const start of reader.listAttachmentOffsets(record).toReversed()) {
       const name = readText(reader, start);
       if (!byName.has(name.text)) {
         byName.set(name.text, await readAttachmentAt(reader, { record, name, rules }));

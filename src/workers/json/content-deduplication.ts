@@ -113,7 +113,7 @@ const beginsWithList = (longer: SentList, { items }: SentList): boolean =>
   longer.items.length >= items.length &&
   longer.items.compare(items, 0, items.length, 0, items.length) === 0;
 
-/** Finds the content that the server has of a trace. */
+/** Finds the content of a trace that the server already has. */
 type FindTraceContent = (traceId: string) => TraceContent | undefined;
 
 /** The content that the server will have after it accepts the request that is being written. */

@@ -111,7 +111,7 @@ export class TapeReader {
   }
 
   /** Returns the offsets of the record's attachments. */
-  listAttachments(record: number): readonly number[] {
+  listAttachmentOffsets(record: number): readonly number[] {
     return this.#attachments.get(record) ?? [];
   }
 

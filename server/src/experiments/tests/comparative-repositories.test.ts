@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
-import type { ComparativeDraft, ComparativeQuery } from "../comparative.ts";
+import type { ComparativeDraft, ComparisonQuery } from "../comparative.ts";
 import { comparativeQueries } from "../comparative-queries.ts";
 import { ComparativeReader } from "../comparative-reader.ts";
 import { ComparativeWriter } from "../comparative-writer.ts";
@@ -31,7 +31,7 @@ describeRepositories({ comparativeQueries }, (fixture) => {
     });
     const create = (rest: Partial<ComparativeDraft> = {}, tenant = tenantId) =>
       fixture.write(() => new ComparativeWriter(fixture.db).create(tenant, draft(rest)));
-    const list = (query: Partial<ComparativeQuery> = {}) =>
+    const list = (query: Partial<ComparisonQuery> = {}) =>
       new ComparativeReader(fixture.db).list(tenantId, {
         datasetId: dataset,
         sortBy: "name",
@@ -76,7 +76,7 @@ describeRepositories({ comparativeQueries }, (fixture) => {
     });
 
     test("are listed by filter, in order and in pages", async () => {
-      const names = async (query: Partial<ComparativeQuery> = {}) =>
+      const names = async (query: Partial<ComparisonQuery> = {}) =>
         (await list(query)).map(({ name }) => name);
       const { id } = await create({ name: "b", createdMicros: 1 });
       await create({ name: "A", createdMicros: 2 });

@@ -4,7 +4,8 @@ import type { Connection } from "../../storage/sqlite/connection.ts";
 import { markLevels } from "../metrics.ts";
 import { createRootCondition, newVersionSql, raiseVersionSql, unitSql } from "./metric-tables.ts";
 
-/** Marks the minutes whose metrics a write changes, in the transaction of the write. */
+/** Marks the minutes whose metrics a write makes stale, so that they are computed again later. Marking is part of the
+ * transaction of the write. */
 export class MetricMarker implements RunMetrics {
   readonly #mark;
   /** The units that are marked in this batch already: most runs of a batch start in the same minute. */

@@ -2,7 +2,7 @@ import { SqliteSharedTexts } from "../../runs/shared-texts/sqlite-shared-texts.t
 import { randomUUID } from "node:crypto";
 import { serverLimits } from "../../model/options.ts";
 import { defaultProjectName } from "../../runs/run-record.ts";
-import type { NamedProject, RunProjects } from "../../runs/run-writer-dependencies.ts";
+import type { ProjectReference, RunProjects } from "../../runs/run-writer-dependencies.ts";
 import { LongWrite } from "../../storage/long-write.ts";
 import type { ProjectRuns } from "../project.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
@@ -56,7 +56,7 @@ export class SqliteRunProjects implements RunProjects, ProjectRuns {
    */
   resolve(
     tenantId: string,
-    { projectId, projectName }: NamedProject,
+    { projectId, projectName }: ProjectReference,
   ): string | undefined | { readonly reason: string } {
     if (typeof projectId === "string") {
       const key = this.#keys.keyOf("project", tenantId, projectId);
@@ -71,7 +71,7 @@ export class SqliteRunProjects implements RunProjects, ProjectRuns {
    * Returns the row key of the default project if a run names no project. If the run names a project, returns an empty
    * text and creates no project.
    */
-  resolveDefault(tenantId: string, { projectId, projectName }: NamedProject): string {
+  resolveDefault(tenantId: string, { projectId, projectName }: ProjectReference): string {
     const isNamed = typeof projectId === "string" || typeof projectName === "string";
     return isNamed ? "" : this.findOrCreate(tenantId, null);
   }

@@ -7,7 +7,7 @@ import type { ModelKind } from "../parsing/model-metadata.ts";
 import { readRequest } from "../parsing/read-request.ts";
 import type { RequestFormat } from "../parsing/read-request.ts";
 import { readResponse } from "../parsing/read-response.ts";
-import type { JoinedStream, ResponseFormat, StreamedValue } from "../parsing/read-response.ts";
+import type { JoinedStream, ResponseReader, StreamedValue } from "../parsing/read-response.ts";
 import { readCount, readUsage } from "../parsing/usage.ts";
 import type { UsageMetadata } from "../parsing/usage.ts";
 import type { Warnings } from "../parsing/warnings.ts";
@@ -16,7 +16,7 @@ import type { Warnings } from "../parsing/warnings.ts";
 export const readAnthropicMessages = (exchange: RawExchange): ExchangeFields =>
   exchange.part === "request"
     ? readRequest(exchange, requestFormat)
-    : readResponse(exchange, responseFormat);
+    : readResponse(exchange, responseReader);
 
 const model: ModelKind = { type: "chat", provider: "anthropic" };
 
@@ -32,7 +32,7 @@ const requestFormat: RequestFormat = {
   }),
 };
 
-const responseFormat: ResponseFormat = {
+const responseReader: ResponseReader = {
   model,
   joinEvents: (events, warnings) => new MessageJoiner(warnings).join(events),
   readUsage: readAnthropicUsage,

@@ -6,7 +6,7 @@ import type { ModelKind } from "../parsing/model-metadata.ts";
 import { readRequest } from "../parsing/read-request.ts";
 import type { RequestFormat } from "../parsing/read-request.ts";
 import { readResponse } from "../parsing/read-response.ts";
-import type { ResponseFormat } from "../parsing/read-response.ts";
+import type { ResponseReader } from "../parsing/read-response.ts";
 import { readCount, readUsage } from "../parsing/usage.ts";
 import type { UsageMetadata } from "../parsing/usage.ts";
 import type { Warnings } from "../parsing/warnings.ts";
@@ -15,7 +15,7 @@ import type { Warnings } from "../parsing/warnings.ts";
 export const readGoogleEmbed = (exchange: RawExchange): ExchangeFields =>
   exchange.part === "request"
     ? readRequest(exchange, requestFormat)
-    : readResponse(exchange, responseFormat);
+    : readResponse(exchange, responseReader);
 
 const model: ModelKind = { type: "embedding", provider: "google" };
 
@@ -26,7 +26,7 @@ const requestFormat: RequestFormat = {
   readSettings: ({ model: name }) => ({ model: name }),
 };
 
-const responseFormat: ResponseFormat = {
+const responseReader: ResponseReader = {
   model,
   joinEvents: () => ({ response: undefined, isFinished: false }),
   readUsage: readEmbedUsage,

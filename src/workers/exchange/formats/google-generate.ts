@@ -8,7 +8,7 @@ import type { ModelKind } from "../parsing/model-metadata.ts";
 import { readRequest } from "../parsing/read-request.ts";
 import type { RequestFormat } from "../parsing/read-request.ts";
 import { readResponse } from "../parsing/read-response.ts";
-import type { JoinedStream, ResponseFormat } from "../parsing/read-response.ts";
+import type { JoinedStream, ResponseReader } from "../parsing/read-response.ts";
 import { readCount, readUsage } from "../parsing/usage.ts";
 import type { UsageMetadata } from "../parsing/usage.ts";
 import type { Warnings } from "../parsing/warnings.ts";
@@ -17,7 +17,7 @@ import type { Warnings } from "../parsing/warnings.ts";
 export const readGoogleGenerate = (exchange: RawExchange): ExchangeFields =>
   exchange.part === "request"
     ? readRequest(exchange, requestFormat)
-    : readResponse(exchange, responseFormat);
+    : readResponse(exchange, responseReader);
 
 const model: ModelKind = { type: "chat", provider: "google" };
 
@@ -36,7 +36,7 @@ const requestFormat: RequestFormat = {
   },
 };
 
-const responseFormat: ResponseFormat = {
+const responseReader: ResponseReader = {
   model,
   joinEvents: (events) => joinResponses(events.map(({ value }) => value)),
   readUsage: readGoogleUsage,

@@ -7,14 +7,14 @@ import type { ModelKind } from "../parsing/model-metadata.ts";
 import { readRequest } from "../parsing/read-request.ts";
 import type { RequestFormat } from "../parsing/read-request.ts";
 import { readResponse } from "../parsing/read-response.ts";
-import type { JoinedStream, ResponseFormat, StreamedValue } from "../parsing/read-response.ts";
+import type { JoinedStream, ResponseReader, StreamedValue } from "../parsing/read-response.ts";
 import { readOpenAiUsage } from "../parsing/usage.ts";
 
 /** Reads requests and responses of OpenAI's chat completions, and of servers with the same format. */
 export const readOpenAiChat = (exchange: RawExchange): ExchangeFields =>
   exchange.part === "request"
     ? readRequest(exchange, requestFormat)
-    : readResponse(exchange, responseFormat);
+    : readResponse(exchange, responseReader);
 
 const model: ModelKind = { type: "chat", provider: "openai" };
 
@@ -31,7 +31,7 @@ const requestFormat: RequestFormat = {
   compact: replaceBinaryData,
 };
 
-const responseFormat: ResponseFormat = {
+const responseReader: ResponseReader = {
   model,
   joinEvents: (events) => joinChatChunks(events),
   readUsage: readOpenAiUsage,

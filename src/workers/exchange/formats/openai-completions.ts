@@ -6,14 +6,14 @@ import type { ModelKind } from "../parsing/model-metadata.ts";
 import { readRequest } from "../parsing/read-request.ts";
 import type { RequestFormat } from "../parsing/read-request.ts";
 import { readResponse } from "../parsing/read-response.ts";
-import type { JoinedStream, ResponseFormat, StreamedValue } from "../parsing/read-response.ts";
+import type { JoinedStream, ResponseReader, StreamedValue } from "../parsing/read-response.ts";
 import { readOpenAiUsage } from "../parsing/usage.ts";
 
 /** Reads requests and responses of OpenAI's completions of a text. */
 export const readOpenAiCompletions = (exchange: RawExchange): ExchangeFields =>
   exchange.part === "request"
     ? readRequest(exchange, requestFormat)
-    : readResponse(exchange, responseFormat);
+    : readResponse(exchange, responseReader);
 
 const model: ModelKind = { type: "llm", provider: "openai" };
 
@@ -29,7 +29,7 @@ const requestFormat: RequestFormat = {
   }),
 };
 
-const responseFormat: ResponseFormat = {
+const responseReader: ResponseReader = {
   model,
   joinEvents: (events) => joinTextChunks(events),
   readUsage: readOpenAiUsage,

@@ -6,14 +6,14 @@ import type { ModelKind } from "../parsing/model-metadata.ts";
 import { readRequest } from "../parsing/read-request.ts";
 import type { RequestFormat } from "../parsing/read-request.ts";
 import { readResponse } from "../parsing/read-response.ts";
-import type { ResponseFormat } from "../parsing/read-response.ts";
+import type { ResponseReader } from "../parsing/read-response.ts";
 import { readOpenAiUsage } from "../parsing/usage.ts";
 
 /** Reads requests and responses of OpenAI's embeddings. For long vectors, only the number of dimensions is recorded. */
 export const readOpenAiEmbeddings = (exchange: RawExchange): ExchangeFields =>
   exchange.part === "request"
     ? readRequest(exchange, requestFormat)
-    : readResponse(exchange, responseFormat);
+    : readResponse(exchange, responseReader);
 
 const model: ModelKind = { type: "embedding", provider: "openai" };
 
@@ -24,7 +24,7 @@ const requestFormat: RequestFormat = {
   readSettings: ({ model: name }) => ({ model: name }),
 };
 
-const responseFormat: ResponseFormat = {
+const responseReader: ResponseReader = {
   model,
   joinEvents: () => ({ response: undefined, isFinished: false }),
   readUsage: readOpenAiUsage,

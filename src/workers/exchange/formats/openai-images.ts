@@ -7,14 +7,14 @@ import type { ModelKind } from "../parsing/model-metadata.ts";
 import { readRequest } from "../parsing/read-request.ts";
 import type { RequestFormat } from "../parsing/read-request.ts";
 import { readResponse } from "../parsing/read-response.ts";
-import type { JoinedStream, ResponseFormat, StreamedValue } from "../parsing/read-response.ts";
+import type { JoinedStream, ResponseReader, StreamedValue } from "../parsing/read-response.ts";
 import { readOpenAiUsage } from "../parsing/usage.ts";
 
 /** Reads requests and responses of OpenAI's images. For an image, only its type and size are recorded. */
 export const readOpenAiImages = (exchange: RawExchange): ExchangeFields =>
   exchange.part === "request"
     ? readRequest(exchange, requestFormat)
-    : readResponse(exchange, responseFormat);
+    : readResponse(exchange, responseReader);
 
 const model: ModelKind = { type: "image", provider: "openai" };
 
@@ -26,7 +26,7 @@ const requestFormat: RequestFormat = {
   readOther: readFormData,
 };
 
-const responseFormat: ResponseFormat = {
+const responseReader: ResponseReader = {
   model,
   joinEvents: (events) => joinImageEvents(events),
   readUsage: readOpenAiUsage,

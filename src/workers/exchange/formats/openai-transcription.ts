@@ -5,14 +5,14 @@ import type { ModelKind } from "../parsing/model-metadata.ts";
 import { readRequest } from "../parsing/read-request.ts";
 import type { RequestFormat } from "../parsing/read-request.ts";
 import { readResponse } from "../parsing/read-response.ts";
-import type { JoinedStream, ResponseFormat, StreamedValue } from "../parsing/read-response.ts";
+import type { JoinedStream, ResponseReader, StreamedValue } from "../parsing/read-response.ts";
 import { readOpenAiUsage } from "../parsing/usage.ts";
 
 /** Reads requests and responses of OpenAI's transcriptions and translations of speech. */
 export const readOpenAiTranscription = (exchange: RawExchange): ExchangeFields =>
   exchange.part === "request"
     ? readRequest(exchange, requestFormat)
-    : readResponse(exchange, responseFormat);
+    : readResponse(exchange, responseReader);
 
 const model: ModelKind = { type: "transcription", provider: "openai" };
 
@@ -27,7 +27,7 @@ const requestFormat: RequestFormat = {
   readOther: readFormData,
 };
 
-const responseFormat: ResponseFormat = {
+const responseReader: ResponseReader = {
   model,
   joinEvents: (events) => joinTranscript(events),
   readUsage: readOpenAiUsage,

@@ -35,7 +35,7 @@ export interface JoinedStream {
 }
 
 /** How the responses of one format are read. */
-export interface ResponseFormat {
+export interface ResponseReader {
   readonly model: ModelKind;
   readonly joinEvents: (events: readonly StreamedValue[], warnings: Warnings) => JoinedStream;
   readonly readUsage: (response: JsonObject, warnings: Warnings) => UsageMetadata | undefined;
@@ -54,14 +54,14 @@ export interface ResponseFormat {
 }
 
 /** Reads the response of a provider: as JSON, or as a stream of events that are joined into the same JSON. */
-export function readResponse(exchange: RawExchange, format: ResponseFormat): ExchangeFields {
+export function readResponse(exchange: RawExchange, format: ResponseReader): ExchangeFields {
   const warnings = new Warnings();
   return warnings.addTo(readFields({ exchange, format, warnings }));
 }
 
 interface Reading {
   readonly exchange: RawExchange;
-  readonly format: ResponseFormat;
+  readonly format: ResponseReader;
   readonly warnings: Warnings;
 }
 

@@ -58,14 +58,22 @@ export interface TimeRange {
 }
 
 /**
- * Converts a time range of the URL to times. The start of a range that ends now is rounded down to a multiple of a
- * sixtieth of the range's length, so that a query repeated a moment later is equal to the first and can be cached.
+ * Start and end of a range that ends now, in milliseconds since the Unix epoch. The end is rounded up to a minute, so
+ * that pages show the same runs, and queries repeated within the same minute are equal and can be cached.
  */
+export function toPresetTimes(
+  preset: TimePreset,
+  nowMs: number,
+): { readonly fromMs: number; readonly toMs: number } {
+  const stepMs = 60_000;
+  const toMs = Math.ceil(nowMs / stepMs) * stepMs;
+  return { fromMs: toMs - timePresets[preset].ms, toMs };
+}
+
+/** Converts a time range of the URL to times. A range that ends now has no end, so that it includes new runs. */
 export function toTimeRange({ last, from, to }: TimeSelection, nowMs: number): TimeRange {
   if (last !== undefined) {
-    const { ms } = timePresets[last];
-    const stepMs = ms / 60;
-    return { fromMs: Math.floor((nowMs - ms) / stepMs) * stepMs };
+    return { fromMs: toPresetTimes(last, nowMs).fromMs };
   }
   return {
     ...(from === undefined ? {} : { fromMs: Date.parse(from) }),

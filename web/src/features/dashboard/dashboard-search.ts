@@ -1,5 +1,9 @@
 import { parseChoice, toSearchText } from "../../api/parse.ts";
-import { parseTimeSelection, timePresets } from "../../components/time/time-range.ts";
+import {
+  parseTimeSelection,
+  timePresets,
+  toPresetTimes,
+} from "../../components/time/time-range.ts";
 import type { UrlTimes } from "../../components/time/time-range.ts";
 
 /** The properties by which runs can be grouped. */
@@ -53,18 +57,14 @@ const addMissingStart = (times: UrlTimes): UrlTimes =>
         from: new Date(Date.parse(times.to) - timePresets[defaultRange].ms).toISOString(),
       };
 
-/**
- * Converts the range of the URL to times. If the range ends now, its end is rounded up to a minute, so that queries
- * repeated within the same minute are equal and can be cached.
- */
+/** Converts the range of the URL to times. */
 export function toDashboardTimes(
   { last, from, to }: UrlTimes,
   nowMs: number,
 ): { readonly from: string; readonly to: string } {
-  const stepMs = 60_000;
-  const endMs = Math.ceil(nowMs / stepMs) * stepMs;
+  const preset = toPresetTimes(last ?? defaultRange, nowMs);
   return {
-    from: from ?? new Date(endMs - timePresets[last ?? defaultRange].ms).toISOString(),
-    to: to ?? new Date(endMs).toISOString(),
+    from: from ?? new Date(preset.fromMs).toISOString(),
+    to: to ?? new Date(preset.toMs).toISOString(),
   };
 }

@@ -2,7 +2,7 @@ import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { getJson } from "../../api/http.ts";
 import { requireItems, requireText, toItems, toNumber, toRecord } from "../../api/parse.ts";
-import { timePresets } from "../../components/time/time-range.ts";
+import { toPresetTimes } from "../../components/time/time-range.ts";
 import { parseMetrics, parseValues } from "./metrics.ts";
 import type { MetricValues, Metrics } from "./metrics.ts";
 import type { OverviewRange } from "./overview-range.ts";
@@ -28,7 +28,6 @@ export interface OverviewMetrics {
 const refetchIntervalMs = 10_000;
 /** The milliseconds after which the figures are requested again while the server is still counting some of them. */
 const incompleteRefetchMs = 3_000;
-const minuteMs = 60_000;
 
 /**
  * The traces of all projects in a range that ends now. The server and the SDK record model calls of the playground and
@@ -39,9 +38,9 @@ export const createOverviewQuery = (range: OverviewRange, countsOwnProjects = fa
   queryOptions({
     queryKey: ["overview", range, countsOwnProjects],
     queryFn: async ({ signal }) => {
-      const toMs = Math.ceil(Date.now() / minuteMs) * minuteMs;
+      const { fromMs, toMs } = toPresetTimes(range, Date.now());
       const query = new URLSearchParams({
-        from: new Date(toMs - timePresets[range].ms).toISOString(),
+        from: new Date(fromMs).toISOString(),
         to: new Date(toMs).toISOString(),
         own_projects: String(countsOwnProjects),
       });

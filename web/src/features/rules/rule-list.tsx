@@ -49,8 +49,8 @@ export const RuleList = ({
       {rules.length === 0 ? (
         <Empty title="No rules yet">
           <p>
-            A rule adds traces that match a filter to an annotation queue or a dataset, sends them
-            to a webhook, or lets a model judge them, once they have ended.
+            When a trace that matches a filter has ended, a rule adds it to an annotation queue or a
+            dataset, sends it to a webhook, or lets a model judge it.
           </p>
         </Empty>
       ) : (

@@ -63,7 +63,9 @@ export const TurnView = ({ turn, number, threadId, address }: TurnViewProps) => 
         <span className="thread-turn-facts">
           <Ago timeMs={startMs} />
           {endMs !== undefined && <span>{formatDuration(endMs - startMs)}</span>}
-          {tokens !== undefined && <span>{formatCount(tokens)} tokens</span>}
+          {tokens !== undefined && (
+            <span>{`${formatCount(tokens)} ${tokens === 1 ? "token" : "tokens"}`}</span>
+          )}
           {cost !== undefined && <span>{formatDollars(cost)}</span>}
         </span>
         <FeedbackScores scores={feedback} />

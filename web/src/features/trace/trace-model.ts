@@ -369,7 +369,7 @@ function toTreeOrder(parents: Int32Array, starts: readonly number[]): Tree {
     }
   };
   topRuns.forEach(placeSubtree);
-  // Runs whose parents form a cycle are not below any top run. The run of a cycle that started first becomes a top run.
+  // Runs whose parents form a cycle are not below any top run. In each cycle, the run that started first becomes a top run.
   sortedRuns.forEach((runIndex) =>
     tree.ranks[runIndex] === -1 ? placeSubtree(runIndex) : undefined,
   );

@@ -10,7 +10,9 @@ import {
 import { parseRunCounts } from "../../../src/features/runs/queries.ts";
 import { parseRunItemPage } from "../../../src/features/runs/run-item.ts";
 import { parseRunsSearch } from "../../../src/features/trace/project-search.ts";
-import { toUrlRange, toTimeRange } from "../../../src/components/time/time-range.ts";
+import { timePresets, toUrlRange, toTimeRange } from "../../../src/components/time/time-range.ts";
+import type { TimePreset } from "../../../src/components/time/time-range.ts";
+import { toDashboardTimes } from "../../../src/features/dashboard/dashboard-search.ts";
 
 const id = "00000000-0000-4000-8000-000000000001";
 const other = "00000000-0000-4000-8000-000000000002";
@@ -49,8 +51,17 @@ describe("a time range", () => {
   test("that ends now is the same a moment later", () => {
     const now = Date.parse("2026-03-01T12:00:30Z");
     expect(toTimeRange({ last: "1h" }, now)).toEqual(toTimeRange({ last: "1h" }, now + 1_000));
-    expect(toTimeRange({ last: "1h" }, now).fromMs).toBe(Date.parse("2026-03-01T11:00:00Z"));
+    expect(toTimeRange({ last: "1h" }, now).fromMs).toBe(Date.parse("2026-03-01T11:01:00Z"));
   });
+
+  test.for(Object.keys(timePresets) as TimePreset[])(
+    "of the last %s begins at the same time in the list and in the dashboard",
+    (last) => {
+      const now = Date.parse("2026-03-01T12:00:30Z");
+      const { from } = toDashboardTimes({ last }, now);
+      expect(toTimeRange({ last }, now).fromMs).toBe(Date.parse(from));
+    },
+  );
 
   test("that was dragged in the chart has ordered ends at whole seconds", () => {
     expect(toUrlRange(5_400, 1_600)).toEqual({

@@ -101,7 +101,7 @@ const RunTabs = (props: RunPanelProps & { readonly details: TraceRunDetails }) =
     feedback: feedback?.length ?? 0,
     comments: props.view.commentCounts.get(details.id) ?? 0,
   };
-  useReferenceKey(props);
+  useReferenceShortcut(props);
   const onTab = (tab: string | null): void => {
     const panel = tabs.find((name) => name === tab);
     change({ panel: panel === "data" ? undefined : panel });
@@ -135,7 +135,7 @@ const RunTabs = (props: RunPanelProps & { readonly details: TraceRunDetails }) =
  * Registers a key that compares the run's outputs with the reference outputs of its example. Pressing the key again
  * shows the run's data.
  */
-function useReferenceKey({
+function useReferenceShortcut({
   details,
   search,
   change,
