@@ -79,7 +79,7 @@ export interface ComparisonRequest {
   readonly client: Client;
   readonly baseline: FoundBaseline;
   readonly info: ExperimentInfo;
-  /** The rows of the experiment. */
+  /** Reads the rows of the experiment that is compared with the baseline. */
   readonly readRows: () => AsyncIterable<UntypedRow>;
   readonly warn: (message: string) => void;
 }

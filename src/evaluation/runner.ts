@@ -41,8 +41,8 @@ export interface EvaluationRunner {
 }
 
 /**
- * Key of the global runner. All copies of this package in a process share it, because the command line has its own
- * copy.
+ * Key of the global runner. It is global, because the command line has a copy of this package of its own, and all
+ * copies in a process share the runner.
  */
 const runnerKey = Symbol.for("millrace.evaluation.runner");
 

@@ -18,9 +18,9 @@ const readText = async (stream: ReadableStream<Uint8Array> | undefined): Promise
 
 describe("a body that is larger than the limit", () => {
   test("of a request is passed on as a whole", async () => {
-    const { chunks, rest } = await readLimited(streamOf("abc", "def", "ghi"), 4);
+    const { chunks, wholeBody } = await readLimited(streamOf("abc", "def", "ghi"), 4);
     expect(chunks).toEqual([]);
-    expect(await readText(rest)).toBe("abcdefghi");
+    expect(await readText(wholeBody)).toBe("abcdefghi");
   });
 
   test("of a response reaches the program, and is not kept", async () => {

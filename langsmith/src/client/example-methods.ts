@@ -46,7 +46,7 @@ interface ExampleLists extends DatasetSelector {
   exampleIds?: string[];
 }
 
-/** The part of the client for examples. */
+/** The client's methods that create, read, update and delete examples of datasets. */
 export class ExampleMethods extends DatasetMethods {
   async createExample(example: ExampleCreate): Promise<Example>;
   async createExample(

@@ -24,7 +24,7 @@ export function readAsOf(query: QueryString, name = "as_of"): AsOf | undefined {
 }
 
 /**
- * Finds the time of the version that a request refers to; `null` means the newest version.
+ * Returns the time of the version that a request refers to; `null` for the newest version.
  *
  * @throws RequestError 404: no version has the tag.
  */

@@ -112,8 +112,10 @@ const commonNames: Readonly<Record<string, string>> = {
 
 /** Returns the name of the field that a common name stands for, and any other name unchanged. */
 function resolveCommonName(name: string, fields: FieldTable): string {
-  const meantName = fields.has(name) ? undefined : commonNames[name.toLowerCase()];
-  return meantName !== undefined && fields.has(meantName.split(".", 1)[0] ?? "") ? meantName : name;
+  const resolvedName = fields.has(name) ? undefined : commonNames[name.toLowerCase()];
+  return resolvedName !== undefined && fields.has(resolvedName.split(".", 1)[0] ?? "")
+    ? resolvedName
+    : name;
 }
 
 /** A short name that can be a step of a path. */
@@ -126,11 +128,11 @@ function createUnknownFieldError(
 ): FilterError {
   const [head = ""] = name.split(".", 1);
   const unknown = fields.has(head) ? name : head;
-  const meantName = resolveCommonName(unknown, fields);
+  const resolvedName = resolveCommonName(unknown, fields);
   const hint =
-    meantName === unknown
+    resolvedName === unknown
       ? suggestName(unknown, fields.keys())
-      : `, did you mean \`${meantName}\`?`;
+      : `, did you mean \`${resolvedName}\`?`;
   const otherwise = fields.has("feedback_key")
     ? `; write metadata.${unknown} for metadata, or feedback_key = "${unknown}" for feedback`
     : `; write metadata.${unknown} for metadata`;

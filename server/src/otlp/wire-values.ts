@@ -205,10 +205,10 @@ function toDouble(value: unknown): number | string {
 }
 
 function toList(value: unknown, { depth, warn }: ReadOptions): AttributeValue {
-  const list = decodeBytes(value, arrayValueType, warn);
-  return typeof list === "string"
-    ? list
-    : readItems(list, "values").map((item) => toValue(item, depth + 1, warn));
+  const decoded = decodeBytes(value, arrayValueType, warn);
+  return typeof decoded === "string"
+    ? decoded
+    : readItems(decoded, "values").map((item) => toValue(item, depth + 1, warn));
 }
 
 function toAttributeObject(value: unknown, { depth, warn }: ReadOptions): AttributeValue {

@@ -84,7 +84,7 @@ import { SqliteDatabase } from "../storage/sqlite/sqlite-database.ts";
 import { ShareReader } from "../shares/share-reader.ts";
 import { ShareWriter } from "../shares/share-writer.ts";
 import { StepSize } from "../storage/sqlite/step-size.ts";
-import { StorageReader } from "../storage/sqlite/storage-reader.ts";
+import { StorageSizeReader } from "../storage/sqlite/storage-size-reader.ts";
 import { TenantKeys, TenantKeyWriter } from "../storage/sqlite/tenant-keys.ts";
 import { tokenKeysOf } from "../storage/sqlite/token-keys.ts";
 import { IngestCountRepository, ingestCountTables } from "../tenants/ingest-counts.ts";
@@ -246,7 +246,7 @@ export function createReaders(db: Connection): Readers {
     retention: new RetentionRules(database),
     rules: new RuleReader(database, new EndedRoots(db)),
     shares: new ShareReader(database, tokenKeysOf(db)),
-    storage: new StorageReader(db),
+    storage: new StorageSizeReader(db),
     tenants: new TenantReader(database),
     metrics: new MetricReader(db),
     modelSpending: new SpendingRepository(database),

@@ -1,10 +1,10 @@
 /** Maximum size of a body that is cached, in bytes. */
 export const maxBodyBytes = 67_108_864;
 
-/** A body that was read. If it is larger than the limit, `chunks` is empty and `rest` is the whole body as a stream. */
+/** A body that was read. If it is larger than the limit, `chunks` is empty and `wholeBody` is a stream of all of it. */
 export interface LimitedBody {
   readonly chunks: readonly Uint8Array[];
-  readonly rest?: ReadableStream<Uint8Array>;
+  readonly wholeBody?: ReadableStream<Uint8Array>;
 }
 
 /** Reads a body up to the limit. */
@@ -25,7 +25,7 @@ export async function readLimited(
     chunks.push(value);
     receivedBytes += value.length;
     if (receivedBytes > maxBytes) {
-      return { chunks: [], rest: joinStream(chunks, reader) };
+      return { chunks: [], wholeBody: joinStream(chunks, reader) };
     }
   }
 }

@@ -40,9 +40,11 @@ export async function readRequest([input, init]: FetchArguments): Promise<
   }
   const body = await readLimited(request.body);
   const isStream = init?.body instanceof ReadableStream || isAsyncIterable(init?.body);
-  if (body.rest !== undefined) {
+  if (body.wholeBody !== undefined) {
     return {
-      tooLarge: isStream ? [input, { ...init, body: body.rest, duplex: "half" }] : [input, init],
+      tooLarge: isStream
+        ? [input, { ...init, body: body.wholeBody, duplex: "half" }]
+        : [input, init],
     };
   }
   const bytes = Buffer.concat(body.chunks);

@@ -1,6 +1,6 @@
 import { Fields, parseList, createUnexpectedResponseError } from "../fields.ts";
 
-/** The state of a dataset between two changes. */
+/** The state of a dataset from one change until the next one. */
 export interface DatasetVersion {
   /** A time in ISO 8601 format. Can be passed to any option `asOf`. */
   readonly asOf: string;

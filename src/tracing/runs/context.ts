@@ -161,8 +161,8 @@ function createStore(run: RunTree, outerStore: unknown): unknown {
 }
 
 /**
- * Returns the shared storage, whichever library created it. If there is none, `defaultStorage` becomes shared.
- * Libraries never replace it, so it is looked up only once.
+ * Returns the storage that all tracing libraries of the process share, no matter which of them created it. If there is
+ * none, `defaultStorage` becomes the shared one. The shared storage is never replaced, so it is looked up only once.
  */
 function findSharedStorage(): AsyncLocalStorage<unknown> {
   sharedStorage ??= lookUpSharedStorage();

@@ -98,8 +98,8 @@ export class ValueWriter {
   }
 
   /**
-   * Writes a text. Short texts such as roles and model names usually repeat under the same key, so the text that is
-   * stored as the key's expected value is tried first.
+   * Writes a text. Short texts such as roles and model names usually repeat under the same key, so if the text
+   * equals the one that was last written under the key, a copy of its cached bytes is written.
    */
   #writeText(value: string, parentKey: CachedString): void {
     const expectedText = parentKey.expectedValue;

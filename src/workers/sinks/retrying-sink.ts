@@ -15,8 +15,9 @@ export interface SinkRetryPolicy extends RetryPolicy {
 class RetryRequested extends Error {}
 
 /**
- * Sends a batch again as the policy allows. If a batch has several outcomes, only its failed runs are sent again.
- * Returns the last outcome and never throws.
+ * Wraps a sink so that batches that fail are sent again as the policy allows. If the runs of a batch have different
+ * outcomes, only the failed ones are sent again. `send` of the returned sink resolves to the last outcome and never
+ * rejects.
  */
 export function createRetryingSink(inner: Sink, policy: SinkRetryPolicy): Sink {
   return {

@@ -172,7 +172,10 @@ describe.skipIf(browser === undefined)("the status of experiments, in Chromium",
 
     // The times of the failed experiment look like those of a running one: it has no end, and new runs.
     await page.goto(`${datasetAddress}/compare?experiments=${doomed.experiment_id}`);
-    await page.getByRole("region", { name: "Progress" }).getByText("Failed").waitFor();
+    await page
+      .getByRole("region", { name: "Progress of experiments" })
+      .getByText("Failed")
+      .waitFor();
     expect(await page.locator(".heading").getByText("Running").count()).toBe(0);
     expect(faults).toEqual([]);
   }, 60_000);

@@ -169,7 +169,7 @@ describe.skipIf(browser === undefined)("a new experiment, in Chromium", () => {
     await start.click();
 
     await page.getByRole("heading", { name: "Compare experiments" }).waitFor();
-    const progress = page.getByRole("region", { name: "Progress" });
+    const progress = page.getByRole("region", { name: "Progress of experiments" });
     await progress.getByText("Running").waitFor();
     // The rows that are done arrive while the model still holds the answer for country 7.
     await page

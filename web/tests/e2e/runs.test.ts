@@ -263,7 +263,7 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
     }[];
     expect(examples.map(({ inputs }) => inputs.question).toSorted()).toHaveLength(3);
     expect(examples.every(({ outputs }) => outputs.answer.startsWith("It is on"))).toBe(true);
-    await page.getByRole("button", { name: "Add to queue" }).click();
+    await page.getByRole("button", { name: "Add to annotation queue" }).click();
     await page
       .getByRole("textbox", { name: "Search for a queue or enter a new name" })
       .fill("check");

@@ -163,7 +163,7 @@ describe.skipIf(browser === undefined)("a trace of a list, in Chromium", () => {
     await page.getByRole("button", { name: "Close", exact: true }).click();
     for (const [button, field, path] of [
       ["Add to dataset", "Search for a dataset or enter a new name", "datasets"],
-      ["Add to queue", "Search for a queue or enter a new name", "annotation-queues"],
+      ["Add to annotation queue", "Search for a queue or enter a new name", "annotation-queues"],
     ] as const) {
       await bar.getByRole("button", { name: button }).click();
       await page.getByRole("textbox", { name: field }).fill("orders");

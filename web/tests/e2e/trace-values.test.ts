@@ -174,7 +174,7 @@ describe.skipIf(browser === undefined)("the values of a run, in Chromium", () =>
     await page.goto(`${tenant}/projects/p/${experiment.id}?trace=${run.id}`);
     await figure("Outputs").waitFor();
     await press(page, "r");
-    await page.getByText("Reference outputs → outputs").waitFor();
+    await page.getByText("Reference outputs compared with actual outputs").waitFor();
     await page.locator(".cm-deletedChunk").filter({ hasText: "forty-two" }).waitFor();
     await showScreen(page, "values-reference");
     expect(await findFaults(page)).toEqual([]);

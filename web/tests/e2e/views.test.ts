@@ -125,7 +125,9 @@ describe.skipIf(browser === undefined)("the saved views of a project, in Chromiu
     const traceFilter = 'eq(name, "bad")';
     await client.views.create({ projectName: project, name: "Below bad", traceFilter });
     await page.goto(`${address}/views`);
-    await row("Below bad").filter({ hasText: "(SDK only)root run: name = bad" }).waitFor();
+    await row("Below bad")
+      .filter({ hasText: "(usable only from the SDK)root run: name = bad" })
+      .waitFor();
     await showScreen(page, "views");
     expect(await row("Below bad").getByRole("link").count()).toBe(0);
     expect(await row("Failed runs").getByRole("link").count()).toBe(1);

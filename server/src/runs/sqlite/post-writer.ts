@@ -114,7 +114,7 @@ export class PostWriter {
     return counts;
   }
 
-  /** Adds the costs of the runs to their values. */
+  /** Writes the costs of the runs into the values of their rows, which are inserted later. */
   #addCosts(tenantId: string, { values, billings }: PostRows): void {
     for (const [index, billing] of billings) {
       const rowStart = index * valuesPerRow;

@@ -76,8 +76,8 @@ export class RunDetailsReader {
   }
 
   /**
-   * Returns the ids of a run's descendants. Runs of other tenants are excluded, because a tenant may use any trace
-   * id.
+   * Returns the ids of a run's descendants. Runs of other tenants are excluded, because several tenants may use
+   * the same trace id.
    */
   #readChildren({
     row: { traceId, id, dottedOrder },

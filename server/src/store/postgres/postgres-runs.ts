@@ -23,7 +23,7 @@ import { PostgresExpiredRuns } from "../../runs/retention/postgres/expired-runs.
 import { PostgresExpiredWeeks } from "../../runs/retention/postgres/expired-weeks.ts";
 import { PostgresSharedTexts } from "../../runs/shared-texts/postgres-shared-texts.ts";
 import { RunPageReader } from "../../runs/serializers/run-page-reader.ts";
-import { PostgresStorageReader } from "../../storage/postgres/storage-reader.ts";
+import { PostgresStorageSizeReader } from "../../storage/postgres/storage-size-reader.ts";
 import { PostgresThreadReader } from "../../threads/postgres/thread-reader.ts";
 import type { RunEngine, RunEngineWriter, RunReaders } from "./run-engine.ts";
 
@@ -42,7 +42,7 @@ export const postgresRuns: RunEngine = {
       runLists,
       runPages: new RunPageReader({ feedback, runLists, runs, traces }, checkLimit),
       runs,
-      storage: new PostgresStorageReader(db),
+      storage: new PostgresStorageSizeReader(db),
       threads: new PostgresThreadReader(db, { runs, usage: experiments, feedback }),
       traces,
     };

@@ -295,9 +295,9 @@ class PostgresStore implements Store {
   }
 }
 
-const createReaderSource = (data: PostgresThreadData): ReaderSource => ({
+const createReaderSource = (threadData: PostgresThreadData): ReaderSource => ({
   file: "postgres-reader.worker.js",
-  createData: () => data,
+  createData: () => threadData,
   getsCancelMessage: true,
 });
 

@@ -89,7 +89,7 @@ export class ChangeLog {
     }));
   }
 
-  /** Deletes changes that were applied. */
+  /** Deletes the recorded changes up to and including `lastChange`, which were applied. */
   forget(lastChange: number): void {
     this.#transact(() =>
       this.#db.prepare(`DELETE FROM ${changeTable} WHERE seq <= ?`).run([lastChange]),

@@ -91,7 +91,7 @@ export const DeleteProject = ({
         await queryClient.invalidateQueries({ queryKey: ["projects"] });
       }}
     >
-      <p>This deletes all runs of the project and their feedback. It can’t be undone.</p>
+      <p>This deletes the project, all of its runs and their feedback. It can’t be undone.</p>
     </Confirm>
   );
 };

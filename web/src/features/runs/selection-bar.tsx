@@ -73,7 +73,7 @@ export const SelectionBar = ({
             Add to dataset
           </Button>
           <Button size="compact-sm" variant="default" onClick={() => setOpenDialog("queue")}>
-            Add to queue
+            Add to annotation queue
           </Button>
         </>
       )}

@@ -60,7 +60,7 @@ export const Keys = ({ facts }: { readonly facts: ServerFacts }) => {
             {readKey()?.endsWith(keyToRevoke.hint) === true
               ? "This browser uses this key and will ask for another key."
               : "Programs that use this key will be rejected."}{" "}
-            The server keeps requiring a key, even if no key is left.
+            The server will still require a key, even if you revoke the last one.
           </p>
         </Confirm>
       )}

@@ -100,7 +100,7 @@ const toColumns = (openDialog: (dialog: OpenDialog) => void): readonly Column<Vi
             title="The run list can’t apply this view, because it has conditions on other runs of the trace."
           >
             {" "}
-            (SDK only)
+            (usable only from the SDK)
           </span>
         )}
       </>

@@ -30,7 +30,7 @@ export const EstimatePanel = ({
     <>
       <dl className="launch-cost" aria-label="Estimate">
         <div>
-          <dt>Rows</dt>
+          <dt>Runs</dt>
           <dd>{rows.toLocaleString("en")}</dd>
         </div>
         <div>

@@ -31,7 +31,7 @@ export const ExperimentJobs = ({
     ({ state, failureCount }) => state !== "succeeded" || failureCount > 0,
   );
   return shownJobs.length === 0 ? null : (
-    <section className="launch-jobs" aria-label="Progress">
+    <section className="launch-jobs" aria-label="Progress of experiments">
       {shownJobs.map((job) => (
         <JobRow key={job.id} job={job} />
       ))}

@@ -90,7 +90,7 @@ const NoRunToReview = ({ progress }: { readonly progress: QueueProgress }) => {
   return (
     <Empty title="No runs to review">
       <p>
-        {pluralize(total - completed, "run")} left for other reviewers
+        {pluralize(total - completed, "run")} still to be reviewed by others
         {claimedByOthersCount > 0
           ? `, ${claimedByOthersCount.toLocaleString("en")} in review now`
           : ""}

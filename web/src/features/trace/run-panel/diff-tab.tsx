@@ -115,7 +115,7 @@ const ReferenceComparison = ({ details }: { readonly details: TraceRunDetails })
   }
   return (
     <Difference
-      label="Reference outputs → outputs"
+      label="Reference outputs compared with actual outputs"
       before={reference ?? undefined}
       after={details.outputs}
     />

@@ -56,7 +56,7 @@ export const RunActions = ({
         Add to dataset
       </Button>
       <Button size="compact-xs" variant="default" onClick={() => setOpenDialog("queue")}>
-        Add to queue
+        Add to annotation queue
       </Button>
       <Button size="compact-xs" variant="default" onClick={() => setOpenDialog("share")}>
         {isShared ? "Shared" : "Share"}

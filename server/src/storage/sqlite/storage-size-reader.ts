@@ -18,7 +18,7 @@ const maxAttachments = 10_000;
 const maxRuns = 100_000;
 
 /** Measures the size of the stored data. The effort is bounded, however much data there is. */
-export class StorageReader implements StorageReads {
+export class StorageSizeReader implements StorageReads {
   readonly #statements: ReturnType<typeof prepareStatements>;
 
   constructor(db: Connection) {

@@ -16,7 +16,7 @@ const maxAttachments = 10_000;
 const maxRuns = 100_000;
 
 /** Measures the size of the stored data. The effort is bounded, however much data there is. */
-export class PostgresStorageReader implements PromisedStorageReads {
+export class PostgresStorageSizeReader implements PromisedStorageReads {
   readonly #db: PostgresDatabase;
 
   constructor(db: PostgresDatabase) {
