@@ -19,7 +19,7 @@ import { addUpload } from "./commands/upload.ts";
 import { addWork } from "./commands/work.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** Exit codes of the command. */
+// The exit codes of the command.
 const successCode = 0;
 const failureCode = 1;
 const usageErrorCode = 2;

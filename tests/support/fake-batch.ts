@@ -20,7 +20,7 @@ const batchOfRuns = (runs: readonly RunOperation[]): Batch => ({
   isSmall: false,
   writeBody: () => [],
   withRuns: batchOfRuns,
-  createSmallerBatches: () => [],
+  splitSingleRun: () => [],
   separateAttachments: () => [],
   combineBatches: () => batchOfRuns(runs),
   replaceAttachments() {

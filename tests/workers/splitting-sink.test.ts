@@ -73,7 +73,7 @@ test("a single run that is too large is sent with fewer and fewer fields until i
   const tooLarge = (withheld: number): Batch => ({
     ...fakeBatch(1),
     sizeBytes: 100 - withheld,
-    createSmallerBatches: () => (withheld < 5 ? [tooLarge(withheld + 1)] : []),
+    splitSingleRun: () => (withheld < 5 ? [tooLarge(withheld + 1)] : []),
   });
   const inner = scriptedSink(({ sizeBytes }) => (sizeBytes > 97 ? refused(413) : delivered));
   const batch = tooLarge(0);
@@ -84,7 +84,7 @@ test("a single run that is too large is sent with fewer and fewer fields until i
 
 test("a start and an end that are too large together are sent one after the other", async () => {
   const [start, end] = [fakeBatch(1), fakeBatch(2).withRuns(fakeBatch(2).runs.slice(1))];
-  const both: Batch = { ...fakeBatch(1), createSmallerBatches: () => [start, end] };
+  const both: Batch = { ...fakeBatch(1), splitSingleRun: () => [start, end] };
   const inner = scriptedSink((batch) => (batch === both ? refused(413) : delivered));
   const outcome = await createSplittingSink(inner).send(both, neverAborted());
   expect(inner.batches).toEqual([both, start, end]);

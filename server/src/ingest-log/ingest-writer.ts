@@ -27,6 +27,12 @@ export interface WriterCounts {
   readonly deadLetters: number;
 }
 
+interface WriterOptions {
+  readonly warn?: (text: string) => void;
+  /** Milliseconds between two searches for messages that the log does not deliver. */
+  readonly skippedMs?: number;
+}
+
 /** A message whose batch was read. */
 interface ReadMessage {
   readonly message: WriterMessage;
@@ -74,8 +80,10 @@ export class IngestWriter {
   constructor(
     log: LogConnection,
     store: AppliedStore,
-    warn: (text: string) => void = (text) => process.emitWarning(text),
-    skippedMs: number = logLimits.skippedMs,
+    {
+      warn = (text) => process.emitWarning(text),
+      skippedMs = logLimits.skippedMs,
+    }: WriterOptions = {},
   ) {
     this.#log = log;
     this.#store = store;

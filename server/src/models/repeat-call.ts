@@ -9,7 +9,7 @@ const repeatLimits = {
   firstDelayMs: 1_000,
   /** The longest wait that an endpoint may ask for before a call is repeated. */
   maxDelayMs: 30_000,
-  /** The longest wait until the server's own limit of calls permits another one, which is a limit by the minute. */
+  /** The longest wait for this server's own rate limit, which counts calls per minute. */
   maxRateDelaySeconds: 60,
 } as const;
 

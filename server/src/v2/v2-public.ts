@@ -15,7 +15,7 @@ import {
   readRunId,
   parseSelects,
   readQuery,
-  maxReadRuns,
+  maxRunsPerRead,
   readV2Runs,
   sendV2Run,
 } from "./v2-runs.ts";
@@ -51,7 +51,7 @@ export async function queryV2PublicRuns(
   let bytes = 0;
   let cursor: string | null = body.cursor ?? null;
   do {
-    const limit = Math.min(maxItems - items.length, maxReadRuns);
+    const limit = Math.min(maxItems - items.length, maxRunsPerRead);
     const page = await readRunsPage(
       { dependencies, readContext, scope, selects },
       { limit, cursor },

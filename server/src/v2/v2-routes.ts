@@ -54,7 +54,7 @@ import {
 
 const apiTag = "runs";
 
-/** Adds the routes of the second version of the API that this server supports. */
+/** Adds the routes of version 2 of the API, as far as this server supports them. */
 export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>): void {
   app.route<{ Body: V2RunQueryBody }>({
     ...route(v2Endpoints.queryV2Runs, {

@@ -26,8 +26,8 @@ import {
 } from "./v2-page.ts";
 
 const jsonContentType = "application/json; charset=utf-8";
-/** Number of runs that are read together for a response that contains more than one page. */
-export const maxReadRuns = 100;
+/** Maximum number of runs that are read together for a response that contains more than one page. */
+export const maxRunsPerRead = 100;
 
 const Ids = Type.Array(Type.String({ maxLength: 64 }), { maxItems: 10_000 });
 
@@ -274,7 +274,7 @@ export async function listV2TraceRuns(
     start_time: firstValue(query, "min_start_time"),
     end_time: firstValue(query, "max_start_time"),
     order: "asc",
-    limit: maxReadRuns,
+    limit: maxRunsPerRead,
   };
   const items: Buffer[] = [];
   let cursor: string | null = null;

@@ -19,7 +19,7 @@ import {
 } from "./v2-page.ts";
 import { parseRunQuery } from "../runs/handlers/run-query-body.ts";
 import type { RunQueryBody } from "../runs/handlers/run-query-body.ts";
-import { parseSelects, readQuery, maxReadRuns, readV2Runs } from "./v2-runs.ts";
+import { parseSelects, readQuery, maxRunsPerRead, readV2Runs } from "./v2-runs.ts";
 import type { V1RunQuery } from "./v2-runs.ts";
 import { computeOverallStats, computeThreadStats, toThread, turnFields } from "./v2-turns.ts";
 import type { Turn } from "./v2-turns.ts";
@@ -293,7 +293,7 @@ async function readTurns(
   let cursor: string | null = null;
   do {
     const page = await readV2Runs(dependencies, request, {
-      v1Query: { ...v1Query, is_root: true, order: "asc", limit: maxReadRuns, cursor },
+      v1Query: { ...v1Query, is_root: true, order: "asc", limit: maxRunsPerRead, cursor },
       selects: fields,
     });
     const pageTurns = page.items.map((item) => JSON.parse(item.toString()) as Turn);

@@ -15,7 +15,7 @@ import {
   rejectHostedOptions,
   sendPage,
 } from "./v2-page.ts";
-import { parseSelects, maxReadRuns, readV2Runs } from "./v2-runs.ts";
+import { parseSelects, maxRunsPerRead, readV2Runs } from "./v2-runs.ts";
 import type { V1RunQuery } from "./v2-runs.ts";
 import { parseTime } from "../model/parse-time.ts";
 
@@ -91,7 +91,7 @@ async function readFirstToken(
   let cursor: string | null = null;
   do {
     const page = await readV2Runs(dependencies, request, {
-      v1Query: { trace: traceId, limit: maxReadRuns, order: "asc", cursor },
+      v1Query: { trace: traceId, limit: maxRunsPerRead, order: "asc", cursor },
       selects: ["FIRST_TOKEN_TIME"],
     });
     for (const item of page.items) {

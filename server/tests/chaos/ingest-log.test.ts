@@ -52,7 +52,10 @@ async function openStore(): Promise<Store> {
 /** Starts a writer, which ends with the test, and collects its warnings. */
 function startWriter(log: LogConnection, store: AppliedStore, skippedMs?: number) {
   const warnings: string[] = [];
-  const writer = new IngestWriter(log, store, (text) => warnings.push(text), skippedMs);
+  const writer = new IngestWriter(log, store, {
+    warn: (text) => warnings.push(text),
+    ...(skippedMs === undefined ? {} : { skippedMs }),
+  });
   onTestFinished(() => writer.close());
   return { writer, warnings };
 }

@@ -250,7 +250,7 @@ export async function readJournal(
 ): Promise<StoredEvaluation | undefined> {
   const finishedRuns = new IdCounter();
   const openRuns = new Map<string, number>();
-  const acknowledged: (readonly [number, number])[] = [];
+  const acknowledgedRanges: (readonly [from: number, to: number])[] = [];
   let header: JournalHeader | undefined;
   let [rows, bytes, isComplete] = [0, 0, false];
   for await (const line of readLines(path, 0, Number.POSITIVE_INFINITY)) {
@@ -278,13 +278,23 @@ export async function readJournal(
       const { start, at } = content as { readonly start: string; readonly at: number };
       openRuns.set(start, openRuns.get(start) ?? at);
     } else if ("acknowledged" in content) {
-      acknowledged.push(content.acknowledged as [number, number]);
+      acknowledgedRanges.push(content.acknowledged as [number, number]);
     } else if ("end" in content) {
       isComplete = true;
     }
     bytes += lineBytes;
   }
-  return header && { header, rows, bytes, finishedRuns, openRuns, acknowledged, isComplete };
+  return (
+    header && {
+      header,
+      rows,
+      bytes,
+      finishedRuns,
+      openRuns,
+      acknowledged: acknowledgedRanges,
+      isComplete,
+    }
+  );
 }
 
 function parseLine(line: string): object | undefined {

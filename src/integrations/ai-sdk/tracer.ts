@@ -56,7 +56,7 @@ export interface AiTracer {
 interface SpanRun {
   /** The run that is the current run while the span is the active span. */
   readonly run: CorrectableRun["run"];
-  /** Calls the AI SDK's function within the run. */
+  /** Calls the function that the AI SDK passed for the span, with the run as the current run. */
   call<Result>(work: () => Result): Result;
   end(attributes: Attributes, result: RunResult): void;
 }

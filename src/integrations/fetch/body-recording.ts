@@ -93,8 +93,8 @@ const toEnd = (ending: "complete" | "cancelled" | "failed", error: unknown): Exc
     : { ending, ...(error === undefined ? {} : { error }) };
 
 /**
- * The body of a response or of one of its clones, as the program reads it. States: open; ended, after which calls have
- * no effect.
+ * The body of a response or of one of its clones, as the program reads it. It is open until it ends. After that, calls
+ * have no effect.
  */
 export class BodyBranch {
   readonly recording: BodyRecording;

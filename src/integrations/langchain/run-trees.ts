@@ -52,6 +52,6 @@ export function toRun(tree: unknown): RunTree | undefined {
     return undefined;
   }
   const run: unknown = Reflect.get(tree, runKey);
-  // A run tree that was copied from another one and then changed may represent a different run.
+  // A copy of a run tree refers to the original's run, but may have another id and represent a different run.
   return run instanceof RunTree && Reflect.get(tree, "id") === run.id ? run : undefined;
 }

@@ -97,8 +97,8 @@ function splitPort(entry: string): { readonly name: string; readonly onlyPort?: 
     : { name: nameWithoutBrackets, onlyPort };
 }
 
-function matchesAddress(name: string, host: string): boolean {
-  const [address = "", bits] = name.split("/");
+function matchesAddress(addressOrRange: string, host: string): boolean {
+  const [address = "", bits] = addressOrRange.split("/");
   const family = isIP(address);
   if (family === 0 || family !== isIP(host)) {
     return false;

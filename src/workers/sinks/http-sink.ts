@@ -281,7 +281,7 @@ export class HttpSink implements TrafficSink {
     return (
       batch.runs.length > 1 ||
       batch.separateAttachments().length > 0 ||
-      (bytesWithoutAttachments > batchBytes && batch.createSmallerBatches().length > 0)
+      (bytesWithoutAttachments > batchBytes && batch.splitSingleRun().length > 0)
     );
   }
 }

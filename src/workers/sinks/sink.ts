@@ -31,7 +31,7 @@ export interface Batch {
    * its end separately, else the run with a marker in place of its largest payload. Empty if
    * neither is possible.
    */
-  createSmallerBatches(): readonly Batch[];
+  splitSingleRun(): readonly Batch[];
   /**
    * Divides a single run into several requests: the run itself first, then its attachments. The
    * requests share one outcome. Empty if there are no attachments to divide.

@@ -40,7 +40,7 @@ export class SpanBatch implements Batch {
     return new SpanBatch(this.#json, this.#encoder, runs);
   }
 
-  createSmallerBatches(): readonly SpanBatch[] {
+  splitSingleRun(): readonly SpanBatch[] {
     const [run] = this.runs;
     const largestPayload =
       run === undefined || this.runs.length > 1 ? undefined : this.#json.findLargestPayload(run);

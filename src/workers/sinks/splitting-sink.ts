@@ -72,7 +72,7 @@ export function createSplittingSink(inner: Sink): Sink {
       return sendWithSeparateAttachments(result, batches, signal);
     }
     const parts: BatchResult[] = [];
-    for (const batch of result.batch.createSmallerBatches()) {
+    for (const batch of result.batch.splitSingleRun()) {
       parts.push({ batch, outcome: await send(batch, signal) });
     }
     return parts.length === 0 ? result : { batch: result.batch, outcome: { kind: "mixed", parts } };

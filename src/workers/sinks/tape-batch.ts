@@ -65,7 +65,7 @@ export class TapeBatch implements Batch {
     return new TapeBatch(this.#reader, this.#json, runs);
   }
 
-  createSmallerBatches(): readonly TapeBatch[] {
+  splitSingleRun(): readonly TapeBatch[] {
     const [run] = this.runs;
     if (run === undefined || this.runs.length > 1) {
       return [];

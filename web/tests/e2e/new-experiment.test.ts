@@ -155,7 +155,7 @@ describe.skipIf(browser === undefined)("a new experiment, in Chromium", () => {
     await page.getByLabel("country").selectOption("inputs.land");
     await page.getByText("Capital of country 0?").waitFor();
     const estimate = page.getByLabel("Estimate");
-    await expect.poll(() => estimate.textContent()).toContain("Rows12");
+    await expect.poll(() => estimate.textContent()).toContain("Runs12");
     expect(await estimate.textContent()).toMatch(/Cost\$0\.00\d+ – \$0\.0\d+/);
 
     await page.getByLabel("Add a scorer").selectOption("exactMatch");
@@ -230,7 +230,7 @@ describe.skipIf(browser === undefined)("a new experiment, in Chromium", () => {
     await page.getByRole("group", { name: "Model 1" }).getByLabel("Model").fill("m-1");
     const estimate = page.getByLabel("Estimate");
     await page.getByLabel("country").selectOption("inputs.land");
-    await expect.poll(() => estimate.textContent()).toContain("Rows2");
+    await expect.poll(() => estimate.textContent()).toContain("Runs2");
     const version = page.getByRole("combobox", { name: "Dataset version" });
     expect(await version.locator("option").first().textContent()).toBe("Latest version");
     expect(await version.inputValue()).toBe("");
@@ -239,7 +239,7 @@ describe.skipIf(browser === undefined)("a new experiment, in Chromium", () => {
     // The browser logs that the server refused the estimate.
     faults.length = 0;
     await page.getByLabel("Split").selectOption("base");
-    await expect.poll(() => estimate.textContent()).toContain("Rows12");
+    await expect.poll(() => estimate.textContent()).toContain("Runs12");
     expect(await watched.audit()).toEqual([]);
     await watched.picture("new-experiment-version");
     await page.getByRole("button", { name: "Start experiment" }).click();

@@ -84,7 +84,7 @@ describe.skipIf(browser === undefined)("ten tasks of a day's work, in Chromium",
     const cost = await measure("Find the failing tool call of yesterday", async () => {
       await openProject();
       await hand.click(button("All runs"));
-      await hand.choose(page.getByLabel("Type", { exact: true }), "tool");
+      await hand.choose(page.getByLabel("Run type", { exact: true }), "tool");
       await hand.choose(page.getByLabel("Status", { exact: true }), "error");
       await page.locator("tbody tr").filter({ hasText: "cancel_order" }).waitFor(patience);
       await expect.poll(() => page.locator("tbody tr").count(), patience).toBe(1);

@@ -113,7 +113,7 @@ const describeAll = (
   view: EvaluationView,
 ): string | undefined => regressions?.map((change) => describeRegression(change, view)).join("; ");
 
-/** Returns the error of the target or of the first evaluator that failed in a row. */
+/** Returns the error of a row: that of the target, or else that of the first evaluator that failed. */
 function findError({ error, scores }: UntypedRow): string | undefined {
   const failed = scores.find((score) => score.error !== undefined);
   return error ?? (failed === undefined ? undefined : `${failed.key}: ${failed.error}`);

@@ -185,7 +185,7 @@ export class RunRows {
     return this.readStored(tenantId, ids);
   }
 
-  /** Deletes the keys of runs that were locked as new, but not stored. */
+  /** Deletes the rows of `run_keys` that were inserted to lock new runs, of those runs that were then not stored. */
   async deleteKeys(tenantId: string, ids: readonly string[]): Promise<void> {
     if (ids.length > 0) {
       await this.#db.query("DELETE FROM run_keys WHERE tenant_id = $1 AND id = ANY($2::text[])", [

@@ -50,7 +50,7 @@ export const isConnectionLost = (cause: unknown): boolean => {
 };
 
 /**
- * Whether a transaction failed because of others at the same time, so that it succeeds when it is repeated: a
+ * Whether a transaction failed because of concurrent ones, so that it can succeed when it is repeated: a
  * serialization failure, a deadlock, or a unique key that another transaction has just inserted.
  */
 export const isConflict = (cause: unknown): boolean =>

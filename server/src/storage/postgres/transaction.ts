@@ -114,7 +114,10 @@ async function rollBack(client: PostgresClient): Promise<void> {
 /** Separates our advisory locks from those of other programs. */
 const lockSeed = 7_239_440;
 
-/** Quotes a text for SQL. The server always runs with `standard_conforming_strings`, so a backslash is no escape. */
+/**
+ * Quotes a text as a string literal of SQL. A backslash is not an escape character, because the server always runs with
+ * `standard_conforming_strings`.
+ */
 export function quoteText(text: string): string {
   if (text.includes("\0")) {
     throw new Error("a text of SQL must not contain NUL");

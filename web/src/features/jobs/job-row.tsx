@@ -79,7 +79,7 @@ const JobActions = ({
           to="/o/$tenantId/annotation-queues/$queueId"
           params={{ tenantId, queueId: job.queueId }}
         >
-          Open queue
+          View queue
         </Link>
       )}
       {isActive(job) && (

@@ -69,7 +69,10 @@ export const FirstRun = () => (
         <CopyText label="Environment variables" text={createVariables.langsmith(readServerUrl())} />
       </Tabs.Panel>
       <Tabs.Panel value="opentelemetry">
-        <p>Exporters that use HTTP, with protobuf or JSON, send their spans to this server:</p>
+        <p>
+          OpenTelemetry exporters that use HTTP, with protobuf or JSON, can send their spans to this
+          server. Set these variables, and start the program:
+        </p>
         <CopyText
           label="Environment variables"
           text={createVariables.opentelemetry(readServerUrl())}

@@ -34,7 +34,7 @@ export interface EnteredSettings {
   readonly maxTokens: string;
   readonly topP: string;
   readonly seed: string;
-  /** Texts at which the answer ends, one per line. */
+  /** Stop sequences, one per line. */
   readonly stop: string;
 }
 

@@ -58,6 +58,7 @@ const Question = (props: QuestionProps) => {
       <div className="queues-row">
         <TextInput
           label="Feedback key"
+          description="The name under which answers are stored as feedback."
           value={question.key}
           onChange={({ currentTarget }) => onChange({ key: currentTarget.value })}
         />

@@ -244,12 +244,12 @@ const MatchPreview = ({
   if (data === undefined) {
     return <output className="quiet">Counting matching traces …</output>;
   }
-  const { total, countedToMs } = data;
+  const { total, countedFromMs } = data;
   const sampledText = percent < 100 ? `, about ${Math.round((total * percent) / 100)} sampled` : "";
   const timeText =
-    countedToMs === undefined
+    countedFromMs === undefined
       ? "of the last 24 h"
-      : `since ${formatTime(countedToMs).slice(0, 16)}; older traces are not counted`;
+      : `since ${formatTime(countedFromMs).slice(0, 16)}; older traces are not counted`;
   return (
     <output className="quiet">
       Matches {pluralize(total, "trace")} {timeText}

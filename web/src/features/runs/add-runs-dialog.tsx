@@ -192,7 +192,7 @@ export const AddToDataset = ({
       </label>
       <TextInput
         label="Split"
-        description="The split of the new examples. The default is base."
+        description="The split of the new examples. The default is “base”."
         value={split}
         onChange={({ currentTarget }) => setSplit(currentTarget.value)}
       />

@@ -180,10 +180,10 @@ interface RunCounts {
   /** The start of the first bucket and the end of the last bucket; `undefined` if there are no runs. */
   readonly range: readonly [from: number, to: number] | undefined;
   /**
-   * If counting all runs would have taken too long: runs that started before this time were not counted. Otherwise
-   * `undefined`.
+   * Runs that started before this time were not counted, because counting all runs would have taken too long. `undefined`
+   * if all were counted.
    */
-  readonly countedToMs: number | undefined;
+  readonly countedFromMs: number | undefined;
 }
 
 const maxBuckets = 1_000;
@@ -204,7 +204,7 @@ export function parseRunCounts(value: unknown): RunCounts {
       failed: [],
       total: 0,
       range: undefined,
-      countedToMs: undefined,
+      countedFromMs: undefined,
     };
   }
   const countsByStart = new Map(
@@ -225,7 +225,7 @@ export function parseRunCounts(value: unknown): RunCounts {
     ),
     total: [...countsByStart.values()].reduce((sum, { runs }) => sum + runs, 0),
     range: [firstStart, firstStart + count * widthMs],
-    countedToMs: parseTimeMs(response["counted_to"]),
+    countedFromMs: parseTimeMs(response["counted_to"]),
   };
 }
 

@@ -72,5 +72,5 @@ const ValueMenu = ({
 const TypeMenu = (props: QuickFilterProps) => {
   const { data = [] } = useRunValues(props.projectId, { kind: "run_type" });
   const values = data.map((type) => [type, toVisibleText(type)] as const);
-  return <ValueMenu {...props} label="Type" field="run_type" comparator="eq" values={values} />;
+  return <ValueMenu {...props} label="Run type" field="run_type" comparator="eq" values={values} />;
 };

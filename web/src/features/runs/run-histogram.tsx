@@ -24,7 +24,7 @@ export const RunHistogram = ({
   }
   return (
     <Chart
-      label={toHistogramLabel(query, data.countedToMs)}
+      label={toHistogramLabel(query, data.countedFromMs)}
       positions={data.bucketStarts}
       series={[
         { label: "Failed", values: data.failed, color: "--bad", kind: "stack" },
@@ -40,11 +40,11 @@ export const RunHistogram = ({
 /** Returns a label that names what is counted and, if counting all runs took too long, how far back the counts go. */
 function toHistogramLabel(
   { isRootOnly, filter }: RunCountsQuery,
-  countedToMs: number | undefined,
+  countedFromMs: number | undefined,
 ): string {
   const label = `${filter === "" ? "" : "Matching "}${isRootOnly ? "traces" : "runs"} over time`;
   const capitalizedLabel = label.charAt(0).toUpperCase() + label.slice(1);
-  return countedToMs === undefined
+  return countedFromMs === undefined
     ? capitalizedLabel
-    : `${capitalizedLabel}, counted back to ${formatTime(countedToMs).slice(0, 16)}`;
+    : `${capitalizedLabel}, counted back to ${formatTime(countedFromMs).slice(0, 16)}`;
 }

@@ -150,7 +150,9 @@ export function useRunTarget(
   });
   const [all, setAll] = useState<{ readonly listKey: string; readonly target: RunTarget }>();
   const matchCount =
-    data === undefined ? undefined : { count: data.total, isExact: data.countedToMs === undefined };
+    data === undefined
+      ? undefined
+      : { count: data.total, isExact: data.countedFromMs === undefined };
   // Another filter or time range clears the selection.
   const allTarget = all?.listKey === listKey ? all.target : undefined;
   const selectedTarget =

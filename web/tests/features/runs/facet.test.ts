@@ -65,7 +65,7 @@ test("counts that are partial say how far back they go", () => {
     counted_to: "2026-11-21T10:00:00Z",
     facets: [{ name: "tag", value_count: 30, values: [{ value: "a", runs: 2 }] }],
   });
-  expect(counts.countedToMs).toBe(Date.UTC(2026, 10, 21, 10));
+  expect(counts.countedFromMs).toBe(Date.UTC(2026, 10, 21, 10));
   expect(counts.facets).toEqual([
     { name: "tag", valueCount: 30, values: [{ value: "a", runs: 2 }] },
   ]);

@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { parseDashboardSearch } from "../../../src/features/dashboard/dashboard-search.ts";
+import {
+  parseDashboardSearch,
+  toDashboardTimes,
+} from "../../../src/features/dashboard/dashboard-search.ts";
 import { toPausedView, toLiveRows } from "../../../src/features/runs/live-rows.ts";
 import {
   createFeedbackCondition,
@@ -12,7 +15,6 @@ import { parseRunItemPage } from "../../../src/features/runs/run-item.ts";
 import { parseRunsSearch } from "../../../src/features/trace/project-search.ts";
 import { timePresets, toUrlRange, toTimeRange } from "../../../src/components/time/time-range.ts";
 import type { TimePreset } from "../../../src/components/time/time-range.ts";
-import { toDashboardTimes } from "../../../src/features/dashboard/dashboard-search.ts";
 
 const id = "00000000-0000-4000-8000-000000000001";
 const other = "00000000-0000-4000-8000-000000000002";

@@ -66,7 +66,7 @@ export const ExampleEditor = ({
       <TagsInput
         size="xs"
         label="Splits"
-        description="Press Enter to add a split. The default is base."
+        description="Press Enter to add a split. The default is “base”."
         data={[...(splits.data ?? [])]}
         value={[...texts.splits]}
         onChange={(names) => setTexts((current) => ({ ...current, splits: names }))}

@@ -63,7 +63,7 @@ export const Versions = ({ datasetId }: { readonly datasetId: string }) => {
         onRetry={versions.refetch}
         emptyState={
           <Empty title="No versions yet">
-            <p>Each write to the examples creates a version.</p>
+            <p>Each change to the examples creates a version.</p>
           </Empty>
         }
       />

@@ -111,13 +111,13 @@ export const FacetPanel = ({
   );
 };
 
-const describeCountedRuns = ({ runs, countedToMs }: FacetCounts): string =>
-  countedToMs === undefined
+const describeCountedRuns = ({ runs, countedFromMs }: FacetCounts): string =>
+  countedFromMs === undefined
     ? `${runs.toLocaleString("en")} matching`
-    : `The latest ${runs.toLocaleString("en")} matching, back to ${formatTime(countedToMs).slice(0, 16)}`;
+    : `The latest ${runs.toLocaleString("en")} matching, back to ${formatTime(countedFromMs).slice(0, 16)}`;
 
 const FacetSection = ({
-  facet: { name, valueCount, values, countedToMs },
+  facet: { name, valueCount, values, countedFromMs },
   filter,
   onFilter,
 }: {
@@ -158,8 +158,8 @@ const FacetSection = ({
           {(valueCount - values.length).toLocaleString("en")} more values
         </p>
       )}
-      {isOpen && countedToMs !== undefined && (
-        <p className="facets-note">Back to {formatTime(countedToMs).slice(0, 16)}</p>
+      {isOpen && countedFromMs !== undefined && (
+        <p className="facets-note">Back to {formatTime(countedFromMs).slice(0, 16)}</p>
       )}
     </section>
   );

@@ -18,7 +18,7 @@ export interface Facet {
    * Set for a facet with chosen values, which is counted without its own conditions, if counting all runs would have
    * taken too long: runs that started before this time were not counted.
    */
-  readonly countedToMs?: number | undefined;
+  readonly countedFromMs?: number | undefined;
 }
 
 export interface FacetValue {
@@ -34,7 +34,7 @@ export interface FacetCounts {
    * If counting all runs would have taken too long: runs that started before this time were not counted. Otherwise
    * `undefined`.
    */
-  readonly countedToMs: number | undefined;
+  readonly countedFromMs: number | undefined;
   /** Whether not all runs were counted, for any of the facets. */
   readonly isPartial: boolean;
 }
@@ -42,13 +42,13 @@ export interface FacetCounts {
 /** @throws TypeError the response contains no facets. */
 export function parseFacetCounts(value: unknown): FacetCounts {
   const members = toRecord(value);
-  const countedToMs = parseTimeMs(members["counted_to"]);
+  const countedFromMs = parseTimeMs(members["counted_to"]);
   const facets = requireItems(members["facets"], "facets").map((item): Facet => {
     const facet = toRecord(item);
     return {
       name: requireText(facet, "name"),
       valueCount: toNumber(facet["value_count"]) ?? 0,
-      countedToMs: parseTimeMs(facet["counted_to"]),
+      countedFromMs: parseTimeMs(facet["counted_to"]),
       values: toItems(facet["values"]).map((entry) => {
         const { value: text, runs } = toRecord(entry);
         return { value: typeof text === "string" ? text : "", runs: toNumber(runs) ?? 0 };
@@ -57,9 +57,9 @@ export function parseFacetCounts(value: unknown): FacetCounts {
   });
   return {
     runs: toNumber(members["runs"]) ?? 0,
-    countedToMs,
+    countedFromMs,
     facets,
-    isPartial: [{ countedToMs }, ...facets].some((count) => count.countedToMs !== undefined),
+    isPartial: [{ countedFromMs }, ...facets].some((count) => count.countedFromMs !== undefined),
   };
 }
 
