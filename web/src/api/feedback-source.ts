@@ -1,3 +1,5 @@
+import { readPersonName } from "./person-name.ts";
+
 type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
@@ -13,6 +15,18 @@ export function describeSource(source: unknown): string {
     (name): name is string => typeof name === "string" && name.trim() !== "",
   );
   return person ?? (typeof type === "string" ? type : "");
+}
+
+/** The source of feedback that the person at this browser gives. It has their name if they have chosen one. */
+export function createAppSource(): JsonObject {
+  const reviewer = readPersonName();
+  return { type: "app", ...(reviewer === undefined ? {} : { metadata: { reviewer } }) };
+}
+
+/** Returns the name of the person who gave the feedback in the UI; `undefined` if they had not chosen one. */
+export function readReviewer(source: unknown): string | undefined {
+  const { reviewer } = toObject(toObject(source)["metadata"]);
+  return typeof reviewer === "string" ? reviewer : undefined;
 }
 
 const toObject = (value: unknown): JsonObject =>

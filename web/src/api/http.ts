@@ -1,7 +1,7 @@
 import { readTenantId, reportUnauthorized, readKey } from "./access.ts";
 import { reportConnectivity } from "./connectivity.ts";
 import { toEndpointPath } from "./endpoint-path.ts";
-import { readEncodedName } from "./person-name.ts";
+import { readPersonName } from "./person-name.ts";
 import { EventStreamReader } from "./event-stream.ts";
 import type { ServerEvent } from "./event-stream.ts";
 import { JsonLineReader } from "./json-lines.ts";
@@ -220,12 +220,12 @@ async function send(path: string, call: Call, deadline?: AbortSignal): Promise<R
 function createAuthHeaders(): Record<string, string> {
   const key = readKey();
   const tenantId = readTenantId();
-  const name = readEncodedName();
+  const name = readPersonName();
   return {
     ...(key === undefined ? {} : { "x-api-key": key }),
     ...(tenantId === undefined ? {} : { "x-tenant-id": tenantId }),
     // The name is percent-encoded, because a header must not contain characters beyond Latin-1.
-    ...(name === undefined ? {} : { "x-millrace-author": name }),
+    ...(name === undefined ? {} : { "x-millrace-author": encodeURIComponent(name) }),
   };
 }
 

@@ -3,11 +3,11 @@
  */
 export const personNameKey = "millrace-reviewer";
 
-/** Returns the stored name, percent-encoded for a header; `undefined` if there is none. */
-export function readEncodedName(): string | undefined {
+/** Returns the stored name; `undefined` if there is none. */
+export function readPersonName(): string | undefined {
   try {
     const name: unknown = JSON.parse(localStorage.getItem(personNameKey) ?? '""');
-    return typeof name === "string" && name !== "" ? encodeURIComponent(name) : undefined;
+    return typeof name === "string" && name !== "" ? name : undefined;
   } catch {
     return undefined; // The entry is not JSON, so this UI did not write it. The UI then asks for a name.
   }

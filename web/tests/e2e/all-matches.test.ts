@@ -109,7 +109,8 @@ describe.skipIf(browser === undefined)("actions on all runs that match, in Chrom
     expect(opened.faults).toEqual([]);
   });
 
-  test("feedback is given to all that match", async () => {
+  test("feedback is given to all that match, in the name of the person", async () => {
+    await page.evaluate(() => localStorage.setItem("millrace-reviewer", '"Ann"'));
     await selectAllFailed();
     await bar().getByRole("button", { name: "More" }).click();
     await page.getByRole("menuitem", { name: "Add feedback" }).click();
@@ -118,6 +119,8 @@ describe.skipIf(browser === undefined)("actions on all runs that match, in Chrom
     await dialog().getByRole("button", { name: "Add to 250 runs" }).click();
     await notice("Added feedback “triaged”.").waitFor();
     expect(await countRuns('eq(feedback_key, "triaged")')).toBe(failedCount);
+    const [given] = await client.feedback.list({ keys: ["triaged"], limit: 1 }).toArray();
+    expect(given?.source).toMatchObject({ type: "app", metadata: { reviewer: "Ann" } });
     expect(opened.faults).toEqual([]);
   });
 

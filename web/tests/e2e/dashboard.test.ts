@@ -252,6 +252,21 @@ describe.skipIf(browser === undefined)("the dashboard of a project, in Chromium"
     expect(opened.faults).toEqual([]);
   });
 
+  test("a click on the line of the previous period opens the runs behind it", async () => {
+    await page.goto(`${address}/dashboard?last=1d`);
+    await chart("Runs").waitFor();
+    const canvas = chart("Runs").locator(".u-over");
+    const share = await seek("Runs", /Current 0, Previous 1(?:,|$)/);
+    const box = (await canvas.boundingBox())!;
+    await canvas.click({
+      position: { x: Math.min(share * box.width, box.width - 1), y: box.height - 4 },
+    });
+    expect(await countListed()).toBe(1);
+    const to = new URL(page.url()).searchParams.get("to") ?? "";
+    expect(Date.parse(to.replaceAll('"', ""))).toBeLessThan(Date.now() - 24 * 3_600_000);
+    expect(opened.faults).toEqual([]);
+  });
+
   test("a filter narrows all numbers; an invalid one says why", async () => {
     const filter = encodeURIComponent('eq(metadata.user_id, "ann")');
     await page.goto(`${address}/dashboard?filter=${filter}`);

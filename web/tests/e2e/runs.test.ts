@@ -242,6 +242,33 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
     expect(faults).toEqual([]);
   }, 40_000);
 
+  test("a comparison shows the stacks of two errors line by line", async () => {
+    const ids = ["first", "second"].map((name) => {
+      const run = client.startRun({ name: "failed", projectName: "compared errors" });
+      const error = new TypeError(`the ${name} reason`);
+      error.stack = `TypeError: the ${name} reason\n    at parse (file:///app/parse.js:3:1)\n    at main (file:///app/main.js:9:1)`;
+      run.fail(error);
+      return run.id;
+    });
+    await client.flush();
+    const [found] = (await call("/sessions?name=compared%20errors")) as readonly { id: string }[];
+    const selected = encodeURIComponent(JSON.stringify(ids));
+    await page.goto(
+      `${address.replace(/[^/]+$/, found?.id ?? "")}?selected=${selected}&compare=true`,
+    );
+    const diff = page.locator(".text-diff", { has: page.getByText("Error", { exact: true }) });
+    await diff.locator(".cm-deletedChunk").first().waitFor();
+    await diff.getByRole("button", { name: "Show unchanged lines" }).click();
+    const lines = await diff.locator(".cm-line").allInnerTexts();
+    expect(lines.map((line) => line.trim())).toEqual([
+      "TypeError: the second reason",
+      "at parse (file:///app/parse.js:3:1)",
+      "at main (file:///app/main.js:9:1)",
+    ]);
+    expect(await diff.locator(".cm-deletedChunk").innerText()).toContain("the first reason");
+    expect(faults).toEqual([]);
+  }, 40_000);
+
   test("selected runs can be added to a dataset and to a queue", async () => {
     await page.goto(`${address}?filter=${encodeURIComponent('eq(name, "Refund request")')}`);
     await row("Refund request").first().waitFor();

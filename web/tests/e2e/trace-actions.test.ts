@@ -199,6 +199,47 @@ describe.skipIf(browser === undefined)("a trace of a list, in Chromium", () => {
     expect(faults).toEqual([]);
   }, 40_000);
 
+  test("feedback has the name of the person who gave it, and nobody's thumb changes another one's", async () => {
+    const signIn = async (name: string): Promise<void> => {
+      await page.evaluate(
+        (text) => localStorage.setItem("millrace-reviewer", JSON.stringify(text)),
+        name,
+      );
+      await page.reload();
+    };
+    const up = page.getByRole("button", { name: "Thumbs up" });
+    const down = page.getByRole("button", { name: "Thumbs down" });
+    const readAll = async (): Promise<unknown> =>
+      ((await call(`/feedback?run=${traceIds[1]}`)) as Record<string, unknown>[])
+        .map(({ key, score, feedback_source: source }) => ({ key, score, source }))
+        .toSorted((left, right) => JSON.stringify(left).localeCompare(JSON.stringify(right)));
+    const byApp = (reviewer: string) =>
+      expect.objectContaining({ type: "app", metadata: { reviewer } });
+    await openTrace(1);
+    await signIn("Ann");
+    await up.click();
+    await expect.poll(() => up.getAttribute("aria-pressed")).toBe("true");
+    await signIn("Ben");
+    await down.waitFor();
+    await expect.poll(() => up.isEnabled()).toBe(true);
+    expect(await up.getAttribute("aria-pressed")).toBe("false");
+    await down.click();
+    await expect.poll(() => down.getAttribute("aria-pressed")).toBe("true");
+    await page.getByRole("tab", { name: /^Feedback/ }).click();
+    await page.getByRole("button", { name: "Add feedback" }).click();
+    await page.getByLabel("Key").fill("tone");
+    await page.getByLabel("Score").fill("1");
+    await page.getByRole("button", { name: "Submit", exact: true }).click();
+    await page.locator(".feedback-end .tag", { hasText: "Ann" }).waitFor();
+    await expect.poll(readAll).toEqual([
+      { key: "thumbs", score: 0, source: byApp("Ben") },
+      { key: "thumbs", score: 1, source: byApp("Ann") },
+      { key: "tone", score: 1, source: byApp("Ben") },
+    ]);
+    await page.evaluate(() => localStorage.removeItem("millrace-reviewer"));
+    expect(faults).toEqual([]);
+  }, 40_000);
+
   test("search works as one types, and marks the hits in names and in contents", async () => {
     await openTrace(0);
     await page.keyboard.press("/");

@@ -46,6 +46,33 @@ describe.skipIf(browser === undefined)("the values of a run, in Chromium", () =>
     await figure("Outputs").waitFor();
   }
 
+  test("code in Markdown and on the tab of code is colored, and stays one text", async () => {
+    const readColored = (kind: string): Promise<readonly string[]> =>
+      page.evaluate(
+        (name) =>
+          [...(CSS.highlights.get(name) ?? [])].map(({ startContainer, startOffset, endOffset }) =>
+            (startContainer as Text).data.slice(startOffset, endOffset),
+          ),
+        kind,
+      );
+    const python = "def add(a, b):\n    return a + b  # the sum";
+    await openRun(
+      { messages: [{ role: "user", content: "Add" }] },
+      { messages: [{ role: "assistant", content: `Use:\n\n\`\`\`python\n${python}\n\`\`\`` }] },
+    );
+    await expect.poll(() => readColored("code-keyword")).toEqual(["def", "return"]);
+    expect(await readColored("code-comment")).toEqual(["# the sum"]);
+    const code = page.locator(".markdown pre code");
+    expect(await code.evaluate(({ childNodes }) => childNodes.length)).toBe(1);
+    expect(await code.innerText()).toBe(`${python}\n`);
+    await showScreen(page, "values-code");
+    await page.getByRole("tab", { name: "Code" }).click();
+    await expect.poll(() => readColored("code-keyword")).toContain("import");
+    // The colors of what is no longer shown are removed.
+    expect(await readColored("code-comment")).not.toContain("# the sum");
+    expect(await findFaults(page)).toEqual([]);
+  }, 40_000);
+
   test("retrieved documents are a table, whose cells show hostile texts as texts", async () => {
     await openRun(
       { query: "tent" },

@@ -10,7 +10,7 @@ interface AxeViolation {
 
 const script = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** The serious and critical accessibility violations that axe finds in the current page. */
+/** All accessibility violations that axe finds in the current page, whatever their impact. */
 export async function findFaults(page: Page): Promise<readonly AxeViolation[]> {
   // Evaluated, because the Content-Security-Policy forbids adding the script as an element.
   await page.evaluate(script);
@@ -21,12 +21,10 @@ export async function findFaults(page: Page): Promise<readonly AxeViolation[]> {
       };
     };
     const { violations } = await axe.run();
-    return violations
-      .filter(({ impact }) => impact === "serious" || impact === "critical")
-      .map(({ id, impact, nodes }) => ({
-        id,
-        impact,
-        elements: nodes.slice(0, 3).map(({ html }) => html.slice(0, 160)),
-      }));
+    return violations.map(({ id, impact, nodes }) => ({
+      id,
+      impact,
+      elements: nodes.slice(0, 3).map(({ html }) => html.slice(0, 160)),
+    }));
   });
 }

@@ -69,9 +69,7 @@ export function findSeriesAt(
   const isBar = (seriesIndex: number): boolean =>
     series[seriesIndex]?.kind === "stack" || series[seriesIndex]?.kind === "bars";
   const candidates = [...drawnValues.entries()].flatMap(([seriesIndex, drawn]) =>
-    drawn === null ||
-    series[seriesIndex]?.kind === "reference" ||
-    (isBar(seriesIndex) && series[seriesIndex]?.values[index] === 0)
+    drawn === null || (isBar(seriesIndex) && series[seriesIndex]?.values[index] === 0)
       ? []
       : [{ seriesIndex, drawn }],
   );

@@ -1,14 +1,18 @@
 import { Button } from "@mantine/core";
 import { useClipboard } from "@mantine/hooks";
+import { ColoredCode } from "../code/colored-code.tsx";
 
 /** A text with a label and a copy button. If `text` is only an excerpt, `getFullText` returns the whole text to copy. */
 export const CopyText = ({
   label,
   text,
+  language,
   getFullText = () => text,
 }: {
   readonly label: string;
   readonly text: string;
+  /** The language of code, such as `ts`. @defaultValue the text is not code */
+  readonly language?: string;
   readonly getFullText?: () => string;
 }) => {
   const { copy, copied } = useClipboard();
@@ -25,7 +29,7 @@ export const CopyText = ({
           {copied ? "Copied" : "Copy"}
         </Button>
       </figcaption>
-      <pre>{text}</pre>
+      <pre>{language === undefined ? text : <ColoredCode code={text} language={language} />}</pre>
     </figure>
   );
 };

@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import ReactMarkdown from "react-markdown";
 import type { Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
+import { ColoredCode } from "../code/colored-code.tsx";
 import { LongText } from "./long-text.tsx";
 import { MarkdownLimitError, canParseMarkdown, limitMarkdown } from "./markdown-limits.ts";
 import { toSafeLink } from "./safe-link.ts";
@@ -39,6 +40,14 @@ const components: Components = {
       <a href={address} rel="noreferrer" target="_blank">
         [{text}]
       </a>
+    );
+  },
+  code: ({ className, children }) => {
+    const [, language] = /^language-(\S+)$/.exec(className ?? "") ?? [];
+    return language === undefined || typeof children !== "string" ? (
+      <code>{children}</code>
+    ) : (
+      <ColoredCode code={children} language={language} />
     );
   },
   input: ({ checked }) => <span>{checked === true ? "☑" : "☐"}</span>,

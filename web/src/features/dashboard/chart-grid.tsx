@@ -1,7 +1,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { Chart } from "../../components/chart/chart.tsx";
-import { toCharts, toGroupColor, toGroupLabel } from "../metrics/metric-charts.ts";
+import { findPeriodShift, toCharts, toGroupColor, toGroupLabel } from "../metrics/metric-charts.ts";
 import type { MetricChart } from "../metrics/metric-charts.ts";
 import { resolveScope } from "./dashboard-search.ts";
 import type { DashboardSearch } from "./dashboard-search.ts";
@@ -9,8 +9,8 @@ import type { Metrics } from "../metrics/metrics.ts";
 import { toRunListSearch } from "./run-links.ts";
 
 /**
- * The charts of the dashboard. Clicking a bar or a line, or pressing Enter, opens the runs that it counts. Dragging
- * selects a time range.
+ * The charts of the dashboard. Clicking a bar or a line, or pressing Enter, opens the runs that it counts, those of the
+ * previous period for its dashed line. Dragging selects a time range.
  */
 export const ChartGrid = ({
   metrics,
@@ -23,11 +23,13 @@ export const ChartGrid = ({
 }) => {
   const navigate = useNavigate();
   const charts = useMemo(() => toCharts(metrics, search.group), [metrics, search.group]);
-  const openRuns = ({ groups, isError }: MetricChart, index: number, series: number): void => {
-    const start = metrics.starts[index];
-    if (start === undefined) {
+  const openRuns = (chart: MetricChart, index: number, seriesIndex: number): void => {
+    const pointStart = metrics.starts[index];
+    if (pointStart === undefined) {
       return;
     }
+    const { groups, isError } = chart;
+    const start = pointStart - findPeriodShift(metrics, chart.series[seriesIndex]);
     void navigate({
       to: "/o/$tenantId/projects/p/$projectId",
       params: address,
@@ -37,7 +39,7 @@ export const ChartGrid = ({
         fromMs: start,
         toMs: start + metrics.widthMs,
         grouping: search.group,
-        group: groups[series],
+        group: groups[seriesIndex],
         values: listGroupValues(metrics),
         isError,
       }),
@@ -56,7 +58,7 @@ export const ChartGrid = ({
             positions={metrics.starts}
             series={chart.series}
             format={chart.format}
-            onPick={(index, series) => openRuns(chart, index, series)}
+            onPick={(index, seriesIndex) => openRuns(chart, index, seriesIndex)}
             onSelect={(from, to) =>
               void navigate({
                 to: "/o/$tenantId/projects/p/$projectId/dashboard",

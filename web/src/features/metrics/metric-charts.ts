@@ -180,6 +180,15 @@ function createGroupChart(
 /** The series of the previous period. It is the last one, so that its line is drawn over bars. */
 const previousSeries = { label: "Previous", color: "--ink-2", kind: "reference" } as const;
 
+/**
+ * Returns how many milliseconds before a point of a chart the runs have started that a series counts there: the length
+ * of the range for the previous period, else 0.
+ */
+export const findPeriodShift = (
+  { fromMs, toMs }: Pick<Metrics, "fromMs" | "toMs">,
+  series: ChartSeries | undefined,
+): number => (series?.kind === "reference" ? toMs - fromMs : 0);
+
 const createUngroupedChart = (
   { points, previousPoints, total, previous }: Metrics,
   { label, format, read, readTotal, kind, isError = false }: ChartOptions,

@@ -58,7 +58,11 @@ export const FirstRun = () => (
       </Tabs.List>
       <Tabs.Panel value="node">
         <CopyText label="Install the SDK" text={installCommand} />
-        <CopyText label="Save as first.mjs" text={createExampleProgram(readServerUrl())} />
+        <CopyText
+          label="Save as first.mjs"
+          text={createExampleProgram(readServerUrl())}
+          language="js"
+        />
         <CopyText label="Run the program" text="node first.mjs" />
       </Tabs.Panel>
       <Tabs.Panel value="langsmith">

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { describeMissing, toCountedTimes } from "../metrics/metrics.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { MetricChart } from "../metrics/metric-charts.ts";
-import { toCharts } from "../metrics/metric-charts.ts";
+import { findPeriodShift, toCharts } from "../metrics/metric-charts.ts";
 import { MetricTiles } from "../metrics/metric-tiles.tsx";
 import { OverviewRangeControl } from "../metrics/overview-range-control.tsx";
 import { createOverviewQuery } from "../metrics/overview.ts";
@@ -193,8 +193,8 @@ const RangeFigures = ({
             positions={metrics.starts}
             series={chart.series}
             format={chart.format}
-            onPick={(index) =>
-              openTraces(pickTraces({ overview, projects, index, isError: chart.isError }))
+            onPick={(index, seriesIndex) =>
+              openTraces(pickTraces({ overview, projects, chart, index, seriesIndex }))
             }
           />
         ))}
@@ -211,26 +211,37 @@ interface ChartPick {
   /** Whether only the traces with an error are counted. */
   readonly isError: boolean;
   /** The projects with such traces. */
-  readonly projects: readonly { readonly project: Project; readonly traceCount: number }[];
+  readonly projects: readonly {
+    readonly project: Project;
+    /** `undefined` for the previous period, which is counted only for all projects together. */
+    readonly traceCount: number | undefined;
+  }[];
 }
 
 function pickTraces({
   overview: { metrics, projects: metricsByProject },
   projects,
+  chart: { series, isError },
   index,
-  isError,
+  seriesIndex,
 }: {
   readonly overview: OverviewMetrics;
   readonly projects: readonly Project[];
+  readonly chart: MetricChart;
   readonly index: number;
-  readonly isError: boolean;
+  readonly seriesIndex: number;
 }): ChartPick {
-  const startMs = metrics.starts[index] ?? 0;
+  const shiftMs = findPeriodShift(metrics, series[seriesIndex]);
+  const startMs = (metrics.starts[index] ?? 0) - shiftMs;
   return {
     startMs,
     endMs: startMs + metrics.widthMs,
     isError,
-    projects: projects.flatMap((project) => {
+    projects: projects.flatMap((project): ChartPick["projects"] => {
+      if (shiftMs > 0) {
+        const isCountedOrOld = metricsByProject.get(project.id)?.isCounted ?? true;
+        return isCountedOrOld ? [{ project, traceCount: undefined }] : [];
+      }
       const { runs = [], total, isCounted = false } = metricsByProject.get(project.id) ?? {};
       const traceCount = isCounted ? (runs[index] ?? 0) : 0;
       // For each project, errors are counted only for the whole range, not for each point.
@@ -256,12 +267,18 @@ const PickedTraces = ({ pick }: { readonly pick: ChartPick }) => (
     {pick.projects.length === 0 && (pick.isError ? "No traces with an error" : "No traces")}
     {pick.projects.map(({ project, traceCount }) => (
       <Link key={project.id} {...toTraceList(pick, project)}>
-        {pick.isError ? "Traces with an error in" : `${pluralize(traceCount, "trace")} in`}{" "}
-        {toVisibleText(project.name)}
+        {describePicked(pick.isError, traceCount)} {toVisibleText(project.name)}
       </Link>
     ))}
   </output>
 );
+
+const describePicked = (isError: boolean, traceCount: number | undefined): string => {
+  if (isError) {
+    return "Traces with an error in";
+  }
+  return traceCount === undefined ? "Traces in" : `${pluralize(traceCount, "trace")} in`;
+};
 
 /** Returns the charts of the metrics. The charts of tokens and cost are left out if there are no tokens or no cost. */
 const selectCharts = (metrics: Metrics): readonly MetricChart[] => {

@@ -42,7 +42,7 @@ export const SdkClients = ({ senders }: { readonly senders: readonly SdkClient[]
       </table>
     </ScrollX>
     <p className="note">
-      Numbers of records since the process started. A run has two records: its start and its end.
+      Records since the process started. Each run has two records: its start and its end.
     </p>
   </section>
 );

@@ -133,8 +133,12 @@ const PullCode = ({
   const name = commitName === undefined ? fullName : `${fullName}:${commitName}`;
   return (
     <section className="hub-code" aria-label="Code">
-      <CopyText label="TypeScript" text={toPullCode(name, readServerUrl())} />
-      <CopyText label="LangChain" text={toLangChainCode(name, readServerUrl())} />
+      <CopyText label="TypeScript" text={toPullCode(name, readServerUrl())} language="ts" />
+      <CopyText
+        label="LangChain (TypeScript)"
+        text={toLangChainCode(name, readServerUrl())}
+        language="ts"
+      />
       <p className="note">
         Without <code>:{commitName ?? "commit"}</code>, the latest commit is pulled. A tag in place
         of the commit pulls the tagged commit.

@@ -153,6 +153,6 @@ const NoQueues = ({ isSearched }: { readonly isSearched: boolean }) =>
   ) : (
     <Empty title="No annotation queues yet">
       <p>An annotation queue is a list of runs that people review one by one.</p>
-      <CopyText label="Create a queue with the SDK" text={sdkExample} />
+      <CopyText label="Create a queue with the SDK" text={sdkExample} language="ts" />
     </Empty>
   );

@@ -54,13 +54,13 @@ export const CompareRuns = ({
       ) : (
         <div className="compare-body">
           <CompareFacts runs={[before, after]} address={address} />
-          {comparedFields.map(({ label, read }) => (
+          {comparedFields.map(({ label, language, read }) => (
             <TextDiff
               key={label}
               label={label}
-              language="json"
-              before={formatJson(read(before))}
-              after={formatJson(read(after))}
+              language={language}
+              before={read(before)}
+              after={read(after)}
             />
           ))}
           <h2>Inputs and outputs</h2>
@@ -75,14 +75,16 @@ export const CompareRuns = ({
   );
 };
 
+/** What is compared line by line. An error is compared as text, so that each call of a stack is a line. */
 const comparedFields: readonly {
   readonly label: string;
-  readonly read: (run: RunDetails) => unknown;
+  readonly language: "json" | "text";
+  readonly read: (run: RunDetails) => string;
 }[] = [
-  { label: "Inputs", read: ({ inputs }) => inputs ?? null },
-  { label: "Outputs", read: ({ outputs }) => outputs ?? null },
-  { label: "Error", read: ({ error }) => error ?? null },
-  { label: "Metadata", read: ({ metadata }) => metadata },
+  { label: "Inputs", language: "json", read: ({ inputs }) => formatJson(inputs ?? null) },
+  { label: "Outputs", language: "json", read: ({ outputs }) => formatJson(outputs ?? null) },
+  { label: "Error", language: "text", read: ({ error }) => error ?? "" },
+  { label: "Metadata", language: "json", read: ({ metadata }) => formatJson(metadata) },
 ];
 
 /** A table of the status, the start, the latency, the tokens and the cost of the two runs, with the differences. */

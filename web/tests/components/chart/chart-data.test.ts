@@ -65,9 +65,13 @@ test("a label that would reach beyond the plot is left out", () => {
   }
 });
 
-test("a click never picks a reference", () => {
+test("a click picks a reference if it is nearer than a line and no bar covers the position", () => {
   const reference = { label: "before", color: "--ink-2", kind: "reference" as const, values: [5] };
-  expect(findSeriesAt([reference], 0, 5)).toBeUndefined();
+  expect(findSeriesAt([reference], 0, 5)).toBe(0);
   const line = { label: "now", color: "--accent", values: [1] };
-  expect(findSeriesAt([reference, line], 0, 5)).toBe(1);
+  expect(findSeriesAt([line, reference], 0, 4)).toBe(1);
+  expect(findSeriesAt([line, reference], 0, 2)).toBe(0);
+  const bar = { label: "now", color: "--accent", kind: "bars" as const, values: [6] };
+  expect(findSeriesAt([bar, reference], 0, 5)).toBe(0);
+  expect(findSeriesAt([{ ...bar, values: [0] }, reference], 0, 2)).toBe(1);
 });

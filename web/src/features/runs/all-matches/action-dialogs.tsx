@@ -3,6 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Confirm } from "../../../components/dialog/confirm.tsx";
 import { DialogForm } from "../../../components/dialog/dialog-form.tsx";
+import { usePersonName } from "../../../components/text/person-name.ts";
 import { startJob } from "../../jobs/queries.ts";
 import { describeTarget } from "./run-target.ts";
 import type { RunTarget } from "./run-target.ts";
@@ -64,10 +65,12 @@ export const FeedbackDialog = ({ target, onClose }: ActionDialogProps) => {
   const [key, setKey] = useState("");
   const [score, setScore] = useState<string | number>("");
   const [comment, setComment] = useState("");
+  const [personName] = usePersonName();
   const submit = async (): Promise<unknown> =>
     startJob(queryClient, "runs.add_feedback", {
       runs: target.runs,
       key: key.trim(),
+      ...(personName === "" ? {} : { reviewer: personName }),
       ...(typeof score === "number" ? { score } : {}),
       ...(comment.trim() === "" ? {} : { comment: comment.trim() }),
     });

@@ -4,7 +4,11 @@ import { readServerUrl } from "../../../api/base-path.ts";
 
 /** Shows a program that calls the recorded function or model again with the run's inputs. */
 export const CodeTab = ({ details }: { readonly details: TraceRunDetails }) => (
-  <CopyText label="Replay this run (TypeScript)" text={toReplayCode(details, readServerUrl())} />
+  <CopyText
+    label="Replay this run (TypeScript)"
+    text={toReplayCode(details, readServerUrl())}
+    language="ts"
+  />
 );
 
 /** The fields of a run that its replay program depends on. */

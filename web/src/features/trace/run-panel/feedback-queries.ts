@@ -2,7 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { toEndpointPath } from "../../../api/endpoint-path.ts";
 import { deleteJson, getJson, patchJson, postJson } from "../../../api/http.ts";
 import { parseTimeMs } from "../../../components/time/time.ts";
-import { describeSource } from "../../../api/feedback-source.ts";
+import { createAppSource, describeSource, readReviewer } from "../../../api/feedback-source.ts";
 
 const listPath = toEndpointPath("/feedback");
 const creationPath = toEndpointPath("/feedback");
@@ -16,6 +16,8 @@ export interface RunFeedback {
   readonly comment: string | undefined;
   /** The type of the source, such as `app`. */
   readonly source: string | undefined;
+  /** The name that the person who gave the feedback in the UI had chosen. */
+  readonly reviewer: string | undefined;
   /** The person who gave the feedback, or the type of its source. */
   readonly author: string;
   readonly createdMs: number | undefined;
@@ -46,7 +48,7 @@ export async function createFeedback(runId: string, draft: FeedbackDraft): Promi
     id: crypto.randomUUID(),
     run_id: runId,
     ...toBody(draft),
-    feedback_source: { type: "app" },
+    feedback_source: createAppSource(),
   });
 }
 
@@ -87,6 +89,7 @@ function parseFeedback(item: unknown): RunFeedback {
     value: value ?? undefined,
     comment: typeof comment === "string" ? comment : undefined,
     source: typeof type === "string" ? type : undefined,
+    reviewer: readReviewer(source),
     author: describeSource(source),
     createdMs: parseTimeMs(createdAt),
   };

@@ -4,6 +4,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
 import { loadChunk } from "../../../components/page/load-chunk.ts";
+import { usePersonName } from "../../../components/text/person-name.ts";
 import type { ProjectAddress } from "../../runs/run-list-search.ts";
 import { createTraceShareQuery } from "../queries.ts";
 import type { TraceRunDetails } from "../queries.ts";
@@ -80,11 +81,18 @@ const thumbsKey = "thumbs";
 const thumbPath =
   "M5 7v6.5H3a1 1 0 0 1-1-1V8a1 1 0 0 1 1-1h2Zm0 0 2.5-5C8.6 2 9.3 2.8 9.1 3.9L8.6 6.5h3.9a1.3 1.3 0 0 1 1.3 1.6l-1 4.4a1.3 1.3 0 0 1-1.3 1H5";
 
-/** Buttons that rate the run, as feedback. A second click on the same button removes the rating. */
+/**
+ * Buttons that rate the run, as feedback of the person at this browser. A second click on the same button removes the
+ * rating.
+ */
 const Thumbs = ({ runId }: { readonly runId: string }) => {
   const { data: feedback } = useQuery(createRunFeedbackQuery(runId));
   const queryClient = useQueryClient();
-  const rating = feedback?.find(({ key, source }) => key === thumbsKey && source === "app");
+  const [personName] = usePersonName();
+  const rating = feedback?.find(
+    ({ key, source, reviewer = "" }) =>
+      key === thumbsKey && source === "app" && reviewer === personName,
+  );
   const rate = useMutation({
     mutationFn: async (score: 0 | 1) => {
       const draft = { key: thumbsKey, score, value: undefined, comment: rating?.comment };
