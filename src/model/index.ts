@@ -69,8 +69,6 @@ export type {
 export type { StatsReport } from "./records/stats-report.ts";
 export { toIso } from "./iso-time.ts";
 export { threadKeys, userKeys } from "./metadata-keys.ts";
-export { runFields } from "./resources/run-response.ts";
-export type { RunField } from "./resources/run-response.ts";
 export { defaultServerInfo, parseServerInfo } from "./resources/server-info.ts";
 export type { ServerInfo } from "./resources/server-info.ts";
 export { checkKeys, unknownKeysOf, unknownKeyText } from "./unknown-keys.ts";
