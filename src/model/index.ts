@@ -68,7 +68,7 @@ export type {
 } from "./run.ts";
 export type { StatsReport } from "./records/stats-report.ts";
 export { toIso } from "./iso-time.ts";
-export { threadKeys } from "./thread-keys.ts";
+export { threadKeys, userKeys } from "./metadata-keys.ts";
 export { defaultServerInfo, parseServerInfo } from "./resources/server-info.ts";
 export type { ServerInfo } from "./resources/server-info.ts";
 export { checkKeys, unknownKeysOf, unknownKeyText } from "./unknown-keys.ts";

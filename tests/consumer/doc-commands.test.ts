@@ -85,7 +85,7 @@ async function succeed(command: string): Promise<string> {
   return stdout;
 }
 
-/** Creates the dataset for the uploads and downloads in the pages, with the tag that they use. */
+/** Creates the dataset and the project for the uploads and downloads in the pages, with the tag that they use. */
 async function prepareDataset(): Promise<void> {
   const client = new Client({ endpoint: server.url });
   const { id } = await client.datasets.create({ name: "questions" });
@@ -93,6 +93,7 @@ async function prepareDataset(): Promise<void> {
     datasetId: id,
     examples: [{ inputs: { question: "Why?" }, outputs: { answer: "So." }, split: "test" }],
   });
+  await client.projects.create({ name: "support" });
   await client.close();
   const tagging = await fetch(`${server.url}/datasets/${id}/tags`, {
     method: "PUT",

@@ -374,6 +374,21 @@ describe("gen_ai", () => {
     expect(attributes).not.toHaveProperty("output.value");
   });
 
+  test.each([
+    [{ langfuse_session_id: "c", langfuse_user_id: "u" }, "c", "u"],
+    [{ thread_id: "t", langfuse_session_id: "c", user_id: "v", langfuse_user_id: "u" }, "t", "v"],
+  ])("describes the thread and the user that the metadata %j names", (metadata, thread, user) => {
+    const run = { name: "chain", run_type: "chain", extra: { metadata } };
+    expect(attributesOf(run)).toMatchObject({
+      "gen_ai.conversation.id": thread,
+      "user.id": user,
+    });
+    expect(attributesOf(run, "openinference")).toMatchObject({
+      "session.id": thread,
+      "user.id": user,
+    });
+  });
+
   test("a run of another type has no attributes of a model", () => {
     const attributes = attributesOf({
       name: "chain",

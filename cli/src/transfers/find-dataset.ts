@@ -1,10 +1,7 @@
 import { NotFoundError } from "millrace";
 import type { Client, Dataset } from "millrace";
-import { findSimilarNames } from "../similar-names.ts";
 import { isId } from "../local-server/server-flags.ts";
-
-/** Maximum number of existing names to compare with a name that was not found. */
-const maxNames = 500;
+import { describeMissing, maxComparedNames } from "./describe-missing.ts";
 
 /**
  * Reads a dataset by its name or id.
@@ -26,23 +23,8 @@ export async function findDataset(
     if (!(cause instanceof NotFoundError)) {
       throw cause;
     }
-    const names = await readNames(client, signal);
-    const similarNames = findSimilarNames(datasetIdOrName, names).map((name) =>
-      JSON.stringify(name),
-    );
-    const messageParts = [
-      `there is no dataset ${isId(datasetIdOrName) ? "with the id " : ""}${JSON.stringify(datasetIdOrName)}`,
-      ...(similarNames.length === 0 ? [] : [`did you mean ${similarNames.join(" or ")}?`]),
-      ...(hint === undefined ? [] : [hint]),
-    ];
-    throw new Error(messageParts.join("; "), { cause });
+    const datasets = await client.datasets.list({ limit: maxComparedNames, signal }).toArray();
+    const names = datasets.map(({ name }) => name);
+    throw new Error(describeMissing("dataset", datasetIdOrName, { names, hint }), { cause });
   }
-}
-
-async function readNames(client: Client, signal: AbortSignal): Promise<readonly string[]> {
-  const names: string[] = [];
-  for await (const { name } of client.datasets.list({ limit: maxNames, signal })) {
-    names.push(name);
-  }
-  return names;
 }

@@ -4,12 +4,14 @@ import { PassThrough, Readable } from "node:stream";
 import type { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import type { Client, Example } from "millrace";
-import { NotFoundError } from "millrace";
+import type { Client, Example, Run } from "millrace";
+import { HttpError, NotFoundError } from "millrace";
 import { inferFormat, parseFormat } from "../rows/open-rows.ts";
 import type { Format } from "../rows/open-rows.ts";
 import { findDataset } from "./find-dataset.ts";
+import { findProject } from "./find-project.ts";
 import { writeRows } from "../rows/write-rows.ts";
+import { writeRuns, writtenFields } from "../rows/write-runs.ts";
 import { createZstdCompressor } from "../rows/zstd.ts";
 import { createInterruptSignal, isId, withClient } from "../local-server/server-flags.ts";
 import { UsageError } from "../usage-error.ts";
@@ -18,7 +20,7 @@ import type { ServerFlags } from "../local-server/server-flags.ts";
 /** Runs `millrace download`. */
 export async function download(flags: DownloadFlags): Promise<void> {
   const { output, gzip, zstd } = flags;
-  const format = chooseFormat(flags);
+  const source = chooseSource(flags);
   if (gzip === true && zstd === true) {
     throw new UsageError("--gzip and --zstd can't be combined: pass one of them");
   }
@@ -27,16 +29,24 @@ export async function download(flags: DownloadFlags): Promise<void> {
   );
   const signal = createInterruptSignal();
   let count = 0;
+  const countItems = async function* countItems<Item>(
+    items: AsyncIterable<Item>,
+  ): AsyncGenerator<Item> {
+    for await (const item of withFilterErrors(items)) {
+      count += 1;
+      yield item;
+    }
+  };
   await withClient(flags, {}, async (client) => {
-    // Read the dataset before writing the first byte, so that no file is created if the dataset does not exist.
-    const examples = await listExamples(client, flags, signal);
-    const countExamples = async function* countExamples(): AsyncGenerator<Example> {
-      for await (const example of examples) {
-        count += 1;
-        yield example;
-      }
-    };
-    const rows = Readable.from(writeRows(countExamples(), format), { objectMode: false });
+    // Read the dataset or project before writing the first byte, so that no file is created if it does not exist.
+    const texts =
+      source.kind === "runs"
+        ? writeRuns(countItems(await listRuns(client, source.project, { flags, signal })))
+        : writeRows(
+            countItems(await listExamples(client, source.dataset, { flags, signal })),
+            source.format,
+          );
+    const rows = Readable.from(texts, { objectMode: false });
     if (output === undefined) {
       await pipeline(rows, compressor, process.stdout, { end: false, signal });
       return;
@@ -53,8 +63,76 @@ export async function download(flags: DownloadFlags): Promise<void> {
     }
   });
   process.stderr.write(
-    `${count.toLocaleString("en")} examples${output === undefined ? "" : ` in ${output}`}\n`,
+    `${count.toLocaleString("en")} ${source.kind}${output === undefined ? "" : ` in ${output}`}\n`,
   );
+}
+
+/** What is downloaded. */
+type Source =
+  | { readonly kind: "examples"; readonly dataset: string; readonly format: Format }
+  | { readonly kind: "runs"; readonly project: string };
+
+/** @throws {@link UsageError} if the flags name no source or two, or contain one that does not apply to it. */
+function chooseSource(flags: DownloadFlags): Source {
+  const { dataset, project, asOf, split, all } = flags;
+  if (project === undefined) {
+    if (dataset === undefined) {
+      throw new UsageError(
+        "--dataset <name> or --project <name> is required: whose examples or runs to download",
+      );
+    }
+    if (all === true) {
+      throw new UsageError("--all applies only to the runs of a --project");
+    }
+    return { kind: "examples", dataset, format: chooseFormat(flags) };
+  }
+  if (dataset !== undefined) {
+    throw new UsageError("--dataset and --project can't be combined: pass one of them");
+  }
+  if (asOf !== undefined || split !== undefined) {
+    throw new UsageError("--as-of and --split apply only to the examples of a --dataset");
+  }
+  const format =
+    flags.format === undefined ? inferFormat(flags.output ?? "") : parseFormat(flags.format);
+  if (format !== undefined && format !== "jsonl") {
+    throw new UsageError(`runs are written as jsonl, not as ${format}`);
+  }
+  return { kind: "runs", project };
+}
+
+/**
+ * Passes items on. A filter that the server refuses becomes a {@link UsageError} with the server's sentence, which names
+ * the parameter.
+ */
+async function* withFilterErrors<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item> {
+  try {
+    yield* items;
+  } catch (cause) {
+    throw cause instanceof HttpError && cause.status === 422 && cause.detail.startsWith("filter: ")
+      ? new UsageError(`--${cause.detail}`, { cause })
+      : cause;
+  }
+}
+
+/** Lists the runs of a project, the newest first. Pages are fetched as they are written. */
+async function listRuns(
+  client: Client,
+  projectIdOrName: string,
+  { flags: { all, filter }, signal }: ListOptions,
+): Promise<AsyncIterable<Run>> {
+  const { id } = await findProject(client, projectIdOrName, signal);
+  return client.runs.list({
+    projectIds: [id],
+    select: writtenFields,
+    filter,
+    isRoot: all === true ? undefined : true,
+    signal,
+  });
+}
+
+interface ListOptions {
+  readonly flags: DownloadFlags;
+  readonly signal: AbortSignal;
 }
 
 /** Returns the format from `--format`, otherwise from the extension of the file. */
@@ -92,8 +170,8 @@ function createCompressor({ gzip, zstd }: CompressionFlags): Transform {
 
 async function listExamples(
   client: Client,
-  { dataset, asOf, split }: DownloadFlags,
-  signal: AbortSignal,
+  dataset: string,
+  { flags: { asOf, split, filter }, signal }: ListOptions,
 ): Promise<AsyncIterable<Example>> {
   const datasetKey = isId(dataset) ? { datasetId: dataset } : { datasetName: dataset };
   const { id } = await findDataset(client, dataset, { signal });
@@ -101,6 +179,7 @@ async function listExamples(
   return client.examples.list({
     ...datasetKey,
     order: "written",
+    filter,
     signal,
     ...(version === undefined ? {} : { asOf: version }),
     ...(split === undefined ? {} : { splits: split }),
@@ -128,7 +207,10 @@ async function readLatestVersion(
 
 /** The flags of `millrace download`. */
 export interface DownloadFlags extends ServerFlags {
-  readonly dataset: string;
+  readonly dataset?: string;
+  readonly project?: string;
+  readonly all?: true;
+  readonly filter?: string;
   readonly asOf?: string;
   readonly split?: readonly string[];
   readonly format?: string;

@@ -1,3 +1,4 @@
+import { userKeys } from "millrace/model";
 import type { Comparator, FieldName, Filter, Literal } from "./ast.ts";
 import { toSingleValue } from "./conditions.ts";
 import { comparatorsByType, findEntryField } from "./fields.ts";
@@ -67,7 +68,9 @@ function checkComparison(
   const name = context.fields.get(writtenName)?.alias ?? writtenName;
   const entry = findEntryField(name, context.fields);
   if (entry !== undefined) {
-    return checkEntry(filter, { ...context, ...entry });
+    const isUser = name === metadataUser && filter.field.name !== metadataUser;
+    const paths = isUser ? userKeys : [entry.path];
+    return checkEntry(filter, { ...context, ...entry, paths });
   }
   const field = context.fields.get(name);
   if (field === undefined) {
@@ -93,10 +96,13 @@ function checkComparison(
 /** A pattern of `like` that matches every text. */
 const anyText = { kind: "scalar", value: "%" } as const;
 
+/** The entry that the names of the user stand for, together with the entries of the other {@link userKeys}. */
+const metadataUser = "metadata.user_id";
+
 /** Names that columns, facets or other products have for a field. A filter may use them, too. */
 const commonNames: Readonly<Record<string, string>> = {
-  user: "metadata.user_id",
-  user_id: "metadata.user_id",
+  user: metadataUser,
+  user_id: metadataUser,
   version: "metadata.version",
   type: "run_type",
   tokens: "total_tokens",
@@ -147,26 +153,44 @@ function createUnknownFieldError(
 /**
  * Checks a comparison with an entry that the filter addresses by its path, such as `metadata.user.plan`. The result
  * compares the entry's key and value together. For an object without that entry, `neq` is true and every other
- * comparator is false.
+ * comparator is false. If there are several paths, an entry at one of them must match, and with `neq` none may match.
  */
 function checkEntry(
   filter: Filter & { readonly kind: "comparison" },
-  { object, key, entry, path, ...context }: CheckContext & EntryField,
+  {
+    object,
+    key,
+    entry,
+    paths,
+    ...context
+  }: CheckContext & EntryField & { readonly paths: readonly string[] },
 ): CheckedFilter {
   const test = checkField(filter, { ...context, field: entry });
   if (test.comparator === "exists") {
     const subpath = String(toSingleValue(test.operand));
-    return { ...test, field: object, operand: { kind: "scalar", value: `${path}.${subpath}` } };
+    const parts = paths.map((path): CheckedComparison => ({
+      ...test,
+      field: object,
+      operand: { kind: "scalar", value: `${path}.${subpath}` },
+    }));
+    return joinAlternatives(parts);
   }
+  const [path = ""] = paths;
   const keyComparison: CheckedComparison = {
     kind: "comparison",
-    comparator: "eq",
     field: key,
-    operand: { kind: "scalar", value: path },
+    ...(paths.length === 1
+      ? { comparator: "eq", operand: { kind: "scalar", value: path } }
+      : { comparator: "in", operand: { kind: "list", values: paths } }),
   };
   return test.comparator === "neq"
     ? { kind: "not", part: { kind: "and", parts: [keyComparison, { ...test, comparator: "eq" }] } }
     : { kind: "and", parts: [keyComparison, test] };
+}
+
+function joinAlternatives(parts: readonly CheckedComparison[]): CheckedFilter {
+  const [first] = parts;
+  return first !== undefined && parts.length === 1 ? first : { kind: "or", parts };
 }
 
 function checkField(

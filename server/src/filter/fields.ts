@@ -220,7 +220,11 @@ export const runFields: FieldTable = toTable([
   ["trace_cost", "number", "Total cost of these runs.", { nullable: true }],
   ["tags", "texts", "Tags of the run; one of them must match.", { words: "tag" }],
   ["tag", "texts", "Same as `tags`.", { words: "tag" }],
-  ["thread_id", "texts", "Metadata `session_id`, `thread_id` or `conversation_id`."],
+  [
+    "thread_id",
+    "texts",
+    "Metadata `session_id`, `thread_id`, `conversation_id` or `langfuse_session_id`.",
+  ],
   ["metadata", "json", "Metadata of the run."],
   ["inputs", "json", "Inputs of the run."],
   ["outputs", "json", "Outputs of the run."],

@@ -135,7 +135,7 @@ class InfixParser extends TokenReader<InfixToken> {
   #parseConjunction(depth: number): Filter {
     const parts = [this.#parsePart(depth)];
     for (;;) {
-      if (this.#isWord("and") && !this.#isFunctionCall()) {
+      if (this.#isWord("and") && !this.#isListOfFunctions()) {
         this.next += 1;
       } else if (this.#isEndOfPart()) {
         return this.#combine("and", parts);
@@ -203,6 +203,36 @@ class InfixParser extends TokenReader<InfixToken> {
       (functionNames.has(name.word) ||
         (fieldPattern.test(name.word) && open.offset === name.offset + name.length))
     );
+  }
+
+  /**
+   * Whether several functions, separated by commas, follow in parentheses, as in `refund and(eq(…), eq(…))`. Conditions
+   * in parentheses contain no such comma. The parts of this `and` must all match in addition to what precedes it, so it
+   * means the same whether it is read as the function or as the connective.
+   */
+  #isListOfFunctions(): boolean {
+    const [firstName, firstMark] = [this.peek(2), this.peek(3)];
+    if (
+      !this.isMark("(", 1) ||
+      firstName.kind !== "word" ||
+      firstMark.kind !== "mark" ||
+      firstMark.mark !== "("
+    ) {
+      return false;
+    }
+    let depth = 0;
+    for (let ahead = 1; ; ahead += 1) {
+      const token = this.peek(ahead);
+      if (token.kind === "end" || (depth === 1 && this.isMark(")", ahead))) {
+        return false;
+      }
+      if (depth === 1 && this.isMark(",", ahead)) {
+        return true;
+      }
+      if (token.kind === "mark" && token.mark !== ",") {
+        depth += token.mark === "(" || token.mark === "[" ? 1 : -1;
+      }
+    }
   }
 
   /** Parses a function and its arguments with the parser of functions. */

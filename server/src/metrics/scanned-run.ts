@@ -1,3 +1,4 @@
+import { userKeys } from "millrace/model";
 import { isModelCall } from "../runs/usage/run-cost.ts";
 import type { RunRow } from "../runs/run-row.ts";
 import { MetricCounts } from "./metric-body.ts";
@@ -6,9 +7,8 @@ import type { UnitCounts } from "./metric-summary.ts";
 import { dimensions } from "./metrics.ts";
 import type { Dimension } from "./metrics.ts";
 
-/** Metadata keys that name the model and the user of a run. */
+/** Metadata key that names the model of a run. */
 const modelKey = "ls_model_name";
-const userKey = "user_id";
 
 /** Tags of one run that are counted. */
 const maxTags = 100;
@@ -78,7 +78,7 @@ export function createScannedRun(
       name: [run.name],
       model: isModel ? toTexts(metadata[modelKey]) : [],
       tag: readTags(members.get("tags")),
-      user: toTexts(metadata[userKey]),
+      user: [...new Set(userKeys.flatMap((key) => toTexts(metadata[key])))],
     },
   };
 }
@@ -91,11 +91,14 @@ function toStatus(hasError: boolean, endMicros: number | null): "error" | "pendi
 }
 
 const modelMarker = Buffer.from(`"${modelKey}"`);
-const userMarker = Buffer.from(`"${userKey}"`);
+const userMarkers = userKeys.map((key) => Buffer.from(`"${key}"`));
 
-/** Most runs have neither key; searching for the bytes avoids parsing their `extra`. */
+/** Most runs have none of these keys; searching for the bytes avoids parsing their `extra`. */
 function readMetadata(extra: Buffer | undefined): Readonly<Record<string, unknown>> {
-  if (extra === undefined || !(extra.includes(modelMarker) || extra.includes(userMarker))) {
+  if (
+    extra === undefined ||
+    !(extra.includes(modelMarker) || userMarkers.some((marker) => extra.includes(marker)))
+  ) {
     return {};
   }
   return toFields(toFields(parseJson(extra))["metadata"]);

@@ -1,3 +1,4 @@
+import { userKeys } from "millrace/model";
 import { mergePayloads } from "./merge-payloads.ts";
 import { facetNames } from "./run-list.ts";
 import type { FacetCounts, FacetName } from "./run-list.ts";
@@ -83,7 +84,7 @@ function readFacetValues(
     ["name", selectCountedTexts([name])],
     ["model", selectCountedTexts([metadata["ls_model_name"]])],
     ["tag", selectCountedTexts(Array.isArray(tags) ? tags : [])],
-    ["user", selectCountedTexts([metadata["user_id"]])],
+    ["user", selectCountedTexts([...new Set(userKeys.map((key) => metadata[key]))])],
     ["version", selectCountedTexts([metadata["version"]])],
   ];
 }

@@ -22,7 +22,7 @@ export function findRequiredFacets(filter: CheckedFilter): readonly FacetAlterna
       const entries = findEntryFacets(filter.parts);
       const keyParts = new Set(entries.map(({ keyPart }) => keyPart));
       const others = filter.parts.filter((part) => !keyParts.has(part));
-      return [...entries.map(({ facet }) => [facet]), ...others.flatMap(findRequiredFacets)];
+      return [...entries.map(({ facets }) => facets), ...others.flatMap(findRequiredFacets)];
     }
     case "or": {
       const branches = filter.parts.map((part) => findRequiredFacets(part)[0]);
@@ -85,40 +85,55 @@ const requireOneOf = (facets: readonly (string | undefined)[]): readonly FacetAl
 const toPathFacet = (path: string): string | undefined =>
   path.includes(".") ? undefined : createKeyFacet(path);
 
-/** The facet of a metadata entry, and the part of the filter that names its key. */
-interface EntryFacet {
+/** The facets of a metadata entry, one for each key that it may have, and the part of the filter that names the keys. */
+interface EntryFacets {
   readonly keyPart: CheckedFilter;
-  readonly facet: string;
+  readonly facets: FacetAlternatives;
 }
 
 /**
  * Returns the facets of metadata entries. In an `and`, a key and the value that follows it belong to the same entry.
  */
-function findEntryFacets(parts: readonly CheckedFilter[]): readonly EntryFacet[] {
-  let key: { readonly part: CheckedFilter; readonly name: string } | undefined;
+function findEntryFacets(parts: readonly CheckedFilter[]): readonly EntryFacets[] {
+  let key: { readonly part: CheckedFilter; readonly names: readonly string[] } | undefined;
   return parts.flatMap((part) => {
     if (findGroup(part) !== "metadata") {
       return [];
     }
-    const text = findComparedText(part);
     if (determineRole(part) === "key") {
-      key = text !== undefined && !text.includes(".") ? { part, name: text } : undefined;
+      const names = listComparedTexts(part);
+      // The index contains no nested entries, whose paths have several steps.
+      key =
+        names.length > 0 && names.every((name) => !name.includes("."))
+          ? { part, names }
+          : undefined;
       return [];
     }
-    const facet =
-      determineRole(part) === "value" && key !== undefined && equalsOnlyStrings(text)
-        ? createPairFacet(key.name, text)
-        : undefined;
-    return key === undefined || facet === undefined ? [] : [{ keyPart: key.part, facet }];
+    const [text, ...otherTexts] = listComparedTexts(part);
+    if (
+      determineRole(part) !== "value" ||
+      key === undefined ||
+      otherTexts.length > 0 ||
+      !equalsOnlyStrings(text)
+    ) {
+      return [];
+    }
+    const { part: keyPart, names } = key;
+    return requireOneOf(names.map((name) => createPairFacet(name, text))).map((facets) => ({
+      keyPart,
+      facets,
+    }));
   });
 }
 
-/** Returns the text that a part of the filter compares with `eq`. */
-const findComparedText = (part: CheckedFilter): string | undefined => {
-  const [value] =
-    part.kind === "comparison" && part.comparator === "eq" ? toValues(part.operand) : [];
-  return typeof value === "string" ? value : undefined;
-};
+/** Returns the texts of which an entry must equal one; an empty list if it can equal anything else. */
+function listComparedTexts(part: CheckedFilter): readonly string[] {
+  const isEquality =
+    part.kind === "comparison" && (part.comparator === "eq" || part.comparator === "in");
+  const values = isEquality ? toValues(part.operand) : [];
+  const texts = values.filter((value) => typeof value === "string");
+  return texts.length === values.length ? texts : [];
+}
 
 /**
  * Whether a text equals only strings. A text that looks like a number or a boolean also equals such a value, which

@@ -117,3 +117,28 @@ export const corpusFilters: readonly (readonly [filter: string, names: readonly 
   ["neq(feedback_score, null)", ["chat 2", "odd", "patched", "pending", "root", "tool"]],
   ['like(feedback_comment, "%well%")', ["chat"]],
 ];
+
+/** Metadata of runs, by their names, that name a user or a thread by different keys. */
+export const metadataOfUsers: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  ann: { user_id: "ann" },
+  "ann of langfuse": { langfuse_user_id: "ann" },
+  both: { user_id: "ben", langfuse_user_id: "ann" },
+  ben: { user_id: "ben" },
+  nobody: {},
+  thread: { langfuse_session_id: "t" },
+};
+
+/** Filters, and the names of the runs with {@link metadataOfUsers} that match them. */
+export const userFilters: readonly (readonly [filter: string, names: readonly string[]])[] = [
+  ["user = ann", ["ann", "ann of langfuse", "both"]],
+  ["user_id = ben", ["ben", "both"]],
+  ["user != ann", ["ben", "nobody", "thread"]],
+  ["not (user = ann or user = ben)", ["nobody", "thread"]],
+  ["user in [ann, ben]", ["ann", "ann of langfuse", "ben", "both"]],
+  ['user like "b%"', ["ben", "both"]],
+  ["user = ann and metadata.user_id = ben", ["both"]],
+  ["metadata.user_id = ann", ["ann"]],
+  ['exists(user, "x")', []],
+  ["thread = t", ["thread"]],
+  ["thread_id != null", ["thread"]],
+];

@@ -280,7 +280,7 @@ function listOf(name: string, run: WireObject): string[] {
   const metadata = objectOf("metadata", run);
   const values: unknown =
     name === "thread_id"
-      ? ["session_id", "thread_id", "conversation_id"].map((key) =>
+      ? ["session_id", "thread_id", "conversation_id", "langfuse_session_id"].map((key) =>
           isObject(metadata) ? metadata[key] : undefined,
         )
       : run["tags"];

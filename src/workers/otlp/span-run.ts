@@ -1,3 +1,4 @@
+import { userKeys } from "../../model/metadata-keys.ts";
 import { payloadFields } from "../../model/run.ts";
 import type { PayloadField } from "../../model/run.ts";
 import { JsonWriter } from "../json/json-writer.ts";
@@ -9,7 +10,7 @@ import type { Members } from "./json-value.ts";
 import type { JsonBytes } from "./protobuf-writer.ts";
 
 /** Names of the metadata that contain the id of a conversation; the first one that exists is used. */
-const threadKeys = ["thread_id", "session_id", "conversation_id"];
+const threadKeys = ["thread_id", "session_id", "conversation_id", "langfuse_session_id"];
 
 const initialBytes = 65_536;
 const closeBrace = 0x7d;
@@ -78,7 +79,7 @@ export class SpanRun {
   }
 
   get userId(): string | undefined {
-    return firstText(this.metadata["user_id"]);
+    return firstText(...userKeys.map((key) => this.metadata[key]));
   }
 }
 

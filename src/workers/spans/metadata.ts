@@ -1,4 +1,4 @@
-import { threadKeys } from "../../model/thread-keys.ts";
+import { threadKeys, userKeys } from "../../model/metadata-keys.ts";
 import { readAiOperation } from "./ai-sdk.ts";
 import type { AttributeBag } from "./attribute-bag.ts";
 import { parseJson, readJson, toJson } from "./json-text.ts";
@@ -134,14 +134,14 @@ function readProvider(bag: AttributeBag): Members {
 
 /**
  * Reads the ids of the conversation and of the user. Metadata that the program itself set takes precedence, under any
- * of the names for a conversation. A run belongs to one conversation, so `session_id` and `thread_id` get the same
+ * of the names for a conversation or a user. A run belongs to one conversation, so `session_id` and `thread_id` get the same
  * value.
  */
 function readThreadAndUser(bag: AttributeBag, explicitMembers: Members): Members {
-  const threadId =
-    threadKeys.map((key) => explicitMembers[key]).find((value) => value !== undefined) ??
-    readId(bag, threadIdAttributes);
-  const userId = readId(bag, userNames);
+  const findOwn = (keys: readonly string[]): unknown =>
+    keys.map((key) => explicitMembers[key]).find((value) => value !== undefined);
+  const threadId = findOwn(threadKeys) ?? readId(bag, threadIdAttributes);
+  const userId = findOwn(userKeys) ?? readId(bag, userNames);
   return {
     ...(threadId === undefined ? {} : { session_id: threadId, thread_id: threadId }),
     ...(userId === undefined ? {} : { user_id: userId }),

@@ -180,6 +180,27 @@ describe.skipIf(browser === undefined)("a list of traces, in Chromium", () => {
     expect(faults).toEqual([]);
   }, 40_000);
 
+  test("conditions in parentheses can follow `and`, and the list shows the runs that match all of them", async () => {
+    await page.goto(address);
+    await expect.poll(legend).toMatch(/Failed 24.*OK 96/);
+    await filter().fill("latency > 5s and (status = error or status = success)");
+    await filter().press("Enter");
+    await page.getByRole("button", { name: "Edit status = error or status = success" }).waitFor();
+    await expect.poll(legend).toMatch(/Failed 15.*OK 64/);
+    expect(new URL(page.url()).searchParams.get("filter")).toBe(
+      'and(gt(latency, "5s"), or(eq(status, "error"), eq(status, "success")))',
+    );
+    await page.goto(address);
+    await filter().fill('latency > 11.9s and (status = error or "order 119")');
+    await filter().press("Enter");
+    await expect.poll(() => rows().count()).toBe(3);
+    const inputs = (await cellsOf("preview").allTextContents()).map(
+      (text) => /\d+(?=, please)/.exec(text)?.[0],
+    );
+    expect(inputs).toEqual(["110", "115", "119"]);
+    expect(faults).toEqual([]);
+  }, 40_000);
+
   test("an invalid filter is not applied: the rows stay, with one error", async () => {
     await page.goto(address);
     await rows().first().waitFor();

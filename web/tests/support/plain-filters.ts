@@ -33,6 +33,14 @@ export const plainFilters: readonly (readonly [functions: string, plain: string]
     'and(and(eq(feedback_key, "a"), gt(feedback_score, -1)), search("x"))',
     '(feedback_key = a and feedback_score > -1) and "x"',
   ],
+  [
+    'and(eq(name, "support-agent"), or(eq(status, "error"), gt(latency, "6s")))',
+    "name = support-agent and (status = error or latency > 6s)",
+  ],
+  [
+    'or(and(eq(name, "a"), gt(latency, 5)), not(and(eq(name, "b"), not(or(search("c"), eq(name, "AND"))))))',
+    '(name = a and latency > 5) or not (name = b and not ("c" or name = AND))',
+  ],
   [String.raw`eq(name, "say \"hi\"")`, String.raw`name = "say \"hi\""`],
   [String.raw`has(metadata, '{"a": "\n"}')`, String.raw`has(metadata, '{"a": "\n"}')`],
 ];

@@ -45,6 +45,11 @@ describe("a filter at its limits is compiled and run", () => {
     ["entries by path", nested(depth - 1, ["not(", 'and(eq(name, "one"), '], places), ["one"]],
     ["entries by path, within nots", nested(depth - 1, ["not("], places), []],
     [
+      "users",
+      nested(depth - 1, ['or(eq(name, "x"), ', 'and(eq(name, "one"), ', "not("], 'eq(user, "x")'),
+      ["one"],
+    ],
+    [
       "paths",
       `and(${Array.from({ length: nodes - 1 }, () => "neq(metadata.x.y, 1)").join(", ")})`,
       ["one"],

@@ -289,7 +289,11 @@ describe("a fault", () => {
 test.each([
   ["cost > 0.02", "total_cost > 0.02"],
   ["tokens >= 8000 and Duration > 5s", "total_tokens >= 8000 and latency > 5s"],
-  ['eq(user, "ann")', 'eq(metadata.user_id, "ann")'],
+  ["User_ID != ann", 'neq(user, "ann")'],
+  [
+    'exists(user, "plan")',
+    'or(exists(metadata, "user_id.plan"), exists(metadata, "langfuse_user_id.plan"))',
+  ],
   ["type = llm", "run_type = llm"],
 ])("%s means %s, because columns have that name", (written, meant) => {
   expect(checkFilter(written, runFields)).toEqual(checkFilter(meant, runFields));

@@ -12,7 +12,11 @@ import { parseBatch } from "../../runs/ingest/parse-batch.ts";
 import { toCondition } from "../../runs/postgres/run-conditions.ts";
 import { encodeJsonTexts } from "../../storage/postgres/text-encoding.ts";
 import { anyFilter } from "../../../tests/support/any-filter.ts";
-import { corpusFilters } from "../../../tests/support/corpus-filters.ts";
+import {
+  corpusFilters,
+  metadataOfUsers,
+  userFilters,
+} from "../../../tests/support/corpus-filters.ts";
 import {
   addFeedback,
   createCorpus,
@@ -48,6 +52,18 @@ const findAll = async (
 
 const find = (fixture: StoreFixture<RunTestStore>, filter: string): Promise<readonly string[]> =>
   findAll(fixture, { runFilters: [check(filter)] });
+
+test("users and threads are found under each key of the metadata that names them", async () => {
+  const fixture = createTenant();
+  await fixture.send({
+    post: Object.entries(metadataOfUsers).map(([name, metadata]) =>
+      wireRun({ name, extra: { metadata } }),
+    ),
+  });
+  for (const [filter, names] of userFilters) {
+    expect({ filter, names: await find(fixture, filter) }).toEqual({ filter, names });
+  }
+});
 
 describe("over a corpus of runs", () => {
   let fixture: StoreFixture<RunTestStore>;

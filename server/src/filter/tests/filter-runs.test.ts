@@ -6,11 +6,27 @@ import { parseFilter } from "../infix-parser.ts";
 import { toConditions } from "../../runs/sqlite/run-conditions.ts";
 import { anyFilter } from "../../../tests/support/any-filter.ts";
 import { fillFixture } from "../../../tests/support/filter-corpus.ts";
-import { corpusFilters } from "../../../tests/support/corpus-filters.ts";
+import {
+  corpusFilters,
+  metadataOfUsers,
+  userFilters,
+} from "../../../tests/support/corpus-filters.ts";
 import { FilterFixture } from "../../../tests/support/filter-fixture.ts";
 import { matches } from "../../../tests/support/filter-oracle.ts";
 import type { EvaluatedRun } from "../../../tests/support/filter-oracle.ts";
 import { someMicros, wireRun } from "../../../tests/support/wire-runs.ts";
+
+test("users and threads are found under each key of the metadata that names them", () => {
+  const fixture = new FilterFixture();
+  fixture.send({
+    post: Object.entries(metadataOfUsers).map(([name, metadata]) =>
+      wireRun({ name, extra: { metadata } }),
+    ),
+  });
+  for (const [filter, names] of userFilters) {
+    expect({ filter, names: fixture.find(filter) }).toEqual({ filter, names });
+  }
+});
 
 describe("over a corpus of runs", () => {
   let fixture: FilterFixture;

@@ -56,6 +56,45 @@ describe("words and operators are other forms of functions", () => {
     ],
     ['not(eq(name, "a")) and b', 'and(not(eq(name, "a")), search("b"))'],
     [
+      "latency > 5s and (status = error or status = success)",
+      'and(gt(latency, "5s"), or(eq(status, "error"), eq(status, "success")))',
+    ],
+    [
+      'status = error and (name = "a" or name = "b")',
+      'and(eq(status, "error"), or(eq(name, "a"), eq(name, "b")))',
+    ],
+    ["refund and (status = error)", 'and(search("refund"), eq(status, "error"))'],
+    ["refund and(status = error)", 'and(search("refund"), eq(status, "error"))'],
+    ["(a) and (b or c)", 'and(search("a"), or(search("b"), search("c")))'],
+    ["(a)and(b or c)", 'and(search("a"), or(search("b"), search("c")))'],
+    ["a AND (b OR (c))", 'and(search("a"), or(search("b"), search("c")))'],
+    ["a And(b Or(c))", 'and(search("a"), or(search("b"), search("c")))'],
+    ["(a and b) or (c and d)", 'or(and(search("a"), search("b")), and(search("c"), search("d")))'],
+    ["a or(b and c)", 'or(search("a"), and(search("b"), search("c")))'],
+    ["a and not (b or c)", 'and(search("a"), not(or(search("b"), search("c"))))'],
+    ["a not(b or c)", 'and(search("a"), not(or(search("b"), search("c"))))'],
+    ["a Not(status = error)", 'and(search("a"), not(eq(status, "error")))'],
+    ["not (a) and (not (b))", 'and(not(search("a")), not(search("b")))'],
+    ["exists(metadata.a) and (b or c)", 'and(exists(metadata, "a"), or(search("b"), search("c")))'],
+    ['refund and (eq(name, "a"))', 'and(search("refund"), eq(name, "a"))'],
+    [
+      'refund and or(eq(name, "a"), eq(name, "b"))',
+      'and(search("refund"), or(eq(name, "a"), eq(name, "b")))',
+    ],
+    [
+      'refund or and(eq(name, "a"), eq(name, "b"))',
+      'or(search("refund"), and(eq(name, "a"), eq(name, "b")))',
+    ],
+    [
+      '(and(eq(name, "a"), eq(name, "b")) or c)',
+      'or(and(eq(name, "a"), eq(name, "b")), search("c"))',
+    ],
+    // This form was always accepted, so stored filters may contain it.
+    [
+      'refund and(eq(name, "a"), or(eq(name, "b"), exists(metadata.b)))',
+      'and(search("refund"), and(eq(name, "a"), or(eq(name, "b"), exists(metadata, "b"))))',
+    ],
+    [
       "search for the word in it",
       'and(search("search"), search("for"), search("the"), search("word"), search("in"), search("it"))',
     ],
@@ -63,6 +102,19 @@ describe("words and operators are other forms of functions", () => {
     expect(print(text)).toBe(functions);
     expect(print(print(text))).toBe(functions);
     expect(() => checkFilter(text, runFields)).not.toThrow();
+  });
+
+  test.each([
+    ["a and (b, c)", "unexpected ,; put a text with it in quotes", 8],
+    ["a and ((b), c)", "expected a word or a condition such as latency > 5s, found ,", 10],
+    ["a and (", "expected a word or a condition", 7],
+    ["a and and (b)", "unknown function `b`", 11],
+    ["a and", "expected a word or a condition", 5],
+    ["or (b)", "unknown function `b`", 4],
+  ])("%s is refused where it is wrong", (text, reason, offset) => {
+    expect(() => parseFilter(text)).toThrow(
+      expect.objectContaining({ offset, message: expect.stringContaining(reason) as unknown }),
+    );
   });
 
   test("a model is compared with the metadata that names it", () => {

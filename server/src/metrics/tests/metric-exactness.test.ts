@@ -168,7 +168,7 @@ class Story {
   async #patch(run: KnownRun, step: Step & { kind: "patch" }, index: number): Promise<void> {
     const { latencyMs, hasError, user } = step;
     // A patch replaces `extra` as a whole. Each patch differs, because a repeated one is ignored.
-    const extra = { metadata: { user_id: user, index } };
+    const extra = { metadata: { langfuse_user_id: user, index } };
     const end = toIso(run.startMicros + latencyMs * 1_000);
     const fields = { extra, end_time: end, ...(hasError ? { error: "no" } : {}) };
     await this.#send({ patch: [patchOf(run.wire, fields)] });

@@ -103,7 +103,8 @@ test("metrics have counts, errors, durations and usage, per group and of the per
     },
   });
   const before = runAt(-30, { name: "ask" });
-  const session = await send(server, [root, model, before, runAt(59, { name: "other" })]);
+  const extra = { metadata: { langfuse_user_id: "ben" } };
+  const session = await send(server, [root, model, before, runAt(59, { name: "other", extra })]);
   const traces = await readMetrics(server, session, { group: "name" });
   expect(traces.width_ms).toBe(60_000);
   expect(traces.all.points.runs).toHaveLength(60);
@@ -123,7 +124,8 @@ test("metrics have counts, errors, durations and usage, per group and of the per
   expect(Math.abs((firstToken.p50 ?? 0) - 200)).toBeLessThanOrEqual(4);
   expect(countsOf(await readMetrics(server, session, { group: "user", scope: "all" }))).toEqual({
     ann: 1,
-    none: 2,
+    ben: 1,
+    none: 1,
   });
   expect(countsOf(await readMetrics(server, session, { group: "status" }))).toEqual({
     error: 1,

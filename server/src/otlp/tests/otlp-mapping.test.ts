@@ -260,6 +260,25 @@ describe("conversation and user", () => {
     expect(metadataOf(attributes)).toMatchObject({ thread_id: "own", session_id: "own" });
   });
 
+  test("may have the names that integrations of Langfuse give them in the metadata", () => {
+    const attributes = {
+      "langsmith.metadata.langfuse_session_id": "c",
+      "langsmith.metadata.langfuse_user_id": "u",
+      "user.id": "other",
+    };
+    expect(metadataOf(attributes)).toMatchObject({
+      thread_id: "c",
+      session_id: "c",
+      user_id: "u",
+      langfuse_session_id: "c",
+      langfuse_user_id: "u",
+    });
+    expect(metadataOf({ ...attributes, "langsmith.metadata.user_id": "own" })).toMatchObject({
+      user_id: "own",
+      langfuse_user_id: "u",
+    });
+  });
+
   test("may be a number, which becomes a text, because threads are found by text", () => {
     expect(metadataOf({ "session.id": 42, "user.id": 7 })).toMatchObject({
       thread_id: "42",

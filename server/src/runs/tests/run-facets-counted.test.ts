@@ -25,7 +25,9 @@ async function createRuns() {
       extra: {
         metadata: {
           ls_model_name: index % 2 === 0 ? "gpt-4o" : undefined,
-          user_id: `user-${index % 20}`,
+          // A run with both keys is counted once.
+          ...(index % 3 === 0 ? {} : { user_id: `user-${index % 20}` }),
+          ...(index % 3 === 1 ? {} : { langfuse_user_id: `user-${index % 20}` }),
           version: "1.2",
         },
       },

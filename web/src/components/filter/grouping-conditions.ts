@@ -23,8 +23,8 @@ export const conditionsByGrouping: { readonly [Name in RunGrouping]: Conditions 
   name: { equals: (value) => `eq(name, ${quote(value)})` },
   tag: { equals: (value) => `has(tags, ${quote(value)})` },
   user: {
-    equals: (value) => `eq(metadata.user_id, ${quote(value)})`,
-    exists: 'exists(metadata, "user_id")',
+    equals: (value) => `eq(user, ${quote(value)})`,
+    exists: 'or(exists(metadata, "user_id"), exists(metadata, "langfuse_user_id"))',
   },
   status: { equals: (value) => `eq(status, ${quote(value)})` },
 };

@@ -9,9 +9,12 @@ import type { FilterToken } from "./filter-tokens.ts";
  */
 export function toPlainFilter(filter: string): string {
   const text = filter.trim();
-  const filterPart = new FunctionReader(text).read();
-  return filterPart === undefined ? text : filterPart.text;
+  const plainText = new FunctionReader(text).read()?.text;
+  return plainText === undefined || plainText.length > maxChars ? text : plainText;
 }
+
+/** The maximum length of a filter. Words such as ` and ` may be longer than the function that they replace. */
+const maxChars = 10_000;
 
 /** The maximum depth of a filter. Deeper filters are not valid and are not converted. */
 const maxDepth = 50;
@@ -116,6 +119,9 @@ class FunctionReader {
       return undefined;
     }
     const field = first.text;
+    if (connectivePattern.test(field)) {
+      return undefined;
+    }
     const operator = operators[name?.text ?? ""];
     if (operator !== undefined && values.length === 1) {
       const valueText = this.#writeValue(value);
@@ -202,6 +208,9 @@ const wordOperators: Readonly<Record<string, string>> = {
 };
 
 const keywords: ReadonlySet<string> = new Set(["true", "false", "null"]);
+
+/** Matches words that are never read as a field before an operator. */
+const connectivePattern = /^(?:and|or|not)$/i;
 
 /**
  * Matches a text that can be written without quotes, because it is not read as a number, a keyword or several words.

@@ -95,8 +95,9 @@ const NoThreads = ({ isSearch }: { readonly isSearch: boolean }) =>
   ) : (
     <Empty title="No threads yet">
       <p>
-        Traces with the same <code>thread_id</code>, <code>session_id</code> or{" "}
-        <code>conversation_id</code> in their metadata form a thread.
+        Traces with the same <code>thread_id</code>, <code>session_id</code>,{" "}
+        <code>conversation_id</code> or <code>langfuse_session_id</code> in their metadata form a
+        thread.
       </p>
     </Empty>
   );

@@ -23,10 +23,14 @@ test.each<[Partial<CountedRuns>, string | undefined]>([
     { scope: "traces", grouping: "model", group: { kind: "value", value: "m" } },
     'eq(metadata.ls_model_name, "m")',
   ],
-  [{ grouping: "user", group: { kind: "none", value: "" } }, 'not(exists(metadata, "user_id"))'],
+  [{ grouping: "user", group: { kind: "value", value: "ann" } }, 'eq(user, "ann")'],
+  [
+    { grouping: "user", group: { kind: "none", value: "" } },
+    'not(or(exists(metadata, "user_id"), exists(metadata, "langfuse_user_id")))',
+  ],
   [
     { grouping: "user", group: { kind: "other", value: "" }, values: ["ann"] },
-    'and(exists(metadata, "user_id"), not(eq(metadata.user_id, "ann")))',
+    'and(or(exists(metadata, "user_id"), exists(metadata, "langfuse_user_id")), not(eq(user, "ann")))',
   ],
   [
     { grouping: "name", group: { kind: "other", value: "" }, values: ["a", "b"] },

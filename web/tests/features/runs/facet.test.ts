@@ -32,7 +32,7 @@ test("each property has a condition of the filter language, and values are quote
   const hostile = 'a "b" \\ c';
   for (const [name, value, condition] of [
     ["tag", hostile, String.raw`has(tags, "a \"b\" \\ c")`],
-    ["user", "ann", 'eq(metadata.user_id, "ann")'],
+    ["user", "ann", 'eq(user, "ann")'],
     ["version", "1.2", 'eq(metadata.version, "1.2")'],
     ["run_type", "llm", 'eq(run_type, "llm")'],
     ["trace_model", "gpt-5", 'eq(model, "gpt-5")'],
@@ -40,6 +40,7 @@ test("each property has a condition of the filter language, and values are quote
     expect(toFacetCondition(name, [value])).toBe(condition);
     expect(findChosenValues(condition, name)).toEqual([value]);
   }
+  expect(findChosenValues('eq(metadata.user_id, "ann")', "user")).toEqual(["ann"]);
   expect(toFacetCondition("tag", ["a", "b"])).toBe('in(tags, ["a", "b"])');
   expect(findChosenValues('in(tags, ["a", "b"])', "tag")).toEqual(["a", "b"]);
 });

@@ -116,7 +116,9 @@ test("metrics are the same on both engines, for each scope, dimension and filter
       session_name: "metered",
       micros: start + index * 3 * minute,
       tags: index % 3 === 0 ? ["a", "b"] : ["b"],
-      extra: { metadata: { user_id: `user ${index % 2}` } },
+      extra: {
+        metadata: { [index % 3 === 0 ? "langfuse_user_id" : "user_id"]: `user ${index % 2}` },
+      },
       ...(index % 5 === 0 ? {} : { end_time: (start + index * 3 * minute) / 1_000 + index * 7 }),
       ...(index % 7 === 0 ? { error: "x" } : {}),
     }),

@@ -72,10 +72,25 @@ describe("the facets that a filter uses", () => {
     ['and(eq(metadata_key, "k"), neq(metadata_value, "v"))', [["kk"]]],
     [
       'and(eq(metadata_key, "k"), in(metadata_key, ["l"]), eq(metadata_value, "v"))',
-      [["kk"], ["kl"]],
+      [["p1:l=v"], ["kk"]],
     ],
+    ['and(in(metadata_key, ["k", "l"]), eq(metadata_value, "v"))', [["p1:k=v", "p1:l=v"]]],
+    ['and(in(metadata_key, ["k", "l.m"]), eq(metadata_value, "v"))', []],
+    ['and(in(metadata_key, ["k", "l"]), in(metadata_value, ["v", "w"]))', [["kk", "kl"]]],
+    ['and(in(metadata_key, ["k", "l"]), in(metadata_value, ["v"]))', [["p1:k=v", "p1:l=v"]]],
     [`has(metadata, '{"a": "b", "c": 1, "d": {"e": "f"}}')`, [["p1:a=b"], ["kc"], ["kd"]]],
-    ['eq(thread_id, "t")', [["p10:session_id=t", "p9:thread_id=t", "p15:conversation_id=t"]]],
+    [
+      'eq(thread_id, "t")',
+      [
+        [
+          "p10:session_id=t",
+          "p9:thread_id=t",
+          "p15:conversation_id=t",
+          "p19:langfuse_session_id=t",
+        ],
+      ],
+    ],
+    ["user = ann", [["p7:user_id=ann", "p16:langfuse_user_id=ann"]]],
     [`has(tags, "${"x".repeat(201)}")`, []],
   ])("%s", (filter, facets) => {
     expect(findRequiredFacets(checkFilter(filter, runFields))).toEqual(facets);

@@ -85,7 +85,7 @@ interface FacetField {
   readonly field: string;
   /** The function that compares the field with one value. Several values are compared with `in`. */
   readonly comparator: "eq" | "has";
-  /** Another name of the field, which is used in links on other pages. */
+  /** Another name of the field, which links on other pages or stored filters use. */
   readonly alias?: string;
 }
 
@@ -94,7 +94,7 @@ const facetFields: Readonly<Record<string, FacetField>> = {
   // In a list of traces, the field `model` contains the models of all runs of a trace.
   trace_model: { field: "model", comparator: "eq" },
   tag: { field: "tags", comparator: "has" },
-  user: { field: "metadata.user_id", comparator: "eq" },
+  user: { field: "user", comparator: "eq", alias: "metadata.user_id" },
   version: { field: "metadata.version", comparator: "eq" },
 };
 

@@ -1,5 +1,5 @@
 /** The members of the metadata that name a thread. If a run has several, the server uses the first one. */
-const threadKeys = ["session_id", "thread_id", "conversation_id"] as const;
+const threadKeys = ["session_id", "thread_id", "conversation_id", "langfuse_session_id"] as const;
 /** The server ignores a thread id that is longer. */
 const maxThreadIdChars = 200;
 
