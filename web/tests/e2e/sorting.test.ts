@@ -296,7 +296,7 @@ describe.skipIf(browser === undefined)("sorted lists, in Chromium", () => {
     30_000,
   );
 
-  test("experiments are sorted as loaded; queues and feedback keep the server's order", async () => {
+  test("experiments are sorted; queues and feedback keep the server's order", async () => {
     await page.goto(`${server.url}/o/${tenant}/datasets/${datasetId}?tab=experiments`);
     await expectRows("name", ["new experiment", "middle experiment", "old experiment"]);
     await sortBy("name", "asc");

@@ -84,8 +84,10 @@ describe.skipIf(browser === undefined)("ten tasks of a day's work, in Chromium",
     const cost = await measure("Find the failing tool call of yesterday", async () => {
       await openProject();
       await hand.click(button("All runs"));
-      await hand.choose(page.getByLabel("Run type", { exact: true }), "tool");
-      await hand.choose(page.getByLabel("Status", { exact: true }), "error");
+      await hand.click(button("Filter by run type"));
+      await hand.click(page.getByRole("menuitemradio", { name: "tool" }));
+      await hand.click(button("Filter by status"));
+      await hand.click(page.getByRole("menuitemradio", { name: "Error" }));
       await page.locator("tbody tr").filter({ hasText: "cancel_order" }).waitFor(patience);
       await expect.poll(() => page.locator("tbody tr").count(), patience).toBe(1);
       await openFirstRun();
@@ -233,7 +235,8 @@ describe.skipIf(browser === undefined)("ten tasks of a day's work, in Chromium",
   test("see why a run failed", async () => {
     const cost = await measure("See why a run failed", async () => {
       await openProject();
-      await hand.choose(page.getByLabel("Status", { exact: true }), "error");
+      await hand.click(button("Filter by status"));
+      await hand.click(page.getByRole("menuitemradio", { name: "Error" }));
       await page.locator("tbody tr").first().filter({ hasText: "Error" }).waitFor(patience);
       await openFirstRun();
       await page

@@ -2,13 +2,12 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useId, useLayoutEffect, useRef, useState } from "react";
 import type { KeyboardEvent, ReactNode } from "react";
-import { toVisibleText } from "../text/visible-text.ts";
+import { FilterChips } from "./filter-chips.tsx";
 import { applySuggestion } from "./filter-completion.ts";
 import type { Suggestion, ValueRequest } from "./filter-completion.ts";
 import {
   joinConditions,
   mergeLaterFilter,
-  removeConditions,
   replaceCondition,
   splitConditions,
 } from "./filter-conditions.ts";
@@ -249,11 +248,6 @@ export const FilterBar = (props: FilterBarProps) => {
             ✕
           </button>
         )}
-        {fault !== undefined && (
-          <p id={`${listId}-fault`} className="filter-fault" role="alert">
-            {fault.reason}
-          </p>
-        )}
         <Suggestions
           id={listId}
           suggestions={isOpen ? suggestions : []}
@@ -261,6 +255,11 @@ export const FilterBar = (props: FilterBarProps) => {
           onSelect={acceptSuggestion}
         />
       </div>
+      {fault !== undefined && (
+        <p id={`${listId}-fault`} className="filter-fault" role="alert">
+          {fault.reason}
+        </p>
+      )}
       <div className="filter-quick">{children}</div>
     </search>
   );
@@ -275,45 +274,6 @@ function useFault(resource: "runs" | "examples", text: string): FilterFault | un
   });
   return checkedText === text && text.trim() !== "" ? data?.fault : undefined;
 }
-
-/** Shows the conditions of a filter as chips. Each has a button to edit the condition and a button to remove it. */
-const FilterChips = ({
-  filter,
-  edited,
-  onEdit,
-  onApply,
-}: {
-  readonly filter: string;
-  /** The condition that is being edited. */
-  readonly edited: string | undefined;
-  readonly onEdit: (condition: string) => void;
-  readonly onApply: (filter: string) => void;
-}) => (
-  <ul className="filter-chips" aria-label="Filter conditions">
-    {splitConditions(filter).map((condition) => (
-      // Hide the chip of a condition that is being edited in the input. The condition keeps its position.
-      <li key={condition} className="filter-chip" hidden={condition === edited}>
-        <button
-          type="button"
-          className="filter-chip-text"
-          title={toVisibleText(toPlainFilter(condition))}
-          aria-label={`Edit ${toVisibleText(toPlainFilter(condition))}`}
-          onClick={() => onEdit(condition)}
-        >
-          {toVisibleText(toPlainFilter(condition))}
-        </button>
-        <button
-          type="button"
-          className="filter-chip-remove"
-          aria-label={`Remove ${toVisibleText(toPlainFilter(condition))}`}
-          onClick={() => onApply(removeConditions(filter, (other) => other === condition))}
-        >
-          ✕
-        </button>
-      </li>
-    ))}
-  </ul>
-);
 
 /** An invisible copy of the input's text, in which the invalid characters are underlined. */
 const FaultMirror = ({

@@ -11,6 +11,10 @@ import { ScoreMark } from "./score-mark.tsx";
 /** Maximum number of score columns in the table. */
 const maxScoreColumns = 12;
 const statusColumnId = "status";
+const scorePrefix = "score ";
+
+/** Whether a column has a score. The list has a column for each score of the loaded experiments. */
+export const isScoreColumn = (columnId: string): boolean => columnId.startsWith(scorePrefix);
 
 /** The columns of the experiment list, with the status and one column per score, compared with the baseline. */
 export function toExperimentColumns(
@@ -18,7 +22,9 @@ export function toExperimentColumns(
   baseline: Experiment | undefined,
   readStatus: (experiment: Experiment) => ExperimentStatus,
 ): readonly Column<Experiment>[] {
-  const keys = [...new Set(experiments.flatMap(({ scores }) => Object.keys(scores)))];
+  // The columns have the same order in each order of the list.
+  const newestFirst = experiments.toSorted((left, right) => right.startMs - left.startMs);
+  const keys = [...new Set(newestFirst.flatMap(({ scores }) => Object.keys(scores)))];
   return [
     {
       id: "name",
@@ -56,7 +62,7 @@ export function toExperimentColumns(
       renderCell: (experiment) => <StatusText status={readStatus(experiment)} />,
     },
     ...keys.slice(0, maxScoreColumns).map((key): Column<Experiment> => ({
-      id: `score ${key}`,
+      id: scorePrefix + key,
       title: toVisibleText(key),
       sort: "desc",
       sortValue: ({ scores }) => scores[key],
@@ -181,7 +187,6 @@ const statisticColumns: readonly Column<Experiment>[] = [
     id: "start",
     title: "Started",
     sort: "desc",
-    sortValue: ({ startMs }) => startMs,
     width: 100,
     isShownWhenNarrow: true,
     renderCell: ({ startMs }) => <Ago timeMs={startMs} />,

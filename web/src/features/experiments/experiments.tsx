@@ -4,12 +4,15 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useCallback, useMemo, useState } from "react";
 import type { ReactNode } from "react";
 import { Empty } from "../../components/page/states.tsx";
+import { maxSortedRows, useCompleteSort } from "../../components/table/complete-sort.ts";
 import { DataTable } from "../../components/table/data-table.tsx";
 import type { RowLinkProps } from "../../components/table/data-table.tsx";
-import { useLoadedSort } from "../../components/table/loaded-sort.ts";
+import { removeRepeatedRows } from "../../components/table/repeated-rows.ts";
+import { SortNotice } from "../../components/table/sort-notice.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { usePinnedBaseline } from "./baseline.ts";
 import {
+  isScoreColumn,
   renderExperimentDetail,
   toDetailHeight,
   toExperimentColumns,
@@ -34,7 +37,10 @@ export const Experiments = ({
   readonly tenantId: string;
 }) => {
   const navigate = route.useNavigate();
-  const { pages, experiments, readStatus } = useExperiments(datasetId);
+  const sortSearch = route.useSearch();
+  // The server sorts by the start; the other orders need all experiments.
+  const startOrder = sortSearch.sort === "start" ? (sortSearch.order ?? "desc") : "desc";
+  const { pages, experiments, readStatus } = useExperiments(datasetId, startOrder);
   const [isDialogOpen, setIsDialogOpen] = useState(false);
   const [selection, setSelection] = useState(noSelection);
   const [baselineId, setBaselineId] = usePinnedBaseline(datasetId);
@@ -47,7 +53,14 @@ export const Experiments = ({
     (experiment: Experiment) => renderExperimentDetail(experiment, columns),
     [columns],
   );
-  const { rows, sort } = useLoadedSort(experiments, columns, route.useSearch());
+  const sorting = useCompleteSort({
+    pages,
+    rows: experiments,
+    listKey: `${datasetId} ${startOrder}`,
+    columns,
+    search: sortSearch,
+    isLaterColumn: isScoreColumn,
+  });
   // The baseline is the first column, and the others follow in the order in which they were run.
   const getStartMs = (id: string): number =>
     id === baselineId
@@ -107,10 +120,14 @@ export const Experiments = ({
           </Button>
         )}
       </div>
+      <SortNotice resourceName="experiments" sorting={sorting} error={pages.error}>
+        There are more than {maxSortedRows.toLocaleString("en")} experiments. Such a list can be
+        sorted only by the column Started.
+      </SortNotice>
       <DataTable
         resourceName="experiments"
-        rows={rows}
-        sort={sort}
+        rows={sorting.rows}
+        sort={sorting.sort}
         onSort={({ column, order }) =>
           void navigate({
             search: (current) => ({ ...current, sort: column, order }),
@@ -118,7 +135,7 @@ export const Experiments = ({
           })
         }
         getRowId={({ id }) => id}
-        columns={columns}
+        columns={sorting.columns}
         renderNarrowDetail={renderDetail}
         narrowDetailHeight={toDetailHeight(columns)}
         renderLink={toLink({ tenantId, datasetId, baseline: baseline?.id })}
@@ -128,12 +145,6 @@ export const Experiments = ({
         onLoadMore={() => void (pages.isFetching ? undefined : pages.fetchNextPage())}
         error={pages.error}
         onRetry={pages.refetch}
-        footer={
-          pages.hasNextPage &&
-          sort !== undefined && (
-            <p className="note list-foot">Only the loaded experiments are sorted.</p>
-          )
-        }
         emptyState={
           <Empty title="No experiments yet">
             <p>
@@ -162,7 +173,7 @@ export const Experiments = ({
  * The experiments with their statuses. While an experiment is running, the statistics are read again at intervals, and
  * once more when it ends.
  */
-function useExperiments(datasetId: string) {
+function useExperiments(datasetId: string, startOrder: "asc" | "desc") {
   const { data: jobs } = useQuery(experimentJobsQuery);
   const jobsById = useMemo(
     () => new Map((jobs ?? []).map((job) => [job.experimentId, job])),
@@ -174,7 +185,7 @@ function useExperiments(datasetId: string) {
       return kind === "queued" || kind === "running";
     });
   const pages = useInfiniteQuery({
-    ...createExperimentsQuery(datasetId),
+    ...createExperimentsQuery(datasetId, startOrder),
     // A refetch reads all loaded pages again, so the interval grows with their number.
     refetchInterval: ({ state: { data } }) =>
       findRunning(data?.pages.flat()) === undefined
@@ -182,7 +193,7 @@ function useExperiments(datasetId: string) {
         : comparisonRefreshMs * (data?.pages.length ?? 1),
   });
   const { data, dataUpdatedAt: readMs } = pages;
-  const experiments = useMemo(() => data?.pages.flat(), [data]);
+  const experiments = useMemo(() => data && removeRepeatedRows(data.pages.flat()), [data]);
   useRefreshAtEnd(findRunning(experiments) !== undefined, pages.refetch);
   const readStatus = useCallback(
     (experiment: Experiment) => toExperimentStatus(experiment, jobsById.get(experiment.id), readMs),

@@ -28,15 +28,16 @@ const maxPageOutputs = 300;
 const experimentPageSize = 50;
 const pairwisePageSize = 100;
 
-/** The experiments on a dataset with their statistics, newest first, in pages. */
-export const createExperimentsQuery = (datasetId: string) =>
+/** The experiments on a dataset with their statistics, in the order of their start, in pages. */
+export const createExperimentsQuery = (datasetId: string, startOrder: "asc" | "desc") =>
   infiniteQueryOptions({
-    queryKey: ["datasets", datasetId, "experiments"],
+    queryKey: ["datasets", datasetId, "experiments", startOrder],
     queryFn: async ({ pageParam, signal }) => {
       const query = new URLSearchParams({
         reference_dataset: datasetId,
         include_stats: "true",
         sort_by: "start_time",
+        sort_by_desc: String(startOrder === "desc"),
         limit: String(experimentPageSize),
         offset: String(pageParam),
       });
@@ -45,6 +46,9 @@ export const createExperimentsQuery = (datasetId: string) =>
     initialPageParam: 0,
     getNextPageParam: (page: readonly Experiment[], pages) =>
       page.length < experimentPageSize ? undefined : pages.length * experimentPageSize,
+    // While the other order is loaded, the list keeps its rows; that of another dataset does not.
+    placeholderData: (previousData, previousQuery) =>
+      previousQuery?.queryKey[1] === datasetId ? previousData : undefined,
   });
 
 /** An experiment that can be added to a comparison. */

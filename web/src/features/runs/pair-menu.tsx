@@ -5,7 +5,13 @@ import type { ValueRequest } from "../../components/filter/filter-completion.ts"
 import { addCondition } from "../../components/filter/filter-conditions.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { useRunValues } from "./queries.ts";
-import { createFeedbackCondition, createMetadataCondition, toFilterText } from "./quick-filters.ts";
+import { QuickFilterButton } from "./quick-filter-button.tsx";
+import {
+  createFeedbackCondition,
+  createMetadataCondition,
+  hasConditionOn,
+  toFilterText,
+} from "./quick-filters.ts";
 
 /** Props of a quick filter: a control that adds a condition to the filter of the run list. */
 export interface QuickFilterProps {
@@ -17,6 +23,8 @@ export interface QuickFilterProps {
 /** A quick filter for which the user enters a key and a value. A tag has no value. */
 interface PairFilter {
   readonly title: string;
+  /** Matches the fields of the conditions that this filter can add. */
+  readonly fieldPattern: RegExp;
   /** The kind of values that the key field suggests. */
   readonly keyKind: ValueRequest["kind"];
   readonly keyLabel: string;
@@ -28,12 +36,14 @@ interface PairFilter {
 export const pairFilters: Readonly<Record<"tag" | "metadata" | "feedback", PairFilter>> = {
   tag: {
     title: "Tag",
+    fieldPattern: /^tags$/,
     keyKind: "tag",
     keyLabel: "Tag",
     toCondition: (tag) => `has(tags, ${toFilterText(tag)})`,
   },
   metadata: {
     title: "Metadata",
+    fieldPattern: /^metadata[._]/,
     keyKind: "metadata_key",
     keyLabel: "Key",
     valueField: { label: "Value", isNumber: false },
@@ -41,6 +51,7 @@ export const pairFilters: Readonly<Record<"tag" | "metadata" | "feedback", PairF
   },
   feedback: {
     title: "Feedback",
+    fieldPattern: /^feedback_/,
     keyKind: "feedback_key",
     keyLabel: "Key",
     valueField: { label: "Score", isNumber: true },
@@ -78,9 +89,11 @@ export const PairMenu = ({
       transitionProps={{ duration: 0 }}
     >
       <Popover.Target>
-        <Button size="compact-sm" variant="default" onClick={() => setIsOpen(!isOpen)}>
-          {pair.title}
-        </Button>
+        <QuickFilterButton
+          label={pair.title}
+          isActive={hasConditionOn(filter, (field) => pair.fieldPattern.test(field))}
+          onClick={() => setIsOpen(!isOpen)}
+        />
       </Popover.Target>
       <Popover.Dropdown className="quick-menu" aria-label={`Filter by ${pair.title.toLowerCase()}`}>
         <form

@@ -1,11 +1,15 @@
-import { NativeSelect } from "@mantine/core";
+import { Menu } from "@mantine/core";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { PairMenu, pairFilters } from "./pair-menu.tsx";
 import type { QuickFilterProps } from "./pair-menu.tsx";
 import { useRunValues } from "./queries.ts";
-import { findQuickValue, setQuickFilter } from "./quick-filters.ts";
+import { QuickFilterButton } from "./quick-filter-button.tsx";
+import { findQuickValue, hasConditionOn, setQuickFilter } from "./quick-filters.ts";
 
-/** Menus that set frequently used conditions in the filter. */
+/**
+ * Menus that set frequently used conditions in the filter. They show only whether there is a condition on their field:
+ * its text is that of the chip in the filter bar.
+ */
 export const QuickFilterBar = (props: QuickFilterProps) => (
   <>
     <ValueMenu {...props} label="Status" field="status" comparator="eq" values={statuses} />
@@ -16,6 +20,9 @@ export const QuickFilterBar = (props: QuickFilterProps) => (
     <PairMenu {...props} {...pairFilters.feedback} />
   </>
 );
+
+/** The value of the item that removes the conditions on a field. */
+const anyValue = "";
 
 /** The values of a menu with their labels. */
 type Values = readonly (readonly [value: string, title: string])[];
@@ -47,25 +54,34 @@ const ValueMenu = ({
   readonly comparator: string;
   readonly values: Values;
 }) => {
-  const value = findQuickValue(filter, field) ?? "";
-  const isListed = value === "" || values.some(([listedValue]) => listedValue === value);
+  const isActive = hasConditionOn(filter, (name) => name === field);
+  const value = isActive ? findQuickValue(filter, { field, comparator }) : anyValue;
   return (
-    <NativeSelect
-      className="quick-choice"
-      aria-label={label}
-      value={value}
-      onChange={({ target }) =>
-        onFilter(setQuickFilter(filter, { field, comparator, value: target.value }))
-      }
+    // The first item gets the focus, because a menu must not contain a placeholder for it.
+    <Menu
+      position="bottom-start"
+      transitionProps={{ duration: 0 }}
+      withInitialFocusPlaceholder={false}
+      menuItemTabIndex={0}
     >
-      <option value="">{label}</option>
-      {values.map(([listedValue, title]) => (
-        <option key={listedValue} value={listedValue}>
-          {title}
-        </option>
-      ))}
-      {!isListed && <option value={value}>{toVisibleText(value)}</option>}
-    </NativeSelect>
+      <Menu.Target>
+        <QuickFilterButton label={label} isActive={isActive} />
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.RadioGroup
+          value={value ?? null}
+          onChange={(newValue) =>
+            onFilter(setQuickFilter(filter, { field, comparator, value: newValue }))
+          }
+        >
+          {[[anyValue, "Any"] as const, ...values].map(([listedValue, title]) => (
+            <Menu.RadioItem key={listedValue} value={listedValue} closeMenuOnClick>
+              {title}
+            </Menu.RadioItem>
+          ))}
+        </Menu.RadioGroup>
+      </Menu.Dropdown>
+    </Menu>
   );
 };
 

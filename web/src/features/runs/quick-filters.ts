@@ -14,11 +14,26 @@ const createFieldTest =
   (condition: string): boolean =>
     readConditionField(condition) === field;
 
-/** Finds the value with which a filter compares a field; `undefined` if no simple condition of the filter does that. */
-export function findQuickValue(filter: string, field: string): string | undefined {
+/** Whether a filter has a condition on a field for which `isField` returns true, also within `and`, `or` and `not`. */
+export function hasConditionOn(filter: string, isField: (field: string) => boolean): boolean {
+  const tokens = toFilterTokens(filter);
+  return tokens.some(
+    ({ kind, text }, index) =>
+      kind === "name" &&
+      tokens[index - 1]?.text === "(" &&
+      [",", ")"].includes(tokens[index + 1]?.text ?? "") &&
+      isField(text),
+  );
+}
+
+/** Finds the value that a filter compares with a field in this way; `undefined` if it has no such condition. */
+export function findQuickValue(
+  filter: string,
+  { field, comparator }: { readonly field: string; readonly comparator: string },
+): string | undefined {
   const condition = splitConditions(filter).find(createFieldTest(field));
-  const value = condition === undefined ? undefined : toFilterTokens(condition)[4];
-  return value?.kind === "mark" ? undefined : value?.text;
+  const [name, , , , value] = condition === undefined ? [] : toFilterTokens(condition);
+  return name?.text !== comparator || value?.kind === "mark" ? undefined : value?.text;
 }
 
 /** Replaces a filter's conditions on a field with one condition, or removes them if there is no value. */

@@ -24,9 +24,10 @@ export const createThreadsQuery = (projectId: string, text: string) =>
     },
     initialPageParam: "",
     getNextPageParam: ({ next }: ThreadItemPage) => next,
-    // Refetch only while one page is loaded, because reading many pages every few seconds would keep the server busy.
+    // Refetch only while one page is loaded, because reading many pages again and again would keep the server busy.
     refetchInterval: ({ state: { data } }) =>
       (data?.pages.length ?? 0) <= 1 ? refetchIntervalMs : false,
+    refetchOnWindowFocus: ({ state: { data } }) => (data?.pages.length ?? 0) <= 1,
   });
 
 /** The turns of a thread in the order of their start, in pages. */

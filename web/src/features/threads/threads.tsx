@@ -4,9 +4,11 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { useSearchShortcut } from "../../components/keyboard/list-keys.ts";
 import { Empty } from "../../components/page/states.tsx";
+import { maxSortedRows, useCompleteSort } from "../../components/table/complete-sort.ts";
 import { DataTable } from "../../components/table/data-table.tsx";
 import type { RowLinkProps } from "../../components/table/data-table.tsx";
-import { useLoadedSort } from "../../components/table/loaded-sort.ts";
+import { SortNotice } from "../../components/table/sort-notice.tsx";
+import { removeRepeatedRows } from "../../components/table/repeated-rows.ts";
 import { ProjectPageHead } from "../projects/project-page-head.tsx";
 import { createThreadsQuery } from "./queries.ts";
 import { renderThreadDetail, threadColumns } from "./thread-columns.tsx";
@@ -22,10 +24,16 @@ export const Threads = () => {
   const navigate = route.useNavigate();
   const pages = useInfiniteQuery(createThreadsQuery(projectId, q));
   const threads = useMemo(
-    () => pages.data && removeRepeated(pages.data.pages.flatMap(({ items }) => items)),
+    () => pages.data && removeRepeatedRows(pages.data.pages.flatMap(({ items }) => items)),
     [pages.data],
   );
-  const { rows, sort } = useLoadedSort(threads, threadColumns, sortSearch);
+  const sorting = useCompleteSort({
+    pages,
+    rows: threads,
+    listKey: `${projectId} ${q}`,
+    columns: threadColumns,
+    search: sortSearch,
+  });
   const searchField = useSearchShortcut("Search threads");
   return (
     <div className="fill">
@@ -46,10 +54,14 @@ export const Threads = () => {
           }
         />
       </ProjectPageHead>
+      <SortNotice resourceName="threads" sorting={sorting} error={pages.error}>
+        There are too many threads to sort by a column. Search by thread ID, so that at most{" "}
+        {maxSortedRows.toLocaleString("en")} match.
+      </SortNotice>
       <DataTable
         resourceName="threads"
-        rows={rows}
-        sort={sort}
+        rows={sorting.rows}
+        sort={sorting.sort}
         onSort={({ column, order }) =>
           void navigate({
             search: (current) => ({ ...current, sort: column, order }),
@@ -57,7 +69,7 @@ export const Threads = () => {
           })
         }
         getRowId={({ id }) => id}
-        columns={threadColumns}
+        columns={sorting.columns}
         renderNarrowDetail={renderThreadDetail}
         error={pages.error}
         onRetry={pages.refetch}
@@ -73,16 +85,11 @@ export const Threads = () => {
         )}
         emptyState={<NoThreads isSearch={q !== ""} />}
         footer={
-          <>
-            {pages.hasNextPage && sort !== undefined && (
-              <p className="note thread-note">Only the loaded threads are sorted.</p>
-            )}
-            {pages.data?.pages.some(({ isPartial }) => isPartial) === true && (
-              <p className="note thread-note">
-                Some older runs could not be searched. The list may be incomplete.
-              </p>
-            )}
-          </>
+          pages.data?.pages.some(({ isPartial }) => isPartial) === true && (
+            <p className="note thread-note">
+              Some older runs could not be searched. The list may be incomplete.
+            </p>
+          )
         }
       />
     </div>
@@ -101,9 +108,3 @@ const NoThreads = ({ isSearch }: { readonly isSearch: boolean }) =>
       </p>
     </Empty>
   );
-
-/** Removes the second row of a thread that moved to another page between two requests. */
-function removeRepeated(threads: readonly ThreadItem[]): readonly ThreadItem[] {
-  const ids = new Set<string>();
-  return threads.filter(({ id }) => !ids.has(id) && ids.add(id));
-}

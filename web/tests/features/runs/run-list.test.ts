@@ -8,6 +8,7 @@ import {
   createFeedbackCondition,
   createMetadataCondition,
   findQuickValue,
+  hasConditionOn,
   setQuickFilter,
 } from "../../../src/features/runs/quick-filters.ts";
 import { parseRunCounts } from "../../../src/features/runs/queries.ts";
@@ -81,10 +82,30 @@ describe("quick filters", () => {
       value: "error",
     });
     expect(status).toBe('and(gt(tokens, 5), eq(status, "error"))');
-    expect(findQuickValue(status, "status")).toBe("error");
+    expect(findQuickValue(status, { field: "status", comparator: "eq" })).toBe("error");
     expect(setQuickFilter(status, { field: "status", comparator: "eq", value: "" })).toBe(
       "gt(tokens, 5)",
     );
+  });
+
+  test("show a value only if it is compared in the same way", () => {
+    const find = (filter: string) =>
+      findQuickValue(filter, { field: "latency", comparator: "gte" });
+    expect(find('gte(latency, "1s")')).toBe("1s");
+    expect(find('gt(latency, "1s")')).toBeUndefined();
+    expect(find('in(latency, ["1s"])')).toBeUndefined();
+    expect(find('and(gt(latency, "1s"), lt(latency, "5s"))')).toBeUndefined();
+    expect(find('eq(status, "error")')).toBeUndefined();
+  });
+
+  test("are active while the filter has a condition on their field", () => {
+    const isActive = (filter: string) => hasConditionOn(filter, (field) => field === "latency");
+    expect(isActive('gt(latency, "1s")')).toBe(true);
+    expect(isActive('and(eq(status, "error"), not(lt(latency, "1s")))')).toBe(true);
+    expect(isActive("exists(latency)")).toBe(true);
+    expect(isActive('eq(name, "latency")')).toBe(false);
+    expect(isActive('and(eq(status, "error"), search("(latency, x)"))')).toBe(false);
+    expect(isActive("")).toBe(false);
   });
 
   test("match a key that can't be a path by conditions on key and value", () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Column } from "../../../src/components/table/data-table-columns.ts";
-import { sortRows } from "../../../src/components/table/loaded-sort.ts";
+import { sortRows } from "../../../src/components/table/complete-sort.ts";
 
 interface Fruit {
   readonly name: string;
@@ -22,7 +22,7 @@ const rows: readonly Fruit[] = [
 const namesBy = (column: string, order: "asc" | "desc"): string[] =>
   sortRows(rows, columns, { column, order }).map(({ name }) => name.slice(6));
 
-test("loaded rows are sorted by a column; equal rows keep the order of the server", () => {
+test("rows are sorted by a column; equal rows keep the order of the server", () => {
   expect(namesBy("name", "asc")).toEqual(["1", "2", "9", "10"]);
   expect(namesBy("name", "desc")).toEqual(["10", "9", "2", "1"]);
   expect(namesBy("weight", "desc")).toEqual(["1", "10", "2", "9"]);
