@@ -56,8 +56,9 @@ import { addUiDatasetRoutes, addUiImportRoutes } from "../datasets/ui-dataset-ro
 import { addUiTraceRoutes } from "../runs/trace-routes.ts";
 import { addUiSharedTraceRoutes } from "../shares/shared-trace-routes.ts";
 import { addUiTraceShareRoutes } from "../shares/trace-share-routes.ts";
-import { RunExports } from "../runs/handlers/run-export.ts";
-import { addUiRunExportRoute, addUiRunRoutes } from "../runs/ui-run-routes.ts";
+import { RunExports } from "../run-actions/export-runs.ts";
+import { addUiRunDownloadRoute, addUiRunExportRoute } from "../run-actions/export-routes.ts";
+import { addUiRunRoutes } from "../runs/ui-run-routes.ts";
 import { JobRunner } from "../jobs/job-runner.ts";
 import { addLaunchRoutes } from "../experiments/launch/launch-routes.ts";
 import { addUiJobRoutes } from "../jobs/job-routes.ts";
@@ -137,7 +138,6 @@ export function createApp(
   const metrics = new ServerMetrics(store, log, telemetry);
   const dependencies = { store, links: new SignedLinks(Date.now, store.linkSecret) };
   const models = createModels(store, settings, keyGuard);
-  const runExports = new RunExports(store);
   const judging = { models: models.caller, workThreads };
   const launch = { store: store.forClient("job"), ...judging };
   const kinds = toKindMap(jobKinds ?? createJobKinds(launch), telemetry);
@@ -145,6 +145,7 @@ export function createApp(
     settings.jobRunner === "separate"
       ? new JobRunner(store, toKindMap(createServerJobKinds(launch), telemetry), { kinds: "given" })
       : new JobRunner(store, kinds);
+  const runExports = new RunExports(store, runner.attached);
   const automation = new Automation(store, judging, settings);
   store.onWake(() => automation.wake());
   const auditLog = new AuditLog(store, () => metrics.countDroppedAuditEntry());
@@ -228,6 +229,7 @@ export function createApp(
     runner.start();
     automation.start();
   });
+  app.addHook("preClose", () => runner.closeAttached());
   app.addHook("onClose", async () => {
     await Promise.all([runner.close(), automation.close()]);
   });
@@ -280,7 +282,7 @@ export function createApp(
     addSharedV2Routes(publicApp, dependencies);
     addSharedDatasetRoutes(publicApp, dependencies);
     addAttachmentRoutes(publicApp, dependencies);
-    addUiRunExportRoute(publicApp, runExports);
+    addUiRunDownloadRoute(publicApp, runExports);
   });
   app.register(async (ingestApp: FastifyInstance) => {
     ingestApp.addHook("onRequest", checkKey);
@@ -314,7 +316,8 @@ export function createApp(
     addUiFeedbackRoutes(authenticatedApp, store);
     addRunRoutes(authenticatedApp, dependencies);
     addV2Routes(authenticatedApp, dependencies);
-    addUiRunRoutes(authenticatedApp, store, runExports);
+    addUiRunRoutes(authenticatedApp, store);
+    addUiRunExportRoute(authenticatedApp, runExports);
     addAnnotationQueueRoutes(authenticatedApp, dependencies);
     addDatasetSearchRoutes(authenticatedApp, dependencies);
     addDatasetRunRoutes(authenticatedApp, dependencies);

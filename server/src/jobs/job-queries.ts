@@ -1,6 +1,7 @@
 import { isInList } from "../storage/dialect.ts";
 import { columnsOf, createQueryBuilder, Query } from "../storage/query.ts";
 import type { Parameters } from "../storage/query.ts";
+import { attachedKinds } from "./job.ts";
 import type {
   ClaimRequest,
   Job,
@@ -88,6 +89,7 @@ const selectClaimable = ({ nowMicros, runningPerTenant }: Parameters<ClaimableVa
     .selectFrom("jobs")
     .selectAll()
     .where("state", "in", activeStates)
+    .where("kind", "not in", attachedKinds)
     .where("lease_until_us", "<=", nowMicros)
     .where(
       (eb) =>
@@ -96,6 +98,8 @@ const selectClaimable = ({ nowMicros, runningPerTenant }: Parameters<ClaimableVa
           .select(eb.fn.countAll<number>().as("count"))
           .whereRef("others.tenant_id", "=", "jobs.tenant_id")
           .where("others.state", "=", "running")
+          // A download that a slow client receives must not delay other jobs.
+          .where("others.kind", "not in", attachedKinds)
           .where("others.lease_until_us", ">", nowMicros),
       "<",
       runningPerTenant,
@@ -132,6 +136,15 @@ export const jobQueries = {
     (values: Parameters<ClaimableValues & { readonly kinds: string }>) =>
       selectClaimable(values).where((eb) => isInList(eb.ref("kind"), values.kinds)),
   ),
+  /** Lists the attached jobs of servers that have ended. */
+  listAbandoned: new Query(({ nowMicros }: Parameters<Pick<ClaimRequest, "nowMicros">>) =>
+    builder
+      .selectFrom("jobs")
+      .selectAll()
+      .where("state", "=", "running")
+      .where("kind", "in", attachedKinds)
+      .where("lease_until_us", "<=", nowMicros),
+  ),
   insert: new Query((row: Parameters<JobRow>) =>
     builder.insertInto("jobs").values(columnsOf(row, [...createdColumns, ...changingColumns])),
   ),
@@ -148,12 +161,18 @@ export const jobQueries = {
     ({
       owner,
       untilMicros,
-    }: Parameters<{ readonly owner: string; readonly untilMicros: number }>) =>
+      ids,
+    }: Parameters<{
+      readonly owner: string;
+      readonly untilMicros: number;
+      readonly ids: string;
+    }>) =>
       builder
         .updateTable("jobs")
         .set({ lease_until_us: untilMicros })
         .where("state", "=", "running")
-        .where("lease_owner", "=", owner),
+        .where("lease_owner", "=", owner)
+        .where((eb) => isInList(eb.ref("id"), ids)),
   ),
   listLeased: new Query(({ owner }: Parameters<{ readonly owner: string }>) =>
     builder
@@ -162,11 +181,12 @@ export const jobQueries = {
       .where("state", "=", "running")
       .where("lease_owner", "=", owner),
   ),
-  releaseAll: new Query(() =>
+  releaseAll: new Query(({ owner }: Parameters<{ readonly owner: string }>) =>
     builder
       .updateTable("jobs")
       .set({ lease_owner: null, lease_until_us: 0 })
-      .where("state", "=", "running"),
+      .where("state", "=", "running")
+      .where("lease_owner", "!=", owner),
   ),
   removeEnded: new Query(({ beforeMicros }: Parameters<{ readonly beforeMicros: number }>) =>
     builder

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { RequestError } from "../model/errors.ts";
 import type { Database } from "../storage/query.ts";
-import { jobLimits } from "./job.ts";
+import { attachedKinds, jobLimits } from "./job.ts";
 import type {
   ClaimedJob,
   ClaimRequest,
@@ -51,7 +51,11 @@ export class JobWriter implements JobWrites {
     this.#nowMicros = nowMicros;
   }
 
-  async create(tenantId: string, { kind, title, parameters, total }: JobDraft): Promise<Job> {
+  async create(
+    tenantId: string,
+    { kind, title, parameters, total }: JobDraft,
+    attachedTo?: ClaimRequest,
+  ): Promise<Job> {
     await this.#assertCapacity(tenantId);
     await this.#removeOldest(tenantId);
     const row: JobRow = {
@@ -73,6 +77,7 @@ export class JobWriter implements JobWrites {
       created_us: this.#nowMicros(),
       started_us: null,
       ended_us: null,
+      ...(attachedTo === undefined ? {} : toLeaseColumns(attachedTo)),
     };
     await this.#db.run(jobQueries.insert, row);
     return parseJobRow(row);
@@ -104,6 +109,12 @@ export class JobWriter implements JobWrites {
         `the job is ${row.state}; only failed and canceled jobs can be retried`,
       );
     }
+    if (attachedKinds.includes(row.kind)) {
+      throw new RequestError(
+        409,
+        "the job was part of a request, which has ended, so it can't be continued; start a new one",
+      );
+    }
     await this.#assertCapacity(tenantId);
     return parseJobRow(
       await this.#change(row, {
@@ -116,12 +127,9 @@ export class JobWriter implements JobWrites {
     );
   }
 
-  async claim({
-    owner,
-    nowMicros,
-    leaseMicros,
-    kinds,
-  }: JobRequest): Promise<ClaimedJob | undefined> {
+  async claim({ kinds, ...request }: JobRequest): Promise<ClaimedJob | undefined> {
+    const { nowMicros } = request;
+    await this.#endAbandoned(nowMicros);
     const values = { nowMicros, runningPerTenant: jobLimits.runningPerTenant };
     const row = await (kinds === undefined
       ? this.#db.first(jobQueries.findClaimable, values)
@@ -133,10 +141,8 @@ export class JobWriter implements JobWrites {
       return undefined;
     }
     const claimed = await this.#change(row, {
-      state: "running",
+      ...toLeaseColumns(request),
       claims: row.claims + 1,
-      lease_owner: owner,
-      lease_until_us: nowMicros + leaseMicros,
       started_us: row.started_us ?? nowMicros,
     });
     return {
@@ -167,7 +173,11 @@ export class JobWriter implements JobWrites {
     leaseMicros,
     ids,
   }: ClaimRequest & { readonly ids: readonly string[] }): Promise<readonly string[]> {
-    await this.#db.run(jobQueries.renew, { owner, untilMicros: nowMicros + leaseMicros });
+    await this.#db.run(jobQueries.renew, {
+      owner,
+      untilMicros: nowMicros + leaseMicros,
+      ids: JSON.stringify(ids),
+    });
     const leased = await this.#db.all(jobQueries.listLeased, { owner });
     const continuing = new Set(
       leased.filter((row) => row.is_cancel_requested === 0).map((row) => row.id),
@@ -175,12 +185,22 @@ export class JobWriter implements JobWrites {
     return ids.filter((id) => !continuing.has(id));
   }
 
-  async releaseAll(): Promise<void> {
-    await this.#db.run(jobQueries.releaseAll, {});
+  async releaseAll(owner: string): Promise<void> {
+    await this.#db.run(jobQueries.releaseAll, { owner });
   }
 
   async removeEnded(beforeMicros: number): Promise<void> {
     await this.#db.run(jobQueries.removeEnded, { beforeMicros });
+  }
+
+  async #endAbandoned(nowMicros: number): Promise<void> {
+    for (const row of await this.#db.all(jobQueries.listAbandoned, { nowMicros })) {
+      // One after the other: a transaction performs one query at a time.
+      await this.#change(
+        row,
+        toEndColumns(row, { nowMicros, end: { state: "failed", error: abandonedReason } }),
+      );
+    }
   }
 
   async #assertCapacity(tenantId: string): Promise<void> {
@@ -217,6 +237,10 @@ export class JobWriter implements JobWrites {
   }
 }
 
+/** Why an attached job failed whose server has ended. */
+const abandonedReason =
+  "the server that performed the job has ended, or could not reach the database; start a new job";
+
 /** Seconds after which a tenant with too many jobs may try again. */
 const retryAfterSeconds = 10;
 
@@ -227,6 +251,14 @@ async function findRow(db: Database, tenantId: string, id: string): Promise<JobR
   }
   return row;
 }
+
+const toLeaseColumns = ({ owner, nowMicros, leaseMicros }: ClaimRequest) =>
+  ({
+    state: "running",
+    lease_owner: owner,
+    lease_until_us: nowMicros + leaseMicros,
+    started_us: nowMicros,
+  }) as const satisfies Partial<JobRow>;
 
 const toCompletedColumns = (row: JobRow, { completed }: StepRecord): Partial<JobRow> =>
   completed === undefined
@@ -247,7 +279,10 @@ function addFailures(row: JobRow, added: JobFailures): JobFailures {
 }
 
 /** A job that completed its last step has succeeded, even if it was canceled during that step. */
-function toEndColumns(row: JobRow, { nowMicros, end }: StepRecord): Partial<JobRow> {
+function toEndColumns(
+  row: JobRow,
+  { nowMicros, end }: Pick<StepRecord, "nowMicros" | "end">,
+): Partial<JobRow> {
   const ended = { lease_owner: null, lease_until_us: 0, ended_us: nowMicros } as const;
   if (end?.state === "succeeded") {
     return { ...ended, state: "succeeded", result_json: JSON.stringify(end.result) };
@@ -257,5 +292,5 @@ function toEndColumns(row: JobRow, { nowMicros, end }: StepRecord): Partial<JobR
   }
   return end === undefined
     ? {}
-    : { ...ended, state: "failed", error_json: JSON.stringify(end.error) };
+    : { ...ended, state: end.state, error_json: JSON.stringify(end.error) };
 }

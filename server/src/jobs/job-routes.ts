@@ -11,7 +11,7 @@ import { JsonObject } from "../http/schema-parts.ts";
 import { toIso } from "../http/wire-text.ts";
 import { createSchemaCheck } from "../http/validator-compiler.ts";
 import type { Promised } from "../storage/promised.ts";
-import { jobLimits } from "./job.ts";
+import { attachedKinds, jobLimits } from "./job.ts";
 import type { Job, JobReads, JobWrites, JsonObject as Parameters } from "./job.ts";
 import type { AnyJobKind } from "./job-kind.ts";
 import type { JobRunner } from "./job-runner.ts";
@@ -83,7 +83,8 @@ export function addUiJobRoutes(app: FastifyInstance, dependencies: JobRouteDepen
   app.route({
     ...route(uiEndpoints.retryJob, {
       tag: apiTag,
-      summary: "Continues a failed or canceled job after its last complete step.",
+      summary:
+        "Continues a failed or canceled job after its last complete step, unless it was a download.",
     }),
     handler: async (request) => {
       const job = await store
@@ -148,6 +149,7 @@ const toJson = ({ progress, failures, ...job }: Job) => ({
   title: job.title,
   state: job.state,
   is_cancel_requested: job.isCancelRequested,
+  is_retryable: !attachedKinds.includes(job.kind),
   progress,
   failures,
   error: job.error,

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import pRetry, { AbortError } from "p-retry";
 import { messageOf, RequestError } from "../model/errors.ts";
 import type { Promised } from "../storage/promised.ts";
+import { AttachedJobs, canceledReason } from "./attached-jobs.ts";
 import { jobLimits } from "./job.ts";
 import type {
   ClaimedJob,
@@ -87,6 +88,8 @@ export class JobRunner {
   readonly #options: RunnerOptions;
   readonly #owner = randomUUID();
   readonly #running = new Map<string, RunningJob>();
+  /** The jobs that requests to this server perform. The runner only renews their leases. */
+  readonly attached: AttachedJobs;
   #pollTimer: NodeJS.Timeout | undefined;
   #renewTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -106,6 +109,11 @@ export class JobRunner {
     this.#store = store;
     this.#kinds = kinds;
     this.#options = { ...defaultOptions, ...options };
+    this.attached = new AttachedJobs({
+      store,
+      createClaim: () => this.#createClaim(),
+      warn: (text, cause) => this.#warn(text, cause),
+    });
   }
 
   /** Begins to perform the stored jobs. */
@@ -128,9 +136,19 @@ export class JobRunner {
     }
   }
 
-  /** Aborts the current step of a job that was canceled. */
+  /** Aborts the current step of a job that was canceled, or the request to which the job is attached. */
   cancel(id: string): void {
-    this.#running.get(id)?.controller.abort(new Error("the job was canceled"));
+    this.#running.get(id)?.controller.abort(new Error(canceledReason));
+    this.attached.abort(id, canceledReason);
+  }
+
+  /**
+   * Aborts the requests to which jobs are attached, and waits for a short time until the ends of these jobs are stored.
+   * Called before the connections of the requests are closed, because the jobs would otherwise seem to be canceled by
+   * the clients.
+   */
+  async closeAttached(): Promise<void> {
+    await waitAtMost(this.attached.close(), this.#options.closeMs);
   }
 
   /** Aborts the current steps, and waits for a short time until they end. The jobs continue at the next start. */
@@ -179,7 +197,7 @@ export class JobRunner {
 
   async #releaseOnce(): Promise<void> {
     if (!this.#hasReleased) {
-      await this.#store.write.jobs.releaseAll();
+      await this.#store.write.jobs.releaseAll(this.#owner);
       this.#hasReleased = true;
     }
   }
@@ -340,11 +358,11 @@ export class JobRunner {
   }
 
   async #renew(): Promise<void> {
-    if (this.#running.size === 0) {
+    const ids = [...this.#running.keys(), ...this.attached.ids];
+    if (ids.length === 0) {
       return;
     }
     try {
-      const ids = [...this.#running.keys()];
       const endedIds = await this.#store.write.jobs.renew({ ...this.#createClaim(), ids });
       endedIds.forEach((id) => this.cancel(id));
     } catch (cause) {

@@ -1,3 +1,9 @@
+/**
+ * Kinds of jobs that are performed by the request which creates them, such as a download. Such a job is attached to the
+ * request: it runs from the start, ends with the request, and is never leased to a runner.
+ */
+export const attachedKinds: readonly string[] = ["runs.export"];
+
 /** States of a job: queued -> running -> succeeded, failed or canceled. A failed or canceled job can be queued again. */
 export type JobState = "queued" | "running" | "succeeded" | "failed" | "canceled";
 
@@ -30,7 +36,10 @@ export interface JobFailures {
   readonly messages: readonly string[];
 }
 
-/** Work that continues after the request that began it has ended. It also survives the end of the server. */
+/**
+ * Work that continues after the request that began it has ended. It also survives the end of the server. Only jobs of the
+ * {@link attachedKinds} end with their request.
+ */
 export interface Job {
   readonly id: string;
   /** The name of the {@link JobKind} that performs the job. */
@@ -43,7 +52,7 @@ export interface Job {
   readonly isCancelRequested: boolean;
   readonly progress: JobProgress;
   readonly failures: JobFailures;
-  /** Why the job failed; `null` unless it did. */
+  /** Why the job failed, or why it was canceled without a request to cancel it; otherwise `null`. */
   readonly error: string | null;
   /** The result of the job; `null` until it has succeeded. */
   readonly result: JsonObject | null;
@@ -96,7 +105,7 @@ export interface JobRequest extends ClaimRequest {
 /** How a job ends. */
 export type JobEnd =
   | { readonly state: "succeeded"; readonly result: JsonObject | null }
-  | { readonly state: "failed"; readonly error: string };
+  | { readonly state: "failed" | "canceled"; readonly error: string };
 
 /** What one step of a job has done. */
 export interface StepRecord {
@@ -140,9 +149,10 @@ export interface JobWrites {
   /**
    * Adds a job to the queue.
    *
+   * @param attachedTo - set for a job of the {@link attachedKinds}: the job runs at once, and is leased to this owner.
    * @throws RequestError 429: the tenant has too many jobs that have not ended.
    */
-  create(tenantId: string, draft: JobDraft): Promise<Job>;
+  create(tenantId: string, draft: JobDraft, attachedTo?: ClaimRequest): Promise<Job>;
   /**
    * Cancels a job. If it is running, it ends after its current step.
    *
@@ -152,11 +162,14 @@ export interface JobWrites {
   /**
    * Adds a failed or canceled job to the queue again. It continues after its last complete step.
    *
-   * @throws RequestError 404: the job does not exist; 409: it has not failed and was not canceled; 429: the tenant has
-   * too many jobs that have not ended.
+   * @throws RequestError 404: the job does not exist; 409: it has not failed and was not canceled, or it was attached to
+   * a request; 429: the tenant has too many jobs that have not ended.
    */
   retry(tenantId: string, id: string): Promise<Job>;
-  /** Leases the oldest job that may run to a runner. Returns `undefined` if there is none. */
+  /**
+   * Leases the oldest job that may run to a runner. Returns `undefined` if there is none. Also ends attached jobs whose
+   * leases have expired, because the server that performed them has ended.
+   */
   claim(request: JobRequest): Promise<ClaimedJob | undefined>;
   /**
    * Stores what a step has done, and extends the lease. Returns the state of the job; `undefined` if the job is not
@@ -164,15 +177,15 @@ export interface JobWrites {
    */
   record(lease: JobLease, step: StepRecord): Promise<JobState | undefined>;
   /**
-   * Extends all leases of an owner. Returns the ids of its jobs that were canceled, and of those whose lease it has
+   * Extends the leases of an owner's jobs. Returns the ids of those that were canceled, and of those whose lease it has
    * lost.
    */
   renew(request: ClaimRequest & { readonly ids: readonly string[] }): Promise<readonly string[]>;
   /**
-   * Ends all leases, so that jobs of a server that has ended can continue at once. Must only be called by a server that
-   * has the database to itself, when it starts.
+   * Ends all leases of other owners, so that jobs of a server that has ended can continue at once. Must only be called by
+   * a server that has the database to itself, when it starts.
    */
-  releaseAll(): Promise<void>;
+  releaseAll(owner: string): Promise<void>;
   /** Removes jobs that ended before a time. */
   removeEnded(beforeMicros: number): Promise<void>;
 }

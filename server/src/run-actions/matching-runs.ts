@@ -54,18 +54,19 @@ export async function snapshotMatchingRuns(
 ): Promise<{ readonly runs: MatchingRuns; readonly total: number | undefined }> {
   const latestMicros = createSearch(runs, 1).filter.latestStartMicros ?? Infinity;
   const snapshot = { ...runs, end_time: toIso(Math.min(latestMicros, Date.now() * 1_000)) };
-  return { runs: snapshot, total: await countMatchingRuns(store, tenantId, snapshot) };
+  const total = await countMatchingRuns(store, tenantId, createSearch(snapshot, 1));
+  return { runs: snapshot, total };
 }
 
-/** Counts the matching runs; `undefined` if that takes too long. */
-async function countMatchingRuns(
+/** Counts the runs that match a search; `undefined` if that takes too long. */
+export async function countMatchingRuns(
   store: MatchingRunStore,
   tenantId: string,
-  runs: MatchingRuns,
+  matching: RunSearch,
 ): Promise<number | undefined> {
   let total = 0;
   const { nextPosition } = await searchWithin(
-    createSearch(runs, Number.MAX_SAFE_INTEGER),
+    { ...matching, limit: Number.MAX_SAFE_INTEGER },
     countMs,
     async (step) => {
       const search = { ...step, limit: runsPerCountStep };

@@ -4,8 +4,6 @@ import { checkFilterText, filterCheckBody, readFilterLanguage } from "../filter/
 import { countRuns, listRunSuggestions } from "./handlers/run-count-handlers.ts";
 import { countRunFacets, runFacetBody } from "./handlers/run-facet-handlers.ts";
 import type { RunFacetBody } from "./handlers/run-facet-handlers.ts";
-import { runExportBody } from "./handlers/run-export.ts";
-import type { RunExportBody, RunExports } from "./handlers/run-export.ts";
 import { runSearchBody, searchRuns } from "./handlers/run-search-handlers.ts";
 import type { RunSearchBody } from "./handlers/run-search-handlers.ts";
 import type { Static } from "typebox";
@@ -15,7 +13,7 @@ import type { RunStore } from "./run-store.ts";
 const apiTag = "runs";
 
 /** Adds the routes of the UI's run list. */
-export function addUiRunRoutes(app: FastifyInstance, store: RunStore, exports: RunExports): void {
+export function addUiRunRoutes(app: FastifyInstance, store: RunStore): void {
   app.route<{ Body: RunSearchBody }>({
     ...route(uiEndpoints.searchRuns, {
       tag: apiTag,
@@ -46,14 +44,6 @@ export function addUiRunRoutes(app: FastifyInstance, store: RunStore, exports: R
     }),
     handler: (request) => listRunSuggestions(store.forRequest(request), request),
   });
-  app.route<{ Body: RunExportBody }>({
-    ...route(uiEndpoints.exportRuns, {
-      tag: apiTag,
-      summary: "Returns the path from which an export of runs can be downloaded.",
-      body: runExportBody,
-    }),
-    handler: async (request) => exports.prepare(request),
-  });
   app.route({
     ...route(uiEndpoints.readFilterWords, {
       tag: apiTag,
@@ -68,17 +58,5 @@ export function addUiRunRoutes(app: FastifyInstance, store: RunStore, exports: R
       body: filterCheckBody,
     }),
     handler: async (request) => checkFilterText(request),
-  });
-}
-
-/** Adds the route that downloads an export. It needs no access key: the path contains a secret token. */
-export function addUiRunExportRoute(app: FastifyInstance, exports: RunExports): void {
-  app.route({
-    ...route(uiEndpoints.fetchRunExport, {
-      tag: apiTag,
-      summary: "Downloads an export of runs.",
-      isPublic: true,
-    }),
-    handler: async (request, reply) => exports.send(request, reply),
   });
 }

@@ -25,6 +25,34 @@ async function serve(folder: string) {
   return { child, url };
 }
 
+test("an export whose server was killed fails at the next start, and is not performed again", async () => {
+  const folder = await temporaryFolder();
+  const { child, url } = await serve(folder);
+  const first = { url };
+  const project = textOf((await call(first, "POST /sessions", { body: { name: "p" } })).json, "id");
+  const run = wireRun({ session_id: project });
+  expect((await call(first, "POST /runs", { body: run })).status).toBe(202);
+  const body = { session: [project], format: "jsonl" };
+  const job = textOf((await call(first, "POST /ui/runs/export", { body })).json, "job_id");
+  const read = async (server: { readonly url: string }) =>
+    (await call(server, `GET /ui/jobs/${job}`)).json;
+  expect(await read(first)).toMatchObject({ state: "running" });
+  child.kill("SIGKILL");
+  await once(child, "exit");
+
+  const second = await startServer({ port: 0, dataDir: folder });
+  onTestFinished(() => second.close());
+  // The lease of the server that was killed does not have to run out first.
+  await expect
+    .poll(() => read(second), { timeout: 5_000 })
+    .toMatchObject({
+      state: "failed",
+      error:
+        "the server that performed the job has ended, or could not reach the database; start a new job",
+      progress: { done: 0, total: 1 },
+    });
+}, 60_000);
+
 test("a job whose server was killed continues at the next start, and creates no example twice", async () => {
   const folder = await temporaryFolder();
   const { child, url } = await serve(folder);

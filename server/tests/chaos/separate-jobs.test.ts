@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import process from "node:process";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { startServer } from "@millrace/server";
 import { startWriter } from "@millrace/server/work";
@@ -134,6 +135,53 @@ describe.skipIf(testServerUrl === undefined)("jobs on PostgreSQL", () => {
       });
     expect(await readCost()).toBe("0.00003");
   });
+
+  test("that are exports are not performed by a separate process, and fail if their server is killed", async () => {
+    const stores = await createDatabase();
+    const first = await serve(stores);
+    const second = await startServerWithoutJobs(stores);
+    await startWorker(stores);
+    const project = textOf(
+      (await call(first, "POST /sessions", { body: { name: "p" } })).json["id"],
+    );
+    const run = wireRun({ session_id: project });
+    expect((await call(first, "POST /runs", { body: run })).status).toBe(202);
+    const startExport = async (server: Address) => {
+      const body = { session: [project], format: "jsonl" };
+      const { json } = await call(server, "POST /ui/runs/export", { body });
+      return { id: textOf(json["job_id"]), path: textOf(json["path"]) };
+    };
+    const exported = await startExport(second);
+    const canceled = await startExport(second);
+    const killed = await startExport(first);
+    // The worker searches for jobs every two seconds.
+    await setTimeout(5_000);
+    for (const { id } of [exported, canceled, killed]) {
+      expect(await readJob(second, id)).toMatchObject({
+        state: "running",
+        progress: { done: 0, total: 1 },
+      });
+    }
+    expect((await call(second, `GET ${exported.path}`)).text).toContain(run.id);
+    await expect
+      .poll(() => readJob(first, exported.id))
+      .toMatchObject({ state: "succeeded", progress: { done: 1, total: 1 } });
+    // Canceled at another server, which the server of the export notices when it renews the lease.
+    expect((await call(first, `POST /ui/jobs/${canceled.id}/cancel`)).status).toBe(200);
+    await expect
+      .poll(() => readJob(first, canceled.id), { timeout: 30_000 })
+      .toMatchObject({ state: "canceled" });
+    expect((await call(second, `GET ${canceled.path}`)).status).toBe(404);
+
+    first.child.kill("SIGKILL");
+    await once(first.child, "exit");
+    await expect
+      .poll(() => readJob(second, killed.id), { timeout: 90_000 })
+      .toMatchObject({
+        state: "failed",
+        error: expect.stringContaining("the server that performed the job has ended") as string,
+      });
+  }, 240_000);
 
   test("continue in a separate process if their server is killed, which also deletes expired runs", async () => {
     const stores = await createDatabase();

@@ -1,6 +1,8 @@
 import { Agent, createServer, request } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { pipeline } from "node:stream";
+import { setTimeout } from "node:timers/promises";
 
 /** Answers a request for data in place of the server, or returns `"pass"`. */
 export type Fault = (
@@ -16,6 +18,8 @@ export interface FaultyProxy {
   readonly url: string;
   /** Applies to what scripts of the page fetch. The page itself and its files always load. */
   fault: Fault;
+  /** Milliseconds to wait after each part of a download, so that it takes long enough to be watched. */
+  downloadPauseMs: number;
   close(): Promise<void>;
 }
 
@@ -26,11 +30,24 @@ export interface FaultyProxy {
 export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
   const { hostname, port } = new URL(target);
   const agent = new Agent({ keepAlive: true });
+  const pauseBetweenParts = async function* (parts: AsyncIterable<Buffer>) {
+    for await (const part of parts) {
+      yield part;
+      if (proxy.downloadPauseMs > 0) {
+        await setTimeout(proxy.downloadPauseMs);
+      }
+    }
+  };
   const forward = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     const { method, headers, url: path } = incoming;
     const upstream = request({ agent, hostname, port, path, method, headers }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(outgoing);
+      if (answer.headers["content-disposition"] !== undefined) {
+        // A download that the server breaks off also breaks off here.
+        pipeline(answer, pauseBetweenParts, outgoing, () => undefined);
+      } else {
+        answer.pipe(outgoing);
+      }
     });
     upstream.on("error", () => outgoing.destroy());
     outgoing.on("close", () => upstream.destroy());
@@ -51,6 +68,7 @@ export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
   const proxy: FaultyProxy = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     fault: noFault,
+    downloadPauseMs: 0,
     close: () =>
       new Promise((resolve) => {
         agent.destroy();

@@ -7,11 +7,12 @@ import {
   tenantId,
 } from "../../../tests/support/repository-fixture.ts";
 import type { RepositoryFixture } from "../../../tests/support/repository-fixture.ts";
-import { jobLimits } from "../job.ts";
+import { attachedKinds, jobLimits } from "../job.ts";
 import { jobQueries } from "../job-queries.ts";
 import { JobReader, JobWriter } from "../job-repository.ts";
 
 const draft = { kind: "test", title: "Test", parameters: { text: strangeText }, total: 3 };
+const attachedDraft = { ...draft, kind: String(attachedKinds[0]) };
 const leaseMicros = 1_000;
 
 /** Repositories whose clock a test sets. */
@@ -94,8 +95,81 @@ describeRepositories({ jobQueries }, (fixture) => {
     const { writer, claim } = createRepositories(fixture);
     await writer.create(tenantId, draft);
     await claim("a", 10);
-    await writer.releaseAll();
+    await writer.releaseAll("a");
+    expect(await claim("b", 11)).toBeUndefined();
+    await writer.releaseAll("c");
     expect(await claim("b", 11)).toMatchObject({ claims: 2 });
+  });
+
+  test("only the leases of the named jobs are renewed", async () => {
+    const { writer, claim } = createRepositories(fixture);
+    const kept = await writer.create(tenantId, draft);
+    const lost = await writer.create(tenantId, draft);
+    await claim("a", 10);
+    await claim("a", 10);
+    await writer.renew({ owner: "a", nowMicros: 500, leaseMicros, ids: [kept.id] });
+    expect((await claim("b", 10 + leaseMicros))?.job.id).toBe(lost.id);
+    expect(await claim("b", 10 + leaseMicros)).toBeUndefined();
+  });
+
+  test("a job that is attached to a request runs at once, and no runner claims it", async () => {
+    const { writer, reader, claim } = createRepositories(fixture);
+    const attachedTo = { owner: "a", nowMicros: 10, leaseMicros };
+    const { id } = await writer.create(tenantId, attachedDraft, attachedTo);
+    expect(await reader.find(tenantId, id)).toMatchObject({ state: "running", startedMicros: 10 });
+    const [kind = ""] = attachedKinds;
+    for (const kinds of [undefined, [kind]]) {
+      const request = { owner: "b", nowMicros: 11, leaseMicros };
+      expect(
+        await writer.claim(kinds === undefined ? request : { ...request, kinds }),
+      ).toBeUndefined();
+    }
+    const lease = { tenantId, id, owner: "a" };
+    const completed = { cursor: null, progress: progressOf(2), failures: noFailures };
+    expect(await writer.record(lease, { nowMicros: 12, leaseMicros, completed })).toBe("running");
+    const end = { state: "canceled", error: "the client has left" } as const;
+    expect(await writer.record(lease, { nowMicros: 13, leaseMicros, end })).toBe("canceled");
+    expect(await reader.find(tenantId, id)).toMatchObject({
+      state: "canceled",
+      error: "the client has left",
+      progress: progressOf(2),
+      endedMicros: 13,
+    });
+    await expect(writer.retry(tenantId, id)).rejects.toMatchObject({ status: 409 });
+    expect(await claim("b", 10 + 2 * leaseMicros)).toBeUndefined();
+  });
+
+  test("an attached job whose server has ended fails with a reason, or is canceled if that was requested", async () => {
+    const { writer, reader, claim } = createRepositories(fixture);
+    const attachedTo = { owner: "a", nowMicros: 10, leaseMicros };
+    const { id } = await writer.create(tenantId, attachedDraft, attachedTo);
+    const canceled = await writer.create(otherId, attachedDraft, attachedTo);
+    await writer.cancel(otherId, canceled.id);
+    expect(await claim("b", 10 + leaseMicros - 1)).toBeUndefined();
+    expect((await reader.find(tenantId, id)).state).toBe("running");
+    expect(await claim("b", 10 + leaseMicros)).toBeUndefined();
+    expect(await reader.find(tenantId, id)).toMatchObject({
+      state: "failed",
+      error:
+        "the server that performed the job has ended, or could not reach the database; start a new job",
+      endedMicros: 10 + leaseMicros,
+    });
+    expect(await reader.find(otherId, canceled.id)).toMatchObject({
+      state: "canceled",
+      error: null,
+    });
+    const late = { nowMicros: 2_000, leaseMicros };
+    expect(await writer.record({ tenantId, id, owner: "a" }, late)).toBeUndefined();
+  });
+
+  test("attached jobs delay no other job of their tenant", async () => {
+    const { writer, claim } = createRepositories(fixture);
+    const attachedTo = { owner: "a", nowMicros: 10, leaseMicros };
+    for (let count = 0; count < jobLimits.runningPerTenant; count += 1) {
+      await writer.create(tenantId, attachedDraft, attachedTo);
+    }
+    const { id } = await writer.create(tenantId, draft);
+    expect((await claim("b", 11))?.job.id).toBe(id);
   });
 
   test("a queued job is canceled at once, a running one after its step, an ended one not at all", async () => {

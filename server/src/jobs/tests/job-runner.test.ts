@@ -248,7 +248,7 @@ test("a step that ends the server each time is not tried forever", async () => {
   for (let crash = 0; crash < 3; crash += 1) {
     const claim = { owner: `crashed${crash}`, nowMicros: 10, leaseMicros: 1 };
     await store.write.jobs.claim(claim);
-    await store.write.jobs.releaseAll();
+    await store.write.jobs.releaseAll("another server");
   }
   startRunner(store, countToTen);
   expect((await waitFor(store, id, "failed")).error).toMatch(/the server ended 3 times/);

@@ -93,7 +93,7 @@ const JobActions = ({
           Cancel
         </Button>
       )}
-      {(job.state === "failed" || job.state === "canceled") && (
+      {job.isRetryable && (job.state === "failed" || job.state === "canceled") && (
         <Button
           size="compact-xs"
           variant="default"

@@ -15,13 +15,15 @@ export type JobState = "queued" | "running" | "succeeded" | "failed" | "canceled
 
 const states = ["queued", "running", "succeeded", "failed", "canceled"] as const;
 
-/** A task that the server continues after the request that started it. */
+/** A task that the server continues after the request that started it, or a download. */
 export interface Job {
   readonly id: string;
   readonly kind: string;
   readonly title: string;
   readonly state: JobState;
   readonly isCancelRequested: boolean;
+  /** Whether the job can be continued after it failed or was canceled. A download can't. */
+  readonly isRetryable: boolean;
   readonly done: number;
   /** Absent while the number of items is unknown. */
   readonly total?: number;
@@ -30,7 +32,7 @@ export interface Job {
   /** Number of items that failed, and the error messages of the first ones. */
   readonly failureCount: number;
   readonly failureMessages: readonly string[];
-  /** Why the job failed. */
+  /** Why the job failed, or why it was canceled without a request to cancel it. */
   readonly error?: string;
   /** The result of the job, in one sentence. */
   readonly summary?: string;
@@ -57,6 +59,7 @@ export function parseJob(value: unknown): Job {
     title: requireText(members, "title"),
     state,
     isCancelRequested: members["is_cancel_requested"] === true,
+    isRetryable: members["is_retryable"] !== false,
     done: toNumber(progress["done"]) ?? 0,
     figures: Object.entries(toRecord(progress["figures"])).flatMap(([name, figure]) => {
       const number = toNumber(figure);

@@ -48,9 +48,14 @@ export async function startJob(
   parameters: object,
 ): Promise<Job> {
   const job = parseJob(await postJson(jobsPath, { kind, parameters }));
-  startedIds.add(job.id);
-  await queryClient.invalidateQueries({ queryKey: [jobsKey] });
+  await trackStartedJob(queryClient, job.id);
   return job;
+}
+
+/** Shows a job that another request has started in this tab, and announces its end. */
+export async function trackStartedJob(queryClient: QueryClient, id: string): Promise<void> {
+  startedIds.add(id);
+  await queryClient.invalidateQueries({ queryKey: [jobsKey] });
 }
 
 export async function cancelJob(queryClient: QueryClient, id: string): Promise<void> {
@@ -60,6 +65,5 @@ export async function cancelJob(queryClient: QueryClient, id: string): Promise<v
 
 export async function retryJob(queryClient: QueryClient, id: string): Promise<void> {
   await postJson(toEndpointPath("/ui/jobs/:id/retry", { id }), {});
-  startedIds.add(id);
-  await queryClient.invalidateQueries({ queryKey: [jobsKey] });
+  await trackStartedJob(queryClient, id);
 }

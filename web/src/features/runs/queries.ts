@@ -7,6 +7,7 @@ import {
 import { basePath } from "../../api/base-path.ts";
 import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { getJson, postJson } from "../../api/http.ts";
+import { requireText, toRecord } from "../../api/parse.ts";
 import type { ValueRequest } from "../../components/filter/filter-completion.ts";
 import { parseTimeMs } from "../../components/time/time.ts";
 import type { TimeRange } from "../../components/time/time-range.ts";
@@ -159,15 +160,17 @@ export const createRunItemsQuery = (
     },
   });
 
-/** Starts an export and returns the path of its file, which can be fetched once. */
-export async function startExport(query: object, format: "jsonl" | "csv"): Promise<string> {
-  const { path } = (await postJson(exportPath, { ...query, format })) as {
-    readonly path?: unknown;
-  };
+/** Starts an export. Returns its job, and the path of its file, which can be fetched once. */
+export async function startExport(
+  query: object,
+  format: "jsonl" | "csv",
+): Promise<{ readonly path: string; readonly jobId: string }> {
+  const members = toRecord(await postJson(exportPath, { ...query, format }));
+  const { path } = members;
   if (typeof path !== "string" || !path.startsWith(exportPath)) {
     throw new TypeError("The response contains no path of an export file.");
   }
-  return basePath + path;
+  return { path: basePath + path, jobId: requireText(members, "job_id") };
 }
 
 /** Counts of runs in consecutive time buckets, including empty ones. */

@@ -1,7 +1,7 @@
 import { Button, Menu } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { startJob } from "../jobs/queries.ts";
+import { startJob, trackStartedJob } from "../jobs/queries.ts";
 import { AddToDataset, AddToQueue } from "./add-runs-dialog.tsx";
 import { DeleteRunsDialog, FeedbackDialog, TagDialog } from "./all-matches/action-dialogs.tsx";
 import { describeTarget, toAllTarget, toSelectedTarget } from "./all-matches/run-target.ts";
@@ -30,6 +30,7 @@ export const SelectionBar = ({
 }) => {
   const [openDialog, setOpenDialog] = useState<OpenDialog>();
   const [error, setError] = useState<string>();
+  const queryClient = useQueryClient();
   const count = selectedIds.size;
   const exportRuns = async (format: "jsonl" | "csv"): Promise<void> => {
     setError(undefined);
@@ -38,7 +39,9 @@ export const SelectionBar = ({
         count > 0 && !isAllSelected
           ? { session: [address.projectId], id: [...selectedIds] }
           : toSearchBody(query);
-      download(await startExport(body, format));
+      const { path, jobId } = await startExport(body, format);
+      download(path);
+      await trackStartedJob(queryClient, jobId);
     } catch (cause) {
       setError(cause instanceof Error ? cause.message : String(cause));
     }

@@ -171,7 +171,7 @@ describe.skipIf(testServerUrl === undefined)("two servers on one PostgreSQL data
     expect(new Set(claimed).size).toBe(claimed.length);
     expect(jobs.map(({ id }) => id)).toEqual(expect.arrayContaining(claimed));
     // A server that starts must not take the jobs of one that runs.
-    await second.write.jobs.releaseAll();
+    await second.write.jobs.releaseAll("new server");
     expect(
       await second.write.jobs.claim({
         owner: "new server",
