@@ -66,6 +66,7 @@ export class MetricCounts {
       cellWriter.writeNumber(cell.traceCost);
       cellWriter.writeHistogram(cell.latency);
       cellWriter.writeHistogram(cell.firstToken);
+      cellWriter.writeHistogram(cell.traceFirstToken);
       writer.writeBytes(cellWriter.written);
     }
     return new Uint8Array(writer.written);
@@ -139,6 +140,10 @@ function addNumbers(cell: MetricCell, reader: ByteReader): void {
   cell.traceCost += reader.readNumber();
   reader.addHistogram(cell.latency);
   reader.addHistogram(cell.firstToken);
+  // The bodies of earlier versions end here.
+  if (reader.hasMore) {
+    reader.addHistogram(cell.traceFirstToken);
+  }
 }
 
 /** Writes numbers in few bytes: seven bits of a count per byte, the lowest first. */

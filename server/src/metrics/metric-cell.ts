@@ -14,6 +14,11 @@ export interface CountedRun {
   /** Usage of all model calls of the trace whose root the run is; 0 for other runs. */
   readonly traceTokens: number;
   readonly traceCost: number;
+  /**
+   * The time to the first token of the trace whose root the run is; `null` for other runs, and for a root with a first
+   * token of its own.
+   */
+  readonly traceFirstTokenMicros: number | null;
 }
 
 /** The counts of a group of runs, such as those that started in one minute and called one model. */
@@ -26,6 +31,7 @@ export class MetricCell {
   traceCost = 0;
   readonly latency = new Histogram();
   readonly firstToken = new Histogram();
+  readonly traceFirstToken = new Histogram();
 
   /** Each run is added to a cell of each dimension, so this must not create objects. */
   add(run: CountedRun): void {
@@ -41,6 +47,9 @@ export class MetricCell {
     if (run.firstTokenMicros !== null) {
       this.firstToken.add(run.firstTokenMicros);
     }
+    if (run.traceFirstTokenMicros !== null) {
+      this.traceFirstToken.add(run.traceFirstTokenMicros);
+    }
   }
 
   merge(other: MetricCell): void {
@@ -52,11 +61,12 @@ export class MetricCell {
     this.traceCost += other.traceCost;
     this.latency.merge(other.latency);
     this.firstToken.merge(other.firstToken);
+    this.traceFirstToken.merge(other.traceFirstToken);
   }
 
-  /** @param scope - with `traces`, the usage is that of all model calls of the traces */
+  /** @param scope - with `traces`, usage and first tokens are those of the whole traces */
   toValues(scope: Scope): MetricValues {
-    const { runs, errors, latency, firstToken } = this;
+    const { runs, errors, latency } = this;
     const ofTraces = scope === "traces";
     return {
       runs,
@@ -64,9 +74,18 @@ export class MetricCell {
       tokens: ofTraces ? this.traceTokens : this.tokens,
       cost: roundCost(ofTraces ? this.traceCost : this.cost),
       latency: toPercentiles(latency),
-      firstToken: toPercentiles(firstToken),
+      firstToken: toPercentiles(
+        ofTraces ? joinHistograms(this.firstToken, this.traceFirstToken) : this.firstToken,
+      ),
     };
   }
+}
+
+function joinHistograms(first: Histogram, second: Histogram): Histogram {
+  const joined = new Histogram();
+  joined.merge(first);
+  joined.merge(second);
+  return joined;
 }
 
 function toPercentiles(histogram: Histogram): Percentiles {

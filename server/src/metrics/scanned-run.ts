@@ -49,30 +49,45 @@ export interface ScannedColumns extends Pick<
   readonly firstTokenMicros: number | null;
 }
 
+/** What metrics count of a whole trace. */
+export interface TraceSums {
+  /** The usage of its model calls. */
+  readonly tokens: number;
+  readonly cost: number;
+  /** The time of the earliest first token of any of its runs; `null` without one. */
+  readonly firstTokenMicros: number | null;
+}
+
+export type SumsByTrace = ReadonlyMap<string, TraceSums>;
+
 /**
  * Creates a run as metrics count it.
  *
  * @param members - the members `tags` and `extra` of its payload
- * @param usage - the usage of its trace, if it is the root
+ * @param trace - the sums of its trace, if it is the root
  */
 export function createScannedRun(
   run: ScannedColumns,
   members: ReadonlyMap<string, Buffer>,
-  usage: { readonly tokens: number; readonly cost: number } | undefined,
+  trace: TraceSums | undefined,
 ): ScannedRun {
   const { startMicros, endMicros, firstTokenMicros } = run;
   const isModel = isModelCall(run.runType);
   const metadata = readMetadata(members.get("extra"));
+  const toDuration = (micros: number | null): number | null =>
+    micros === null ? null : micros - startMicros;
   return {
     startMicros,
     runClass: (run.parentRunId === null ? 1 : 0) + (isModel ? 2 : 0),
     hasError: run.hasError,
-    latencyMicros: endMicros === null ? null : endMicros - startMicros,
-    firstTokenMicros: firstTokenMicros === null ? null : firstTokenMicros - startMicros,
+    latencyMicros: toDuration(endMicros),
+    firstTokenMicros: toDuration(firstTokenMicros),
     tokens: isModel ? (run.totalTokens ?? 0) : 0,
     cost: isModel ? (run.totalCost ?? 0) : 0,
-    traceTokens: usage?.tokens ?? 0,
-    traceCost: usage?.cost ?? 0,
+    traceTokens: trace?.tokens ?? 0,
+    traceCost: trace?.cost ?? 0,
+    traceFirstTokenMicros:
+      firstTokenMicros === null ? toDuration(trace?.firstTokenMicros ?? null) : null,
     values: {
       status: [toStatus(run.hasError, endMicros)],
       name: [run.name],

@@ -49,7 +49,10 @@ export interface RunMetrics {
    * {@link markTrace} for this trace need not look the root up.
    */
   mark(projectId: string, startMicros: number, run?: TraceMember): void;
-  /** Must be called with the trace of each model call whose usage may change; if the trace changes, with both traces. */
+  /**
+   * Must be called with the trace of each model call whose usage may change, and of each run whose first token may
+   * change; if the trace changes, with both traces.
+   */
   markTrace(traceId: string): void;
 }
 

@@ -42,14 +42,14 @@ export interface TracePage {
   readonly mark: number;
 }
 
-/** What the runs of a trace used, summed over its model calls. */
+/** What the runs of a trace used, summed over its model calls, and its first token. */
 export interface TraceUsage {
   /** `null` if no model call reports the number; the same holds for the cost. */
   readonly tokens: number | null;
   readonly cost: number | null;
   /** The names of the models whose calls have usage, in the order of their first calls. Further names are left out. */
   readonly models: readonly string[];
-  /** The earliest first token of a model call. */
+  /** The earliest first token of any run. */
   readonly firstTokenMicros: number | null;
   /** Whether the trace has more runs than were read, so that the sums are lower bounds. */
   readonly isPartial: boolean;

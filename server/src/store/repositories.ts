@@ -113,7 +113,7 @@ import { jobTables } from "../jobs/job-tables.ts";
 import type { JobReads, JobWrites } from "../jobs/job.ts";
 import { MetricMarker } from "../metrics/sqlite/metric-marker.ts";
 import { MetricReader } from "../metrics/sqlite/metric-reader.ts";
-import { metricTables } from "../metrics/sqlite/metric-tables.ts";
+import { metricTables, traceFirstTokenMarks } from "../metrics/sqlite/metric-tables.ts";
 import { MetricWriter } from "../metrics/sqlite/metric-writer.ts";
 import type { MetricReads } from "../metrics/metrics.ts";
 import { SpendingRepository, spendingTables } from "../models/spending-repository.ts";
@@ -147,6 +147,7 @@ export const addedTables: readonly string[] = [
   ingestCountTables,
   sharedTextTables,
   sqliteMeasureIndexes,
+  traceFirstTokenMarks,
 ];
 
 /** All queries, by resource. A reader thread runs one of them at a time. */

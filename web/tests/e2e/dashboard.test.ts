@@ -86,6 +86,12 @@ describe.skipIf(browser === undefined)("the dashboard of a project, in Chromium"
     return runs.length;
   }
 
+  /** Converts a shown duration, such as "500 ms" or "2.0 s", to milliseconds. */
+  const parseDuration = (text: string): number => {
+    const [, number = "NaN", unit = ""] = /^([\d.]+) (ms|s)/.exec(text) ?? [];
+    return Number(number) * (unit === "s" ? 1_000 : 1);
+  };
+
   test("the page shows the totals of 24 hours, compared with the day before", async () => {
     await page.goto(address);
     await page.getByRole("link", { name: "Dashboard" }).click();
@@ -94,7 +100,7 @@ describe.skipIf(browser === undefined)("the dashboard of a project, in Chromium"
     expect(await tile("p50 latency").textContent()).toMatch(/^(?:1\.9[6-9]|2\.0[0-4]) s/);
     expect(await tile("Tokens").textContent()).toBe("240+2,300 %");
     expect(await tile("Cost").textContent()).toBe("$0.24+2,300 %");
-    // No trace has a first token of its own, so nothing is shown instead of an empty figure.
+    // No run of these traces was streamed, so nothing is shown instead of an empty figure.
     expect(await page.getByText(/first token/i).count()).toBe(0);
     await showScreen(page, "dashboard");
     const tops = await page
@@ -199,6 +205,62 @@ describe.skipIf(browser === undefined)("the dashboard of a project, in Chromium"
     await page.getByRole("link", { name: "ann" }).click();
     expect(await countListed()).toBe(8);
     await page.emulateMedia({ colorScheme: "light" });
+    expect(opened.faults).toEqual([]);
+  });
+
+  test("traces have the first token of their runs, by the user of the root", async () => {
+    const now = Date.now();
+    const projectName = "streamed";
+    // Ann waits for half a second, Bob for two seconds.
+    for (const [user, waitMs] of [
+      ["ann", 500],
+      ["ann", 500],
+      ["ann", 500],
+      ["bob", 2_000],
+      ["bob", 2_000],
+    ] as const) {
+      const startTime = now - 600_000;
+      const time = new Date(startTime + waitMs).toISOString();
+      const root = client.startRun({
+        name: "ask",
+        metadata: { user_id: user },
+        startTime,
+        projectName,
+      });
+      const call = root.startChild({ name: "model", runType: "llm", startTime: startTime + 100 });
+      call.addEvent({ name: "new_token", time });
+      call.end({ text: "yes" }, { endTime: startTime + 4_000 });
+      root.end({ answer: "yes" }, { endTime: startTime + 4_000 });
+    }
+    await client.flush();
+    const response = await fetch(`${opened.server.url}/sessions?name=${projectName}`);
+    const [project] = (await response.json()) as readonly { readonly id: string }[];
+    const dashboard = `${address.slice(0, address.lastIndexOf("/"))}/${project?.id}/dashboard`;
+    await page.goto(`${dashboard}?group=user`);
+    const rows = page.getByRole("region", { name: "Groups" }).locator("tr");
+    const readColumn = async (title: string): Promise<readonly (string | null)[]> => {
+      const [head, ...groups] = await rows.all();
+      const heads = (await head?.locator("th").allTextContents()) ?? [];
+      return Promise.all(
+        groups.map(async (row) => row.locator("th, td").nth(heads.indexOf(title)).textContent()),
+      );
+    };
+    await expect.poll(() => readColumn("Runs"), patience).toEqual(["3", "2"]);
+    const close = (milliseconds: number): unknown => expect.closeTo(milliseconds, -1);
+    expect((await readColumn("First token")).map((text) => parseDuration(text ?? ""))).toEqual([
+      close(500),
+      expect.closeTo(2_000, -2),
+    ]);
+    expect(parseDuration((await tile("p50 first token").textContent()) ?? "")).toEqual(close(500));
+    await chart("p95 first token").waitFor();
+    // The overview of all projects has the same figure: the other traces have no first token.
+    await page.goto(opened.server.url);
+    await expect
+      .poll(async () => {
+        const text = (await tile("p50 first token").allTextContents()).join();
+        return Math.abs(parseDuration(text) - 500);
+      }, patience)
+      .toBeLessThan(11);
     expect(opened.faults).toEqual([]);
   });
 

@@ -8,7 +8,7 @@ import { countByMinute, toRange } from "../outdated-units.ts";
 import { createCounts } from "../scanned-run.ts";
 import { encodeMinutes, mergeMinutes, toBodies } from "../unit-bodies.ts";
 import { PostgresMetricScanner } from "./metric-scanner.ts";
-import { metricLockSql } from "./metric-tables.ts";
+import { findVersionSql, metricLockSql, raiseVersionSql } from "./metric-tables.ts";
 
 /**
  * Maximum number of marks that one step reads. A mark says that the stored metrics of a unit of time are out of date.
@@ -45,6 +45,8 @@ interface ReplacedUnits {
 export class PostgresMetricCounter {
   readonly #db: PostgresDatabase;
   readonly #scanner: PostgresMetricScanner;
+  /** Whether the stored sums are known to be of this version. */
+  #isCurrentVersion = false;
 
   constructor(db: PostgresDatabase) {
     this.#db = db;
@@ -63,6 +65,7 @@ export class PostgresMetricCounter {
    */
   async count(settleMs: number = serverLimits.metricSettleMs): Promise<boolean> {
     const endMs = performance.now() + stepMs;
+    await this.#markEarlierVersion();
     const counted: CountedUnit[] = [];
     for (const mark of await this.#listMarked(settleMs)) {
       counted.push(await this.#countUnit(mark));
@@ -80,6 +83,22 @@ export class PostgresMetricCounter {
       await this.#store(unit);
     }
     return true;
+  }
+
+  /** Marks all stored sums if an earlier version has counted them. */
+  async #markEarlierVersion(): Promise<void> {
+    if (this.#isCurrentVersion) {
+      return;
+    }
+    const { rows } = await this.#db.query(findVersionSql);
+    if (rows.length > 0) {
+      this.#isCurrentVersion = true;
+      return;
+    }
+    // The next step reads the version again, because the transaction of this one may be rolled back.
+    for (const sql of raiseVersionSql) {
+      await this.#db.query(sql);
+    }
   }
 
   /** Lists units that can be counted. Minutes come first, the latest ones first: people look at those most. */

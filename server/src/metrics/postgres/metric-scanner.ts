@@ -9,7 +9,7 @@ import type { PostgresDatabase } from "../../storage/postgres/postgres-database.
 import { decodeText } from "../../storage/postgres/text-encoding.ts";
 import type { MicrosRange } from "../metrics.ts";
 import { createScannedRun } from "../scanned-run.ts";
-import type { ScannedRun } from "../scanned-run.ts";
+import type { ScannedRun, SumsByTrace } from "../scanned-run.ts";
 
 /** Maximum number of runs that one step reads, with their payloads and without. */
 const runsPerStep = { withPayloads: 2_000, withoutPayloads: 10_000 } as const;
@@ -47,11 +47,11 @@ export class PostgresMetricScanner {
       if (lastRun === undefined) {
         return;
       }
-      const usage = await this.#readUsage(
+      const traces = await this.#readTraces(
         query.tenantId,
         runs.map(({ row }) => row),
       );
-      yield runs.map(({ row, bodies }) => toScannedRun(row, bodies, usage));
+      yield runs.map(({ row, bodies }) => toScannedRun(row, bodies, traces));
       if (isEnd) {
         return;
       }
@@ -83,8 +83,8 @@ export class PostgresMetricScanner {
     return { runs, isEnd: runs.length < runLimit && bytes <= bytesPerStep };
   }
 
-  /** Returns the usage of the traces of all roots among the rows. */
-  async #readUsage(tenantId: string, runs: readonly ScannedRow[]): Promise<UsageByTrace> {
+  /** Returns the sums of the traces of all roots among the rows. */
+  async #readTraces(tenantId: string, runs: readonly ScannedRow[]): Promise<SumsByTrace> {
     const traceIds = runs.filter(isRoot).map((run) => run.trace_id);
     if (traceIds.length === 0) {
       return new Map();
@@ -93,18 +93,24 @@ export class PostgresMetricScanner {
       readonly trace_id: string;
       readonly tokens: number | null;
       readonly cost: number | null;
+      readonly first_token_us: number | null;
     }>(
-      `SELECT trace_id, sum(total_tokens ORDER BY id) AS tokens, sum(total_cost ORDER BY id) AS cost FROM runs r
-       WHERE tenant_id = $1 AND trace_id = ANY($2::text[]) AND ${createModelCallSql("r.run_type")} GROUP BY trace_id`,
+      `SELECT trace_id, sum(total_tokens ORDER BY id) ${modelCalls} AS tokens,
+         sum(total_cost ORDER BY id) ${modelCalls} AS cost, min(first_token_us) AS first_token_us
+       FROM runs r WHERE tenant_id = $1 AND trace_id = ANY($2::text[])
+         AND (${createModelCallSql("r.run_type")} OR first_token_us IS NOT NULL) GROUP BY trace_id`,
       [tenantId, traceIds],
     );
     return new Map(
-      rows.map(({ trace_id: id, tokens, cost }) => [id, { tokens: tokens ?? 0, cost: cost ?? 0 }]),
+      rows.map(({ trace_id: id, tokens, cost, first_token_us: firstTokenMicros }) => [
+        id,
+        { tokens: tokens ?? 0, cost: cost ?? 0, firstTokenMicros },
+      ]),
     );
   }
 }
 
-type UsageByTrace = ReadonlyMap<string, { readonly tokens: number; readonly cost: number }>;
+const modelCalls = `FILTER (WHERE ${createModelCallSql("r.run_type")})`;
 
 /** A run, and its payloads in ascending precedence. */
 interface FoundRun {
@@ -182,7 +188,7 @@ const countedMembers: ReadonlySet<string> = new Set(["tags", "extra"]);
 const toScannedRun = (
   row: ScannedRow,
   bodies: readonly Buffer[],
-  usage: UsageByTrace,
+  traces: SumsByTrace,
 ): ScannedRun =>
   createScannedRun(
     {
@@ -197,5 +203,5 @@ const toScannedRun = (
       firstTokenMicros: row.first_token_us,
     },
     mergePayloads(bodies, countedMembers),
-    isRoot(row) ? usage.get(row.trace_id) : undefined,
+    isRoot(row) ? traces.get(row.trace_id) : undefined,
   );

@@ -1,5 +1,6 @@
 import { minuteMicros, hourMicros } from "../../model/durations.ts";
 import { createModelCallSql } from "../../runs/usage/run-cost.ts";
+import { allDimension } from "../metric-summary.ts";
 import { dimensions, markLevels, unitMicros } from "../metrics.ts";
 
 const text = 'TEXT COLLATE "C"';
@@ -35,8 +36,8 @@ const createDeleteUnitsSql = (runs: string): string =>
       AND m.unit = g.unit`;
 
 /**
- * SQL that marks the minutes of runs, and those of the roots above their model calls, whose sums contain the usage of
- * the trace. Roots among the runs are marked already, so usually no root must be searched. A root is in the same
+ * SQL that marks the minutes of runs, and those of the roots above runs of which the sums of the trace consist. Roots among
+ * the runs are marked already, so usually no root must be searched. A root is in the same
  * partition as its runs, unless the partition of either is not known yet. Then all partitions are searched.
  */
 const createMarkSql = (runs: string): string => `
@@ -53,9 +54,12 @@ const createMarkSql = (runs: string): string => `
       ON CONFLICT DO NOTHING;
   END IF;`;
 
-/** The condition that a run calls a model, and that the root of its trace is not among the runs. */
+/** The condition that the sums of a trace contain the usage or the first token of the run `c`. */
+const summedCondition = `(${createModelCallSql("c.run_type")} OR c.first_token_us IS NOT NULL)`;
+
+/** The condition that a run is counted in the sums of its trace, and that the root of its trace is not among the runs. */
 function createFarRootCondition(runs: string): string {
-  return `${createModelCallSql("c.run_type")} AND NOT EXISTS (SELECT FROM ${runs} o
+  return `${summedCondition} AND NOT EXISTS (SELECT FROM ${runs} o
     WHERE o.tenant_id = c.tenant_id AND o.id = c.trace_id AND o.trace_id = c.trace_id)`;
 }
 
@@ -83,10 +87,10 @@ export function createForgetMetricsSql({
     `INSERT INTO metric_marks (tenant_id, project_id, level, unit)
        SELECT DISTINCT c.tenant_id, c.project_id, ${markLevels.unreadHour}, ${unitSql("c", hourMicros)} FROM ${range} c
        ON CONFLICT DO NOTHING`,
-    // The roots above model calls may be in other weeks.
+    // The roots above the runs may be in other weeks.
     `INSERT INTO metric_marks (tenant_id, project_id, level, unit)
        SELECT DISTINCT t.tenant_id, f.project_id, ${markLevels.minute}, f.unit
-         FROM (SELECT DISTINCT c.tenant_id, c.trace_id, c.root_us FROM ${range} c WHERE ${createModelCallSql("c.run_type")}) t,
+         FROM (SELECT DISTINCT c.tenant_id, c.trace_id, c.root_us FROM ${range} c WHERE ${summedCondition}) t,
            LATERAL (${createRootSql("")}) f
          WHERE NOT EXISTS (SELECT FROM ${table} o WHERE o.tenant_id = t.tenant_id AND o.trace_id = t.trace_id
            AND o.id = t.trace_id AND o.root_us = t.root_us)
@@ -113,6 +117,29 @@ export const markMetricsFunction = `
       RETURN NULL;
     END $$;
 `;
+
+/**
+ * The version of the sums, which must be raised when more is counted. Version 2 added the first tokens of traces. A
+ * database with sums of version 1 has no such setting.
+ */
+const versionSetting = { key: "metrics_version", value: "2" } as const;
+
+/** SQL that finds a row if the stored sums are of this version. */
+export const findVersionSql = `SELECT key FROM settings WHERE key = '${versionSetting.key}' AND value = '${versionSetting.value}'`;
+
+/**
+ * SQL that stores the version, and marks all hours with stored sums as unread. The server that counts executes it when it
+ * begins. A migration would be too early: until all servers are replaced, one of the earlier version may go on counting.
+ */
+export const raiseVersionSql = [
+  `INSERT INTO settings (key, value) VALUES ('${versionSetting.key}', '${versionSetting.value}')
+     ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+  `INSERT INTO metric_marks (tenant_id, project_id, level, unit)
+     SELECT DISTINCT m.tenant_id, m.project_id, ${markLevels.unreadHour}, floor(m.unit / ${hourMicros / minuteMicros}.0)::bigint
+       FROM projects p JOIN metrics m ON m.tenant_id = p.tenant_id AND m.project_id = p.id
+       WHERE m.level = ${markLevels.minute} AND m.dimension = ${dimensions.indexOf(allDimension)}
+     ON CONFLICT DO NOTHING`,
+] as const;
 
 /**
  * SQL that creates the tables of metrics: counts of runs by minute, hour and day, and marks of those that are out of

@@ -8,7 +8,7 @@ import { idOf } from "../../storage/row-keys.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { MicrosRange } from "../metrics.ts";
 import { createScannedRun } from "../scanned-run.ts";
-import type { ScannedRun } from "../scanned-run.ts";
+import type { ScannedRun, SumsByTrace } from "../scanned-run.ts";
 
 /** Runs that one step reads. */
 const runsPerStep = 500;
@@ -27,15 +27,16 @@ export interface ScanQuery extends MicrosRange {
 export class MetricScanner {
   readonly #db: Connection;
   readonly #payloads: PayloadReader;
-  readonly #sumUsage;
+  readonly #sumTraces;
 
   constructor(db: Connection) {
     this.#db = db;
-    this.#sumUsage = db
+    const modelCalls = `FILTER (WHERE ${createModelCallSql("r.run_type")})`;
+    this.#sumTraces = db
       .prepare(
-        `SELECT r.trace_id, total(r.total_tokens), total(r.total_cost)
+        `SELECT r.trace_id, total(r.total_tokens) ${modelCalls}, total(r.total_cost) ${modelCalls}, min(r.first_token_us)
          FROM json_each(?2) t CROSS JOIN runs r ON r.trace_id = t.value
-         WHERE ${createModelCallSql("r.run_type")} AND +r.project_id IN
+         WHERE (${createModelCallSql("r.run_type")} OR r.first_token_us IS NOT NULL) AND +r.project_id IN
            (SELECT id FROM projects WHERE tenant_id = (SELECT tenant_id FROM projects WHERE id = ?1)) GROUP BY 1`,
       )
       .raw();
@@ -58,8 +59,8 @@ export class MetricScanner {
       if (lastRow === undefined) {
         return;
       }
-      const usage = this.#readUsage(query.projectId, rows);
-      yield payloads.map((bodies, index) => toScannedRun(rows[index] ?? lastRow, bodies, usage));
+      const traces = this.#readTraces(query.projectId, rows);
+      yield payloads.map((bodies, index) => toScannedRun(rows[index] ?? lastRow, bodies, traces));
       if (payloads.length === rows.length && rows.length < runsPerStep) {
         return;
       }
@@ -67,16 +68,20 @@ export class MetricScanner {
     }
   }
 
-  /** Returns the usage of the traces of all roots among the rows. */
-  #readUsage(projectId: string, rows: readonly RunValues[]): UsageByTrace {
+  /** Returns the sums of the traces of all roots among the rows. */
+  #readTraces(projectId: string, rows: readonly RunValues[]): SumsByTrace {
     const traceIds = rows.flatMap((row) => (isRoot(row) ? [row[12]] : []));
     return traceIds.length === 0
       ? new Map()
       : new Map(
-          parseRows(this.#sumUsage.all([projectId, JSON.stringify(traceIds)])).map(
-            ([traceId, tokens, cost]) => [
+          parseRows(this.#sumTraces.all([projectId, JSON.stringify(traceIds)])).map(
+            ([traceId, tokens, cost, firstToken]) => [
               String(traceId),
-              { tokens: Number(tokens), cost: Number(cost) },
+              {
+                tokens: Number(tokens),
+                cost: Number(cost),
+                firstTokenMicros: typeof firstToken === "number" ? firstToken : null,
+              },
             ],
           ),
         );
@@ -141,15 +146,13 @@ type RunValues = readonly [
   traceId: string,
 ];
 
-type UsageByTrace = ReadonlyMap<string, { readonly tokens: number; readonly cost: number }>;
-
 /** Whether a run is the root of the trace that is named after it. */
 const isRoot = (row: RunValues): boolean => row[7] === null && idOf(row[1]) === row[12];
 
 function toScannedRun(
   row: RunValues,
   bodies: readonly Uint8Array[],
-  usageByTrace: UsageByTrace,
+  traces: SumsByTrace,
 ): ScannedRun {
   const [, , startMicros, name, runType, endMicros, errors, parentRunId, measured] = row;
   const members = mergePayloads(bodies, measured === 0 ? oldMembers : newMembers);
@@ -167,7 +170,7 @@ function toScannedRun(
       firstTokenMicros: measures?.first_token_us ?? row[11],
     },
     members,
-    isRoot(row) ? usageByTrace.get(row[12]) : undefined,
+    isRoot(row) ? traces.get(row[12]) : undefined,
   );
 }
 

@@ -1,5 +1,8 @@
-import { minuteMicros } from "../../model/durations.ts";
+import { hourMicros, minuteMicros } from "../../model/durations.ts";
+import { allDimension } from "../metric-summary.ts";
 import { dimensions, markLevels, unitMicros } from "../metrics.ts";
+
+const minutesPerHour = hourMicros / minuteMicros;
 
 /** Number of intervals of the table `run_counts` in an hour. Each interval has ten seconds. */
 const countIntervalsPerHour = 360;
@@ -63,4 +66,16 @@ export const metricTables = `
       DELETE FROM metrics WHERE project_id = OLD.id;
       DELETE FROM metric_marks WHERE project_id = OLD.id;
     END;
+`;
+
+/**
+ * SQL that marks all hours with stored metrics as unread, so that they are counted again: earlier versions did not count
+ * the first tokens of traces.
+ */
+export const traceFirstTokenMarks = `
+  INSERT INTO metric_marks
+    SELECT DISTINCT m.project_id, ${markLevels.unreadHour}, (m.unit - (m.unit < 0) * ${minutesPerHour - 1}) / ${minutesPerHour}, 1
+    FROM projects p CROSS JOIN metrics m ON m.project_id = p.id
+    WHERE m.level = ${markLevels.minute} AND m.dimension = ${dimensions.indexOf(allDimension)}
+    ${raiseVersionSql};
 `;

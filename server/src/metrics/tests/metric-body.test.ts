@@ -11,6 +11,7 @@ const run = {
   cost: 0.1,
   traceTokens: 5,
   traceCost: 0.3,
+  traceFirstTokenMicros: null,
 };
 
 /** The numbers of runs by value; the rare values are named "(other)". */
@@ -50,6 +51,50 @@ test("counts are the same after they were encoded and merged", () => {
     [keyOf("größe \u202e"), values],
     [{ runClass: 0, kind: "none", value: "" }, values],
   ]);
+});
+
+test("a root without a first token has that of its trace, in the scope of traces only", () => {
+  const counts = new MetricCounts();
+  const root = counts.findOrCreate({ runClass: 1, kind: "value", value: "ann" });
+  root.add({ ...run, firstTokenMicros: 200_000, traceFirstTokenMicros: null });
+  root.add({ ...run, traceFirstTokenMicros: 3_000_000 });
+  readBody(counts.encode(), ({ addTo }) => {
+    const cell = new MetricCell();
+    addTo(cell);
+    const close = (micros: number): unknown => expect.closeTo(micros, -Math.log10(micros * 0.04));
+    expect(cell.toValues("all").firstToken).toEqual({
+      p50: close(200_000),
+      p95: close(200_000),
+      p99: close(200_000),
+    });
+    expect(cell.toValues("traces").firstToken).toEqual({
+      p50: close(200_000),
+      p95: close(3_000_000),
+      p99: close(3_000_000),
+    });
+  });
+  expect.assertions(2);
+});
+
+test("a body without first tokens of traces, which an earlier version has stored, is read", () => {
+  // Two runs with errors, 1.5 s, and a first token after 0.2 s, of traces with 10 tokens for $1.
+  const body = Buffer.from(
+    "0303616e6e022901000000000000000000000000000000000000000000002440000000000000f03f01eb020201b80201",
+    "hex",
+  );
+  const merged = new MetricCounts();
+  merged.merge(body);
+  merged.merge(merged.encode());
+  const firstToken = { p50: expect.closeTo(200_000, -4) as unknown };
+  readBody(merged.encode(), ({ key, addTo }) => {
+    const cell = new MetricCell();
+    addTo(cell);
+    expect([key.value, cell.toValues("traces")]).toMatchObject([
+      "ann",
+      { runs: 4, errors: 2, tokens: 20, cost: 2, firstToken },
+    ]);
+  });
+  expect.assertions(1);
 });
 
 test("of too many values, those with the fewest runs are counted together", () => {

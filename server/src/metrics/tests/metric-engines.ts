@@ -41,8 +41,8 @@ export interface MetricDatabase {
 
 /** The engines, and the number of random stories that a test tells each: PostgreSQL takes longer. */
 export const createMetricEngines = () => [
-  { name: "SQLite", open: openSqlite, stories: 25 },
-  { name: "PostgreSQL", open: openPostgres, stories: 8 },
+  { name: "SQLite", open: openSqlite, stories: 15 },
+  { name: "PostgreSQL", open: openPostgres, stories: 6 },
 ];
 
 const maxRounds = 50;

@@ -31,6 +31,8 @@ interface KnownRun {
   readonly isRoot: boolean;
   readonly isModel: boolean;
   latencyMicros: number | undefined;
+  /** When its first token arrived. */
+  firstTokenMicros: number | undefined;
   hasError: boolean;
   tags: readonly string[];
   user: string | undefined;
@@ -48,6 +50,7 @@ type Step =
       readonly tags: readonly string[];
       readonly user: string | undefined;
       readonly latencyMs: number | undefined;
+      readonly firstTokenMs: number | undefined;
     }
   | {
       readonly kind: "patch";
@@ -55,6 +58,8 @@ type Step =
       readonly latencyMs: number;
       readonly hasError: boolean;
       readonly user: string;
+      /** `undefined`: the patch has no events; `null`: its events have no token. */
+      readonly firstTokenMs: number | null | undefined;
     }
   | { readonly kind: "delete"; readonly run: number }
   | { readonly kind: "repeat"; readonly run: number }
@@ -70,6 +75,7 @@ const stepArbitrary = oneof(
     tags: constantFrom([], ["eu"], ["eu", "prod"], ["prod", "prod"]),
     user: constantFrom(undefined, "ann", "bob"),
     latencyMs: constantFrom(undefined, 3, 250, 4_000, 90_000),
+    firstTokenMs: constantFrom(undefined, 2, 700, 30_000),
   }),
   record({
     kind: constant("patch" as const),
@@ -77,6 +83,7 @@ const stepArbitrary = oneof(
     latencyMs: integer({ min: 1, max: 100_000 }),
     hasError: boolean(),
     user: constantFrom("ann", "carol"),
+    firstTokenMs: constantFrom(undefined, undefined, null, 40, 9_000),
   }),
   record({ kind: constant("delete" as const), run: nat() }),
   record({ kind: constant("repeat" as const), run: nat() }),
@@ -85,6 +92,11 @@ const stepArbitrary = oneof(
 );
 
 const toIso = (micros: number): string => new Date(micros / 1_000).toISOString();
+
+const createEvents = (firstTokenMicros: number | undefined) => [
+  { name: "start", time: toIso(startMicros) },
+  ...(firstTokenMicros === undefined ? [] : [{ name: "new_token", time: toIso(firstTokenMicros) }]),
+];
 
 /** What happened to the runs of a project, step by step. */
 class Story {
@@ -126,8 +138,10 @@ class Story {
     tags,
     user,
     latencyMs,
+    firstTokenMs,
   }: Step & { kind: "post" }): Promise<void> {
     const micros = startMicros + second * 1_000_000;
+    const firstTokenMicros = firstTokenMs === undefined ? undefined : micros + firstTokenMs * 1_000;
     const root = this.runs.find(({ isRoot }) => isRoot);
     const parent = isChild ? root?.wire : undefined;
     const model = isModel ? "test-model" : undefined;
@@ -145,6 +159,7 @@ class Story {
         },
       },
       ...(latencyMs === undefined ? {} : { end_time: toIso(micros + latencyMs * 1_000) }),
+      ...(firstTokenMicros === undefined ? {} : { events: createEvents(firstTokenMicros) }),
       ...(isModel
         ? { outputs: { usage_metadata: { input_tokens: 1, output_tokens: 2, total_tokens: 3 } } }
         : {}),
@@ -157,6 +172,7 @@ class Story {
       isRoot: parent === undefined,
       isModel,
       latencyMicros: latencyMs === undefined ? undefined : latencyMs * 1_000,
+      firstTokenMicros,
       hasError: false,
       tags: [...new Set(tags)],
       user,
@@ -166,12 +182,18 @@ class Story {
   }
 
   async #patch(run: KnownRun, step: Step & { kind: "patch" }, index: number): Promise<void> {
-    const { latencyMs, hasError, user } = step;
+    const { latencyMs, hasError, user, firstTokenMs } = step;
     // A patch replaces `extra` as a whole. Each patch differs, because a repeated one is ignored.
     const extra = { metadata: { langfuse_user_id: user, index } };
     const end = toIso(run.startMicros + latencyMs * 1_000);
     const fields = { extra, end_time: end, ...(hasError ? { error: "no" } : {}) };
-    await this.#send({ patch: [patchOf(run.wire, fields)] });
+    const firstTokenMicros =
+      typeof firstTokenMs === "number" ? run.startMicros + firstTokenMs * 1_000 : undefined;
+    const events = firstTokenMs === undefined ? {} : { events: createEvents(firstTokenMicros) };
+    await this.#send({ patch: [patchOf(run.wire, { ...fields, ...events })] });
+    if (firstTokenMs !== undefined) {
+      run.firstTokenMicros = firstTokenMicros;
+    }
     run.latencyMicros = latencyMs * 1_000;
     run.hasError ||= hasError;
     run.user = user;
@@ -219,6 +241,67 @@ function valuesOf(run: KnownRun, dimension: Dimension): readonly string[] {
 const sumOfTrace = (runs: readonly KnownRun[], { wire }: KnownRun): number =>
   runs.filter((run) => run.wire.trace_id === wire.id).reduce((sum, { tokens }) => sum + tokens, 0);
 
+/**
+ * The time from the start of a run to its first token. A root without a first token has that of its trace, in the scope
+ * of traces.
+ */
+function findFirstToken(
+  runs: readonly KnownRun[],
+  run: KnownRun,
+  scope: Scope,
+): number | undefined {
+  const ofTrace =
+    scope === "traces"
+      ? runs
+          .filter(({ wire }) => wire.trace_id === run.wire.id)
+          .flatMap(({ firstTokenMicros }) => firstTokenMicros ?? [])
+      : [];
+  const time = run.firstTokenMicros ?? (ofTrace.length === 0 ? undefined : Math.min(...ofTrace));
+  return time === undefined ? undefined : time - run.startMicros;
+}
+
+const findQuantile = (values: readonly number[], share: number): number =>
+  values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? 0;
+
+/** The percentiles of the time to the first token per point, by value, as a scan of all runs gives them. */
+function scanFirstTokens(
+  runs: readonly KnownRun[],
+  { scope, groupBy, widthMicros }: { scope: Scope; groupBy: Dimension; widthMicros: number },
+) {
+  const durations: Record<string, number[]> = {};
+  for (const run of runs.filter((candidate) => isInScope(candidate, scope))) {
+    const duration = findFirstToken(runs, run, scope);
+    const point = Math.floor((run.startMicros - rangeOf(widthMicros).fromMicros) / widthMicros);
+    const values = valuesOf(run, groupBy);
+    for (const value of values.length === 0 ? ["(none)"] : values) {
+      if (duration !== undefined) {
+        (durations[`${value} ${point}`] ??= []).push(duration);
+      }
+    }
+  }
+  return Object.fromEntries(
+    Object.entries(durations).map(([key, list]) => [
+      key,
+      [0.5, 0.95].map((share) => expectClose(findQuantile(list, share))),
+    ]),
+  );
+}
+
+/** Clocks differ, so a first token can precede the start. Such a time is counted as a microsecond. */
+function expectClose(micros: number): unknown {
+  const positive = Math.max(1, micros);
+  return expect.closeTo(positive, -Math.log10(positive * 0.04));
+}
+
+const toFirstTokens = ({ groups }: Metrics) =>
+  Object.fromEntries(
+    groups.flatMap(({ kind, value, points }) =>
+      points.flatMap(({ firstToken: { p50, p95 } }, point) =>
+        p50 === null ? [] : [[`${kind === "value" ? value : `(${kind})`} ${point}`, [p50, p95]]],
+      ),
+    ),
+  );
+
 /** The numbers of runs, errors and tokens per point, by value, as a scan of all runs gives them. */
 function scanAll(
   runs: readonly KnownRun[],
@@ -265,7 +348,9 @@ async function expectExact(engine: MetricEngine, runs: readonly KnownRun[]): Pro
       for (const groupBy of dimensions) {
         const metrics = await read(scope, groupBy, widthMicros);
         expect(metrics.missing).toEqual([]);
-        expect(toPoints(metrics)).toEqual(scanAll(runs, { scope, groupBy, widthMicros }));
+        const selection = { scope, groupBy, widthMicros };
+        expect(toPoints(metrics)).toEqual(scanAll(runs, selection));
+        expect(toFirstTokens(metrics)).toEqual(scanFirstTokens(runs, selection));
       }
       const inScope = runs.filter((run) => isInScope(run, scope));
       const { total } = (await read(scope, "tag", widthMicros)).all;
@@ -290,18 +375,21 @@ describe.each(createMetricEngines())("on $name", ({ open, stories }) => {
 
   test("whatever was posted, patched, repeated and deleted, metrics are those of a scan of all runs", async () => {
     await assert(
-      asyncProperty(array(stepArbitrary, { minLength: 5, maxLength: 40 }), async (steps) => {
-        const engine = await database.createEngine();
-        const story = new Story(engine);
-        for (const [index, step] of steps.entries()) {
-          await story.apply(step, index);
-        }
-        // Once while some units are out of date, and once when all metrics are stored.
-        await expectExact(engine, story.runs);
-        await engine.computeAll();
-        await expectExact(engine, story.runs);
-        await engine.close();
-      }),
+      asyncProperty(
+        array(stepArbitrary, { minLength: 5, maxLength: 40, size: "max" }),
+        async (steps) => {
+          const engine = await database.createEngine();
+          const story = new Story(engine);
+          for (const [index, step] of steps.entries()) {
+            await story.apply(step, index);
+          }
+          // Once while some units are out of date, and once when all metrics are stored.
+          await expectExact(engine, story.runs);
+          await engine.computeAll();
+          await expectExact(engine, story.runs);
+          await engine.close();
+        },
+      ),
       { numRuns: stories },
     );
   }, 120_000);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { databaseFileName } from "../../storage/sqlite/open-database.ts";
 import { openDatabase } from "../../storage/sqlite/connection.ts";
-import { openWriter } from "../../store/schema.ts";
+import { formatMigrations, openWriter } from "../../store/schema.ts";
 import {
   call,
   runOwnServer,
@@ -13,6 +13,7 @@ import {
 } from "../../../tests/support/running-server.ts";
 import { revertToFormat } from "../../../tests/support/store-fixture.ts";
 import { wireRun } from "../../../tests/support/wire-runs.ts";
+import { traceFirstTokenMarks } from "../sqlite/metric-tables.ts";
 
 type Server = Awaited<ReturnType<typeof runServer>>;
 
@@ -91,7 +92,12 @@ const countsOf = ({ groups }: MetricsJson) =>
 
 test("metrics have counts, errors, durations and usage, per group and of the period before", async () => {
   const server = await runServer();
-  const root = runAt(3, { name: "ask", tags: ["eu"], error: "no" });
+  const root = runAt(3, {
+    name: "ask",
+    tags: ["eu"],
+    error: "no",
+    extra: { metadata: { user_id: "eve" } },
+  });
   const model = runAt(3, {
     parent: root,
     run_type: "llm",
@@ -122,10 +128,23 @@ test("metrics have counts, errors, durations and usage, per group and of the per
   const { latency_ms: latency, first_token_ms: firstToken } = models.all.total;
   expect(Math.abs((latency.p50 ?? 0) - 1_000)).toBeLessThanOrEqual(20);
   expect(Math.abs((firstToken.p50 ?? 0) - 200)).toBeLessThanOrEqual(4);
+  // The model call was streamed, so the trace of eve has a first token. The trace of ben has none.
+  for (const parameters of [{}, { filter: "eq(is_root, true)" }]) {
+    const users = await readMetrics(server, session, { group: "user", ...parameters });
+    const firstTokens = users.groups.map(({ value, total }) => [value, total.first_token_ms.p50]);
+    expect(firstTokens).toEqual([
+      ["ben", null],
+      ["eve", expect.closeTo(200, -1)],
+      ["", null],
+    ]);
+    expect(users.all.total.first_token_ms.p50).toBe(firstTokens[1]?.[1]);
+  }
   expect(countsOf(await readMetrics(server, session, { group: "user", scope: "all" }))).toEqual({
     ann: 1,
     ben: 1,
-    none: 1,
+    eve: 1,
+    // The run of the period before has no user.
+    none: 0,
   });
   expect(countsOf(await readMetrics(server, session, { group: "status" }))).toEqual({
     error: 1,
@@ -241,4 +260,35 @@ test("the metrics of a database of the format before are computed in the backgro
   expect((await readMetrics(second, session)).all.total.runs).toBe(2);
   const day = { to: toIso(startMicros + 30 * 24 * 60 * minuteMicros) };
   expect((await readMetrics(second, session, day)).all.total.runs).toBe(3);
+}, 60_000);
+
+test("metrics that an earlier version has counted are counted again, once", async () => {
+  const folder = await temporaryFolder();
+  const first = await runOwnServer({ dataDir: folder });
+  const root = runAt(1);
+  const time = toIso(startMicros + minuteMicros + 300_000);
+  const child = runAt(1, { parent: root, run_type: "llm", events: [{ name: "new_token", time }] });
+  const session = await send(first, [root, child, runAt(200)]);
+  await expect.poll(() => countRows(folder, "metric_marks"), { timeout: 30_000 }).toBe(0);
+  const day = {
+    from: "2026-03-01T00:00:00Z",
+    to: "2026-04-30T00:00:00Z",
+  };
+  const counted = await readMetrics(first, session, day);
+  expect(counted.all.total.first_token_ms.p50).toBeCloseTo(300, -1);
+  await first.close();
+  // The format before this one. An empty body takes the place of the counts, to prove that they are not used.
+  const db = openDatabase(join(folder, databaseFileName));
+  revertToFormat(db, formatMigrations.indexOf(traceFirstTokenMarks));
+  db.exec("UPDATE metrics SET body = x''");
+  db.close();
+  openWriter(join(folder, databaseFileName)).close();
+  expect(countRows(folder, "metric_marks")).toBe(2);
+  const second = await runOwnServer({ dataDir: folder });
+  expect(await readMetrics(second, session, day)).toEqual(counted);
+  await expect.poll(() => countRows(folder, "metric_marks"), { timeout: 30_000 }).toBe(0);
+  expect(await readMetrics(second, session, day)).toEqual(counted);
+  await second.close();
+  openWriter(join(folder, databaseFileName)).close();
+  expect(countRows(folder, "metric_marks")).toBe(0);
 }, 60_000);

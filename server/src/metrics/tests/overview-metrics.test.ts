@@ -65,6 +65,51 @@ describe.each(createMetricEngines())("on $name", ({ open }) => {
     await other.close();
   }, 60_000);
 
+  test("traces have the first token of any of their runs, before and after it was stored", async () => {
+    const engine = await database.createEngine();
+    const root = runAt(3, { session_name: "a" });
+    const [slow, fast, own] = [900, 400, 5_000].map((milliseconds) => [
+      { name: "new_token", time: toIso(startMicros + 3 * minuteMicros + milliseconds * 1_000) },
+    ]);
+    await engine.send({ post: [root, runAt(3, { session_name: "b", events: own })] });
+    await engine.computeAll();
+    const readFirstTokens = async () => {
+      const { all, projects } = await engine.readOverview(query);
+      return [
+        all.total.firstToken.p50,
+        all.points[0]?.firstToken.p95,
+        ...projects.map(({ total }) => total.firstToken.p50),
+      ];
+    };
+    const close = (micros: number): unknown => expect.closeTo(micros, -Math.log10(micros * 0.04));
+    expect(await readFirstTokens()).toEqual([
+      close(5_000_000),
+      close(5_000_000),
+      null,
+      close(5_000_000),
+    ]);
+    // The children arrive when the minute of the root has been counted; the second is no model call.
+    const parent = root;
+    const modelCall = runAt(4, { session_name: "a", parent, run_type: "llm", events: slow });
+    await engine.send({ post: [modelCall] });
+    await engine.computeAll();
+    expect(await readFirstTokens()).toEqual([
+      close(900_000),
+      close(5_000_000),
+      close(900_000),
+      close(5_000_000),
+    ]);
+    await engine.send(
+      { post: [runAt(4, { session_name: "a", parent, events: fast })] },
+      { isGrouped: true },
+    );
+    const counted = [close(400_000), close(5_000_000), close(400_000), close(5_000_000)];
+    expect(await readFirstTokens()).toEqual(counted);
+    await engine.computeAll();
+    expect(await readFirstTokens()).toEqual(counted);
+    await engine.close();
+  }, 60_000);
+
   test("the calls of the playground and of judges are left out of the totals unless they are wanted", async () => {
     const engine = await database.createEngine();
     await engine.send({

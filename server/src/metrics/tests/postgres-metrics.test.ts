@@ -239,6 +239,40 @@ describe("stored metrics in PostgreSQL", () => {
     expect(before.all.points.map(({ runs }) => runs)).toEqual([3, 1]);
     expect(after).toEqual(before);
   });
+
+  test("are counted again, once, if an earlier version has counted them", async () => {
+    const fixture = new StoreFixture(store, randomUUID());
+    const { tenantId } = fixture;
+    await fixture.send({
+      post: [0, 1, 61, 1_500].map((minute) =>
+        wireRun({ micros: startMicros + minute * minuteMicros, session_name: "old" }),
+      ),
+    });
+    await countAll();
+    const projectId = await findProject(tenantId, "old");
+    const query = {
+      ...dayQuery,
+      toMicros: day.fromMicros + 2 * dayMicros,
+      projectId,
+      withinMs: -1,
+    };
+    const counted = await store.read.metrics.read(tenantId, query);
+    expect(counted.all.points.map(({ runs }) => runs)).toEqual([3, 1]);
+    // An empty body takes the place of what the earlier version has counted.
+    const forget = (): Promise<unknown> => client.exec("UPDATE metrics SET body = ''");
+    await forget();
+    await countAll();
+    expect((await store.read.metrics.read(tenantId, query)).all.total.runs).toBe(0);
+    await client.exec("DELETE FROM settings WHERE key = 'metrics_version'");
+    // Another counter, because each looks only once.
+    counter = new PostgresMetricCounter(store.db);
+    await countAll();
+    expect(await store.read.metrics.read(tenantId, query)).toEqual(counted);
+    await forget();
+    counter = new PostgresMetricCounter(store.db);
+    await countAll();
+    expect((await store.read.metrics.read(tenantId, query)).all.total.runs).toBe(0);
+  });
 });
 
 describe.skipIf(testServerUrl === undefined)("metrics of several servers", () => {

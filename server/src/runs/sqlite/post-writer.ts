@@ -160,7 +160,11 @@ export class PostWriter {
       this.#metrics.mark(row.projectId, row.startMicros, row);
       this.#facets.add(row, posts.facetLists[posts.facetIndexes[index] ?? -1] ?? []);
       const measures = valuesToMeasures(posts.values, index * valuesPerRow + postIndexes.measures);
-      if (measures !== undefined && row.parentRunId !== null && isModelCall(row.runType)) {
+      if (
+        measures !== undefined &&
+        row.parentRunId !== null &&
+        (isModelCall(row.runType) || measures.first_token_us !== null)
+      ) {
         this.#metrics.markTrace(row.traceId);
       }
       this.#activity.add(dependencies.tenantId, { previous: undefined, row, measures });

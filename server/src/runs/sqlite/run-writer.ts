@@ -281,8 +281,11 @@ export class RunWriter implements RunWrites {
       this.#metrics.mark(previous.projectId, previous.startMicros);
     }
     this.#metrics.mark(row.projectId, row.startMicros, row);
+    const mayHaveFirstToken =
+      (usage?.measures.first_token_us ?? null) !== null ||
+      (previous !== undefined && previous.measureState !== "none");
     for (const { runType, traceId } of previous === undefined ? [row] : [previous, row]) {
-      if (isModelCall(runType)) {
+      if (isModelCall(runType) || mayHaveFirstToken) {
         this.#metrics.markTrace(traceId);
       }
     }

@@ -287,6 +287,7 @@ test("a list has the usage of each root's whole trace, and none for other runs",
       ...extra,
     });
   const failed = { outputs: undefined, events: undefined, error: "429" };
+  const streamed = wireRun({ micros: startMicros - 8_000, name: "streamed", session_name: "used" });
   const post = [
     root,
     // A failed call has neither tokens nor a price.
@@ -297,6 +298,14 @@ test("a list has the usage of each root's whole trace, and none for other runs",
     callModel(2, 30, "no-such-model"),
     callModel(3, 500, "gpt-4o"),
     wireRun({ micros: startMicros - 9_000, name: "unused", session_name: "used" }),
+    streamed,
+    wireRun({
+      parent: streamed,
+      micros: startMicros - 7_000,
+      name: "stream",
+      session_name: "used",
+      events: [{ name: "new_token", time: "2026-03-01T12:00:00.250Z" }],
+    }),
   ];
   await call(server, "POST /runs/batch", { body: { post } });
   const { json } = await call(server, "GET /sessions?name=used");
@@ -305,8 +314,20 @@ test("a list has the usage of each root's whole trace, and none for other runs",
     order: "asc",
     select: ["name", "trace_usage"],
   });
-  const [unused, first, ...calls] = page["runs"] as unknown as readonly Json[];
+  const [unused, withoutCalls, child, first, ...calls] = page["runs"] as unknown as readonly Json[];
   expect(unused).toMatchObject({ name: "unused", trace_usage: null });
+  // A run that calls no model can be streamed, too.
+  expect(withoutCalls).toMatchObject({
+    name: "streamed",
+    trace_usage: {
+      total_tokens: null,
+      total_cost: null,
+      models: [],
+      first_token_time: "2026-03-01T12:00:00.250000Z",
+      is_partial: false,
+    },
+  });
+  expect(child).toMatchObject({ name: "stream", trace_usage: null });
   expect(first?.["trace_usage"]).toEqual({
     total_tokens: 1_530,
     total_cost: 0.00375,

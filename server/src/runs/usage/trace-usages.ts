@@ -36,23 +36,28 @@ export class TraceUsages {
   /** @param runs - runs of the trace. If there are more than `limit`, the trace is not read completely. */
   add(traceId: string, runs: readonly UsageRun[], limit: number): void {
     this.#remainingRuns -= runs.length;
-    const calls = runs.slice(0, limit).filter(({ runType }) => isModelCall(runType));
-    if (calls.length > 0) {
-      this.byTrace.set(traceId, { ...sumUsage(calls), isPartial: runs.length > limit });
+    const readRuns = runs.slice(0, limit);
+    const calls = readRuns.filter(({ runType }) => isModelCall(runType));
+    const firstTokenMicros = findFirstToken(readRuns);
+    if (calls.length > 0 || firstTokenMicros !== null) {
+      const isPartial = runs.length > limit;
+      this.byTrace.set(traceId, { ...sumUsage(calls), firstTokenMicros, isPartial });
     }
   }
 }
 
-function sumUsage(calls: readonly UsageRun[]): Omit<TraceUsage, "isPartial"> {
+/** The earliest first token of any run, because a run that calls no model can be streamed, too. */
+function findFirstToken(runs: readonly UsageRun[]): number | null {
+  const times = runs.flatMap(({ firstTokenMicros }) => firstTokenMicros ?? []);
+  return times.length === 0 ? null : Math.min(...times);
+}
+
+function sumUsage(calls: readonly UsageRun[]): Pick<TraceUsage, "tokens" | "cost" | "models"> {
   const models = new Set<string>();
-  let firstTokenMicros: number | null = null;
   let [tokens, cost]: [number | null, number | null] = [null, null];
   for (const call of calls.toSorted((left, right) => left.startMicros - right.startMicros)) {
     tokens = call.tokens === null ? tokens : (tokens ?? 0) + call.tokens;
     cost = call.cost === null ? cost : (cost ?? 0) + call.cost;
-    if (call.firstTokenMicros !== null) {
-      firstTokenMicros = Math.min(firstTokenMicros ?? Infinity, call.firstTokenMicros);
-    }
     if (call.model !== null && models.size < maxModels) {
       models.add(call.model);
     }
@@ -61,6 +66,5 @@ function sumUsage(calls: readonly UsageRun[]): Omit<TraceUsage, "isPartial"> {
     tokens,
     cost: cost === null ? null : roundCost(cost),
     models: [...models],
-    firstTokenMicros,
   };
 }

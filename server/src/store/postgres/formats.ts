@@ -18,4 +18,6 @@ export const postgresFormats: readonly string[] = [
   `${sharedTextTables} ${tenantPolicies}`,
   `${expiredWeekTables} ${valueCandidateTables} ${markMetricsFunction} ${tenantPolicies}`,
   createMeasureIndexes,
+  // The trigger also marks the roots above runs with a first token.
+  markMetricsFunction,
 ];

@@ -123,7 +123,7 @@ export function toCharts(metrics: Metrics, grouping?: string): readonly MetricCh
   ];
 }
 
-/** Whether the time to the first token was measured. It exists only for streamed model calls, not for traces. */
+/** Whether the time to the first token was measured. It exists only for streamed runs, and for traces with such a run. */
 const hasFirstTokens = ({ total, previous }: Metrics): boolean =>
   total.firstToken.p50 !== undefined || previous.firstToken.p50 !== undefined;
 

@@ -130,5 +130,5 @@ export const MetricTiles = ({
   </Tiles>
 );
 
-/** The name of the tile that may be left out. Only streamed model calls have a first token; traces have none. */
+/** The name of the tile that may be left out. Only streamed runs have a first token, and traces with such a run. */
 const firstTokenTile = "p50 first token";

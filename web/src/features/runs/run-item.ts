@@ -1,3 +1,4 @@
+import { toItems } from "../../api/parse.ts";
 import { parseTimeMs } from "../../components/time/time.ts";
 import type { RunStatus } from "./run.ts";
 
@@ -12,6 +13,7 @@ export interface RunItem {
   readonly startMs: number;
   /** Absent while the run has not ended. */
   readonly endMs: number | undefined;
+  /** The first token of the run. For a root without one, the earliest first token of any run of its trace. */
   readonly firstTokenMs: number | undefined;
   /** The tokens that the run reports. For a root run, the tokens of all model calls of its trace. */
   readonly tokens: number | undefined;
@@ -76,6 +78,7 @@ function parseRunItem(value: unknown): RunItem {
   }
   const status = run["status"];
   const usage = toRecord(run["trace_usage"]);
+  const models = toItems(usage["models"]).map(String);
   const metadata = toRecord(run["metadata"]) as RunItem["metadata"];
   const ownModel = metadata["ls_model_name"];
   return {
@@ -87,13 +90,11 @@ function parseRunItem(value: unknown): RunItem {
     runType: toText(run["run_type"]) ?? "chain",
     status: status === "success" || status === "error" ? status : "pending",
     endMs: parseTimeMs(run["end_time"]),
-    firstTokenMs: parseTimeMs(usage["first_token_time"]) ?? parseTimeMs(run["first_token_time"]),
+    firstTokenMs: parseTimeMs(run["first_token_time"]) ?? parseTimeMs(usage["first_token_time"]),
     tokens: toAmount(usage["total_tokens"] ?? run["total_tokens"]),
     cost: toNumber(usage["total_cost"] ?? run["total_cost"]),
     isUsagePartial: usage["is_partial"] === true,
-    models: Array.isArray(usage["models"])
-      ? usage["models"].map(String)
-      : [ownModel].filter((model) => model !== undefined),
+    models: models.length > 0 ? models : [ownModel].filter((model) => model !== undefined),
     tags: Array.isArray(run["tags"]) ? run["tags"].map(String) : [],
     metadata,
     feedback: Object.fromEntries(

@@ -200,4 +200,15 @@ describe("responses of the server", () => {
     expect(page).toMatchObject({ next: "c", isShort: true, searchedToMs: undefined });
     expect(page.items[0]).toMatchObject({ tokens: undefined, cost: 0.5, status: "pending" });
   });
+
+  test("shows a root's own first token, or else that of its trace", () => {
+    const times = ["2026-03-01T12:00:01Z", "2026-03-01T12:00:03Z"] as const;
+    const run = {
+      id,
+      start_time: "2026-03-01T12:00:00Z",
+      trace_usage: { first_token_time: times[0] },
+    };
+    const { items } = parseRunItemPage({ runs: [run, { ...run, first_token_time: times[1] }] });
+    expect(items.map(({ firstTokenMs }) => firstTokenMs)).toEqual(times.map(Date.parse));
+  });
 });
