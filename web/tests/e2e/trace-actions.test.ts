@@ -213,7 +213,7 @@ describe.skipIf(browser === undefined)("a trace of a list, in Chromium", () => {
       ((await call(`/feedback?run=${traceIds[1]}`)) as Record<string, unknown>[])
         .map(({ key, score, feedback_source: source }) => ({ key, score, source }))
         .toSorted((left, right) => JSON.stringify(left).localeCompare(JSON.stringify(right)));
-    const byApp = (reviewer: string) =>
+    const byApp = (reviewer: string): unknown =>
       expect.objectContaining({ type: "app", metadata: { reviewer } });
     await openTrace(1);
     await signIn("Ann");

@@ -82,6 +82,18 @@ export function findSeriesAt(
   return (covering[0] ?? nearest[0])?.seriesIndex;
 }
 
+/** Returns the index of a reference if no other series has a value, except zero, at a position. */
+export function findOnlyReference(
+  series: readonly ChartSeries[],
+  index: number,
+): number | undefined {
+  const withValue = [...series.keys()].filter(
+    (seriesIndex) => (series[seriesIndex]?.values[index] ?? 0) !== 0,
+  );
+  const isReference = (seriesIndex: number): boolean => series[seriesIndex]?.kind === "reference";
+  return withValue.every(isReference) ? withValue[0] : undefined;
+}
+
 /** Describes a chart for screen readers: the last, the lowest and the highest value of each series. */
 export function describeSeries(
   series: readonly ChartSeries[],

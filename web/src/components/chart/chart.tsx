@@ -1,7 +1,14 @@
 import { useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
 import type { HTMLAttributes } from "react";
 import { formatTime } from "../time/time.ts";
-import { describeSeries, findSeriesAt, formatCount, readTotal, stackSeries } from "./chart-data.ts";
+import {
+  describeSeries,
+  findOnlyReference,
+  findSeriesAt,
+  formatCount,
+  readTotal,
+  stackSeries,
+} from "./chart-data.ts";
 import type { ChartSeries } from "./chart-data.ts";
 import { drawChart } from "./chart-plot.ts";
 import type { ChartPlot } from "./chart-plot.ts";
@@ -32,9 +39,10 @@ export interface ChartProps {
   readonly onSelect?: (from: number, to: number) => void;
   /**
    * Called with the index of a position and the index of a series when the user clicks on a bar or a line. With the
-   * keyboard, the arrow keys, Home and End move between the positions, and Enter picks the last series.
+   * keyboard, the arrow keys, Home and End move between the positions, and Enter picks all series but references. The index
+   * of the series is then `undefined`; if only a reference has a value at the position, it is that of the reference.
    */
-  readonly onPick?: (index: number, seriesIndex: number) => void;
+  readonly onPick?: (index: number, seriesIndex: number | undefined) => void;
 }
 
 /**
@@ -79,7 +87,7 @@ export const Chart = (props: ChartProps) => {
               count: positions.length,
               text: describePosition(props, index),
               onIndex: setIndex,
-              onEnter: (picked) => onPick(picked, series.length - 1),
+              onEnter: (picked) => onPick(picked, findOnlyReference(series, picked)),
             }))}
       />
       <p className="unseen">{describeSeries(series, format)}</p>

@@ -23,7 +23,7 @@ export const ColoredCode = ({
       const { findTokens } = await loadChunk(async () => import("./code-tokens.ts"));
       const text = ref.current?.firstChild;
       if (isCurrent && text instanceof Text) {
-        remove = paint(text, findTokens(text.data, language));
+        remove = paint(text, findTokens(code, language));
       }
     };
     // If the parsers do not load, the code stays as it is: complete, but without colors.

@@ -23,13 +23,13 @@ export const ChartGrid = ({
 }) => {
   const navigate = useNavigate();
   const charts = useMemo(() => toCharts(metrics, search.group), [metrics, search.group]);
-  const openRuns = (chart: MetricChart, index: number, seriesIndex: number): void => {
+  const openRuns = (chart: MetricChart, index: number, seriesIndex: number | undefined): void => {
     const pointStart = metrics.starts[index];
     if (pointStart === undefined) {
       return;
     }
     const { groups, isError } = chart;
-    const start = pointStart - findPeriodShift(metrics, chart.series[seriesIndex]);
+    const start = pointStart - findPeriodShift(metrics, chart, seriesIndex);
     void navigate({
       to: "/o/$tenantId/projects/p/$projectId",
       params: address,
@@ -39,7 +39,7 @@ export const ChartGrid = ({
         fromMs: start,
         toMs: start + metrics.widthMs,
         grouping: search.group,
-        group: groups[seriesIndex],
+        group: seriesIndex === undefined ? undefined : groups[seriesIndex],
         values: listGroupValues(metrics),
         isError,
       }),

@@ -186,8 +186,10 @@ const previousSeries = { label: "Previous", color: "--ink-2", kind: "reference" 
  */
 export const findPeriodShift = (
   { fromMs, toMs }: Pick<Metrics, "fromMs" | "toMs">,
-  series: ChartSeries | undefined,
-): number => (series?.kind === "reference" ? toMs - fromMs : 0);
+  { series }: Pick<MetricChart, "series">,
+  seriesIndex: number | undefined,
+): number =>
+  seriesIndex !== undefined && series[seriesIndex]?.kind === "reference" ? toMs - fromMs : 0;
 
 const createUngroupedChart = (
   { points, previousPoints, total, previous }: Metrics,

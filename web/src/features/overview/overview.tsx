@@ -221,7 +221,7 @@ interface ChartPick {
 function pickTraces({
   overview: { metrics, projects: metricsByProject },
   projects,
-  chart: { series, isError },
+  chart,
   index,
   seriesIndex,
 }: {
@@ -229,14 +229,14 @@ function pickTraces({
   readonly projects: readonly Project[];
   readonly chart: MetricChart;
   readonly index: number;
-  readonly seriesIndex: number;
+  readonly seriesIndex: number | undefined;
 }): ChartPick {
-  const shiftMs = findPeriodShift(metrics, series[seriesIndex]);
+  const shiftMs = findPeriodShift(metrics, chart, seriesIndex);
   const startMs = (metrics.starts[index] ?? 0) - shiftMs;
   return {
     startMs,
     endMs: startMs + metrics.widthMs,
-    isError,
+    isError: chart.isError,
     projects: projects.flatMap((project): ChartPick["projects"] => {
       if (shiftMs > 0) {
         const isCountedOrOld = metricsByProject.get(project.id)?.isCounted ?? true;
@@ -245,7 +245,9 @@ function pickTraces({
       const { runs = [], total, isCounted = false } = metricsByProject.get(project.id) ?? {};
       const traceCount = isCounted ? (runs[index] ?? 0) : 0;
       // For each project, errors are counted only for the whole range, not for each point.
-      return traceCount === 0 || (isError && total?.errors === 0) ? [] : [{ project, traceCount }];
+      return traceCount === 0 || (chart.isError && total?.errors === 0)
+        ? []
+        : [{ project, traceCount }];
     }),
   };
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import {
   describeSeries,
+  findOnlyReference,
   findSeriesAt,
   formatCount,
   stackSeries,
@@ -63,6 +64,15 @@ test("a label that would reach beyond the plot is left out", () => {
   ] as const) {
     expect(isLabelInside({ center, width: 50 }, plotWidth)).toBe(isInside);
   }
+});
+
+test("Enter picks a reference only if no other series has a value", () => {
+  const reference = { label: "before", color: "--ink-2", kind: "reference" as const, values: [5] };
+  const line = { label: "now", color: "--accent", values: [1] };
+  expect(findOnlyReference([line, reference], 0)).toBeUndefined();
+  expect(findOnlyReference([{ ...line, values: [0] }, reference], 0)).toBe(1);
+  expect(findOnlyReference([{ ...line, values: [null] }, reference], 0)).toBe(1);
+  expect(findOnlyReference([line], 1)).toBeUndefined();
 });
 
 test("a click picks a reference if it is nearer than a line and no bar covers the position", () => {
