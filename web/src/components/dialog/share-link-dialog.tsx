@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import type { UseMutationResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Loading } from "../page/states.tsx";
-import { CopyText } from "../text/copy-text.tsx";
+import { CopyText } from "../code/copy-text.tsx";
 import { Dialog } from "./dialog.tsx";
 import { FormError } from "./form.tsx";
 

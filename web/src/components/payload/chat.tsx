@@ -1,7 +1,7 @@
 import { useCallback, useMemo, useState } from "react";
 import { formatJson } from "../text/json-text.ts";
 import { LongText } from "../text/long-text.tsx";
-import { Markdown } from "../text/markdown.tsx";
+import { Markdown } from "../markdown/markdown.tsx";
 import { isSafeImage, toImageFile, toSafeLink } from "../text/safe-link.ts";
 import { toVisibleText } from "../text/visible-text.ts";
 import type { ChatMessage, ChatPart } from "./chat-messages.ts";

@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import { CopyText } from "../text/copy-text.tsx";
+import { CopyText } from "../code/copy-text.tsx";
 import { LongText } from "../text/long-text.tsx";
 import { toVisibleText } from "../text/visible-text.ts";
 

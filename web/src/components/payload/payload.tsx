@@ -4,7 +4,7 @@ import { useMemo, useState } from "react";
 import type { ReactNode } from "react";
 import { ScrollX } from "../page/scroll-x.tsx";
 import { LongText } from "../text/long-text.tsx";
-import { Markdown } from "../text/markdown.tsx";
+import { Markdown } from "../markdown/markdown.tsx";
 import { pluralize } from "../text/quantity.ts";
 import { toVisibleText } from "../text/visible-text.ts";
 import { Chat } from "./chat.tsx";

@@ -5,7 +5,7 @@ import { usePersonName } from "../../components/text/person-name.ts";
 import { Confirm } from "../../components/dialog/confirm.tsx";
 import { ActionMenu } from "../../components/page/action-menu.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
-import { Markdown } from "../../components/text/markdown.tsx";
+import { Markdown } from "../../components/markdown/markdown.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
 import { formatTime } from "../../components/time/time.ts";

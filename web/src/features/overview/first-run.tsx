@@ -1,5 +1,5 @@
 import { Tabs } from "@mantine/core";
-import { CopyText } from "../../components/text/copy-text.tsx";
+import { CopyText } from "../../components/code/copy-text.tsx";
 import { readServerUrl } from "../../api/base-path.ts";
 
 const installCommand = "npm install millrace";

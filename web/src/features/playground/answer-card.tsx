@@ -6,7 +6,7 @@ import { useTenantId } from "../../api/tenant.ts";
 import { formatDollars } from "../../components/text/cost.ts";
 import { formatJson } from "../../components/text/json-text.ts";
 import { LongText } from "../../components/text/long-text.tsx";
-import { Markdown } from "../../components/text/markdown.tsx";
+import { Markdown } from "../../components/markdown/markdown.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatDuration } from "../../components/time/time.ts";
 import { createMessage } from "./playground-state.ts";

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useSearch } from "@tanstack/react-router";
 import { tenantQuery } from "../../api/tenant.ts";
 import { AbsentView } from "../../components/page/absent-view.tsx";
-import { CopyText } from "../../components/text/copy-text.tsx";
+import { CopyText } from "../../components/code/copy-text.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Commits } from "./commits.tsx";
 import { LikeButton } from "./like-button.tsx";

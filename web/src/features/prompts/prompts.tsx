@@ -5,7 +5,7 @@ import { useState } from "react";
 import { tenantQuery, useTenantId } from "../../api/tenant.ts";
 import { useSearchShortcut } from "../../components/keyboard/list-keys.ts";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
-import { CopyText } from "../../components/text/copy-text.tsx";
+import { CopyText } from "../../components/code/copy-text.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { NewPrompt } from "./new-prompt.tsx";
 import { PromptTable } from "./prompt-table.tsx";

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { Code } from "../../components/code/code.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
 import { Empty } from "../../components/page/states.tsx";
-import { Markdown } from "../../components/text/markdown.tsx";
+import { Markdown } from "../../components/markdown/markdown.tsx";
 import type { Prompt } from "./prompt.ts";
 import { updatePrompt } from "./queries.ts";
 import type { PromptAddress } from "./queries.ts";

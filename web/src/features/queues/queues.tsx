@@ -7,7 +7,7 @@ import { useSearchShortcut } from "../../components/keyboard/list-keys.ts";
 import { Empty } from "../../components/page/states.tsx";
 import { DataTable } from "../../components/table/data-table.tsx";
 import type { Column, RowLinkProps } from "../../components/table/data-table.tsx";
-import { CopyText } from "../../components/text/copy-text.tsx";
+import { CopyText } from "../../components/code/copy-text.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
 import { ProgressBar } from "./progress-bar.tsx";

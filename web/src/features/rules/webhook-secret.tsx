@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Dialog } from "../../components/dialog/dialog.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
-import { CopyText } from "../../components/text/copy-text.tsx";
+import { CopyText } from "../../components/code/copy-text.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { changeWebhookSecret, webhooksQuery } from "./queries.ts";
 import type { Webhook } from "./webhook.ts";

@@ -1,4 +1,4 @@
-import { removeMarkdownMarks } from "../../components/text/markdown-marks.ts";
+import { removeMarkdownMarks } from "../../components/markdown/markdown-marks.ts";
 
 /** Members that a preview leaves out, because their values say nothing about the content: roles, types and ids. */
 const omittedKeys: ReadonlySet<string> = new Set([

@@ -7,7 +7,7 @@ import { Confirm } from "../../components/dialog/confirm.tsx";
 import { FormError, FormSection } from "../../components/dialog/form.tsx";
 import { ScrollX } from "../../components/page/scroll-x.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
-import { CopyText } from "../../components/text/copy-text.tsx";
+import { CopyText } from "../../components/code/copy-text.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
 import { parseTimeMs } from "../../components/time/time.ts";

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { formatCount } from "../../components/chart/chart-data.ts";
 import type { Column } from "../../components/table/data-table.tsx";
 import { formatDollars } from "../../components/text/cost.ts";
-import { removeMarkdownMarks } from "../../components/text/markdown-marks.ts";
+import { removeMarkdownMarks } from "../../components/markdown/markdown-marks.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
 import { FeedbackScores } from "./feedback-scores.tsx";

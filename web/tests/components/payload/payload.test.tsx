@@ -3,7 +3,7 @@ import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, expect, test } from "vitest";
 import { Attachments } from "../../../src/components/payload/attachments.tsx";
-import { Markdown } from "../../../src/components/text/markdown.tsx";
+import { Markdown } from "../../../src/components/markdown/markdown.tsx";
 import { Payload } from "../../../src/components/payload/payload.tsx";
 
 afterEach(cleanup);

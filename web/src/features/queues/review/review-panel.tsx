@@ -2,7 +2,7 @@ import { Button, Textarea } from "@mantine/core";
 import type { RefObject } from "react";
 import { FormError } from "../../../components/dialog/form.tsx";
 import { Failure, Loading } from "../../../components/page/states.tsx";
-import { Markdown } from "../../../components/text/markdown.tsx";
+import { Markdown } from "../../../components/markdown/markdown.tsx";
 import type { Queue } from "../queue.ts";
 import { Correction } from "./correction.tsx";
 import { setAnswer } from "./review-draft.ts";

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Failure, Loading } from "../../../components/page/states.tsx";
 import { Payload } from "../../../components/payload/payload.tsx";
-import { CopyText } from "../../../components/text/copy-text.tsx";
+import { CopyText } from "../../../components/code/copy-text.tsx";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { Ago } from "../../../components/time/ago.tsx";
 import { formatDuration } from "../../../components/time/time.ts";

@@ -1,4 +1,4 @@
-import { CopyText } from "../../../components/text/copy-text.tsx";
+import { CopyText } from "../../../components/code/copy-text.tsx";
 import type { TraceRunDetails } from "../queries.ts";
 import { readServerUrl } from "../../../api/base-path.ts";
 

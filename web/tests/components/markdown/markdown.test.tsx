@@ -1,7 +1,7 @@
 import { MantineProvider } from "@mantine/core";
 import { cleanup, render } from "@testing-library/react";
 import { afterEach, expect, test } from "vitest";
-import { Markdown } from "../../../src/components/text/markdown.tsx";
+import { Markdown } from "../../../src/components/markdown/markdown.tsx";
 
 afterEach(cleanup);
 

@@ -4,10 +4,10 @@ import ReactMarkdown from "react-markdown";
 import type { Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import { ColoredCode } from "../code/colored-code.tsx";
-import { LongText } from "./long-text.tsx";
+import { LongText } from "../text/long-text.tsx";
 import { MarkdownLimitError, canParseMarkdown, limitMarkdown } from "./markdown-limits.ts";
-import { toSafeLink } from "./safe-link.ts";
-import { toVisibleText } from "./visible-text.ts";
+import { toSafeLink } from "../text/safe-link.ts";
+import { toVisibleText } from "../text/visible-text.ts";
 import "./markdown.css";
 
 /**

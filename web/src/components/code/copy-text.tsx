@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { useClipboard } from "@mantine/hooks";
-import { ColoredCode } from "../code/colored-code.tsx";
+import { ColoredCode } from "./colored-code.tsx";
 
 /** A text with a label and a copy button. If `text` is only an excerpt, `getFullText` returns the whole text to copy. */
 export const CopyText = ({

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { removeMarkdownMarks } from "../../../src/components/text/markdown-marks.ts";
+import { removeMarkdownMarks } from "../../../src/components/markdown/markdown-marks.ts";
 
 test.for([
   ["It rains **tomorrow", "It rains tomorrow"],
