@@ -113,7 +113,10 @@ export interface ScoreComparison {
   readonly improved: number;
   readonly regressed: number;
   readonly unchanged: number;
-  /** Probability of a split into improved and regressed examples that is at least this uneven by chance, from a two-sided sign test. */
+  /**
+   * Probability that chance alone divides improved and regressed examples at least this unevenly, from a two-sided sign
+   * test.
+   */
   readonly pValue: number;
   /** 95 percent confidence interval of the difference; present for at least two examples. */
   readonly interval?: readonly [low: number, high: number] | undefined;

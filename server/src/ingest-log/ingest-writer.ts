@@ -125,13 +125,7 @@ export class IngestWriter {
         await this.#pause(failures);
         failures += 1;
       }
-      try {
-        await this.#applyMessages(messages);
-      } catch (cause) {
-        // The log delivers unacknowledged messages again.
-        this.#warn(`Failed to apply messages of the ingest log: ${messageOf(cause)}`);
-        await this.#pause(0);
-      }
+      await this.#tryToApply(messages);
     }
     puller.close();
   }
@@ -143,7 +137,7 @@ export class IngestWriter {
       sleep(intervalMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
     for (await wait(); !this.#isClosing; await wait()) {
       try {
-        const count = await skipped.search((message) => this.#applyMessages([message]));
+        const count = await skipped.search((message) => this.#tryToApply([message]));
         if (count > 0) {
           this.#warn(
             `the ingest log had ${count} message(s) that it did not deliver, after an election of its servers or the loss of one. They are stored now`,
@@ -152,6 +146,16 @@ export class IngestWriter {
       } catch {
         // The log can't be reached, which the other loops report; or another writer has deleted the message.
       }
+    }
+  }
+
+  /** Applies messages. Those that are not acknowledged are received again. */
+  async #tryToApply(messages: readonly WriterMessage[]): Promise<void> {
+    try {
+      await this.#applyMessages(messages);
+    } catch (cause) {
+      this.#warn(`Failed to apply messages of the ingest log: ${messageOf(cause)}`);
+      await this.#pause(0);
     }
   }
 

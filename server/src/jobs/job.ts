@@ -1,8 +1,11 @@
+/** The kind of the jobs that export runs. */
+export const exportJobKind = "runs.export";
+
 /**
  * Kinds of jobs that are performed by the request which creates them, such as a download. Such a job is attached to the
  * request: it runs from the start, ends with the request, and is never leased to a runner.
  */
-export const attachedKinds: readonly string[] = ["runs.export"];
+export const attachedKinds: readonly string[] = [exportJobKind];
 
 /** States of a job: queued -> running -> succeeded, failed or canceled. A failed or canceled job can be queued again. */
 export type JobState = "queued" | "running" | "succeeded" | "failed" | "canceled";

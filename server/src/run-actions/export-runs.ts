@@ -7,6 +7,7 @@ import type { Static } from "typebox";
 import { escapeFormula } from "millrace/model";
 import type { RequestScoped } from "../http/request-scope.ts";
 import type { AttachedJob, AttachedJobs, JobCreationStore } from "../jobs/attached-jobs.ts";
+import { exportJobKind } from "../jobs/job.ts";
 import type { JobEnd } from "../jobs/job.ts";
 import { messageOf, RequestError } from "../model/errors.ts";
 import { parseSearch, runSearchBody, searchWithin } from "../runs/handlers/run-search-handlers.ts";
@@ -28,9 +29,6 @@ export type RunExportBody = Static<typeof runExportBody>;
 export interface ExportStore extends RequestScoped<ExportStore>, MatchingRunStore {
   readonly write: JobCreationStore["write"];
 }
-
-/** The kind of the jobs that export runs, which is one of `attachedKinds`. */
-const exportJobKind = "runs.export";
 
 interface RequestedExport {
   readonly tenantId: string;

@@ -9,8 +9,8 @@ import type { PostgresClient } from "../storage/postgres/postgres-client.ts";
 import { quoteText } from "../storage/postgres/transaction.ts";
 import type { PortableTable } from "./portable-tables.ts";
 import type { PortablePayload, PortableRow, PortableValue } from "./portable-row.ts";
-import { defaultTenantName, noShifts, toPortableValues } from "./tenant-rows.ts";
-import type { NumberShifts, RowSource, TenantIdentity } from "./tenant-rows.ts";
+import { defaultTenantName, noOffsets, toPortableValues } from "./tenant-rows.ts";
+import type { NumberOffsets, RowSource, TenantIdentity } from "./tenant-rows.ts";
 
 /** Rows that are read at once; fewer if they may be megabytes long. */
 const rowsPerFetch = 500;
@@ -68,7 +68,7 @@ export class PostgresRows implements RowSource {
   async *read(
     table: PortableTable,
     tenantId: string,
-    offsets: NumberShifts = noShifts,
+    offsets: NumberOffsets = noOffsets,
   ): AsyncGenerator<PortableRow> {
     this.#cursors += 1;
     const cursor = `rows_${this.#cursors}`;
@@ -94,7 +94,7 @@ export class PostgresRows implements RowSource {
   async toRows(
     table: PortableTable,
     rows: readonly Readonly<Record<string, unknown>>[],
-    context: { readonly tenantId: string; readonly offsets: NumberShifts },
+    context: { readonly tenantId: string; readonly offsets: NumberOffsets },
   ): Promise<readonly PortableRow[]> {
     const payloads =
       table.name === "runs" ? await this.#readPayloads(context.tenantId, rows) : undefined;

@@ -21,7 +21,7 @@ import type { PortablePayload, PortableRow, PortableValue } from "./portable-row
 import { PostgresRows, toColumnValue } from "./postgres-rows.ts";
 import { readRunFacets } from "./run-facets.ts";
 import { toStoredValues } from "./tenant-rows.ts";
-import type { NumberShifts, RowTarget } from "./tenant-rows.ts";
+import type { NumberOffsets, RowTarget } from "./tenant-rows.ts";
 
 /** The most parameters of a statement, and about how many bytes it may have. */
 const maxParameters = 30_000;
@@ -31,7 +31,7 @@ const maxStatementBytes = 8_388_608;
 export class PostgresTarget extends PostgresRows implements RowTarget {
   readonly #client: PostgresClient;
   readonly #tenantId: string;
-  readonly #offsets: NumberShifts;
+  readonly #offsets: NumberOffsets;
   readonly #toConflictSql: (table: string) => string;
   readonly #sharedTexts: PostgresSharedTexts;
   #runCount = 0;
@@ -47,7 +47,7 @@ export class PostgresTarget extends PostgresRows implements RowTarget {
       offsets,
       toConflictSql = () => "",
     }: {
-      readonly offsets: NumberShifts;
+      readonly offsets: NumberOffsets;
       readonly toConflictSql?: (table: string) => string;
     },
   ) {
@@ -319,8 +319,8 @@ const reservedMargin = 100_000;
  */
 export async function reserveNumbers(
   client: PostgresClient,
-  last: NumberShifts,
-): Promise<NumberShifts> {
+  last: NumberOffsets,
+): Promise<NumberOffsets> {
   return {
     examples:
       (await reserve(client, "'example_key_blocks'", Math.ceil(last.examples / keysPerBlock) + 1)) *

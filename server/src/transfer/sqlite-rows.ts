@@ -7,8 +7,8 @@ import { readDefaultTenantId } from "../storage/sqlite/open-database.ts";
 import { parseRows, textOrNull } from "../storage/sqlite/rows.ts";
 import type { PortableTable } from "./portable-tables.ts";
 import type { PortablePayload, PortableRow, PortableValue } from "./portable-row.ts";
-import { defaultTenantName, noShifts, toPortableValues } from "./tenant-rows.ts";
-import type { NumberShifts, RowSource, TenantIdentity } from "./tenant-rows.ts";
+import { defaultTenantName, noOffsets, toPortableValues } from "./tenant-rows.ts";
+import type { NumberOffsets, RowSource, TenantIdentity } from "./tenant-rows.ts";
 
 /** Name of the columns that contain bytes. Bytes in any other column are a text that was read as bytes. */
 const bytesColumn = "bytes";
@@ -54,7 +54,7 @@ export class SqliteRows implements RowSource {
   *read(
     table: PortableTable,
     tenantId: string,
-    offsets: NumberShifts = noShifts,
+    offsets: NumberOffsets = noOffsets,
   ): Generator<PortableRow> {
     const statement = this.#db
       .prepare(`SELECT ${selectPortable(table)} FROM ${table.sqlite.from} WHERE ${table.sqlite.tenant} = ?
@@ -69,7 +69,7 @@ export class SqliteRows implements RowSource {
   toRow(
     table: PortableTable,
     values: readonly PortableValue[],
-    context: { readonly tenantId: string; readonly offsets: NumberShifts },
+    context: { readonly tenantId: string; readonly offsets: NumberOffsets },
   ): PortableRow {
     const texts = values.map((value, index) =>
       value instanceof Uint8Array && table.columns[index] !== bytesColumn

@@ -15,13 +15,13 @@ import type { PortableRow, PortableValue } from "./portable-row.ts";
 import { readRunFacets } from "./run-facets.ts";
 import { SqliteRows } from "./sqlite-rows.ts";
 import { toStoredValues } from "./tenant-rows.ts";
-import type { NumberShifts, RowTarget } from "./tenant-rows.ts";
+import type { NumberOffsets, RowTarget } from "./tenant-rows.ts";
 
 /** Writes the rows of a tenant to SQLite, in the transaction of the caller. */
 export class SqliteTarget extends SqliteRows implements RowTarget {
   readonly #db: Connection;
   readonly #tenantId: string;
-  readonly #offsets: NumberShifts;
+  readonly #offsets: NumberOffsets;
   readonly #keys: TenantKeyWriter;
   readonly #facets: FacetWriter;
   readonly #metrics: MetricMarker;
@@ -29,7 +29,7 @@ export class SqliteTarget extends SqliteRows implements RowTarget {
   /** The number of the last example that the database had before. */
   readonly #lastExample: number;
 
-  constructor(db: Connection, tenantId: string, offsets: NumberShifts) {
+  constructor(db: Connection, tenantId: string, offsets: NumberOffsets) {
     super(db);
     this.#db = db;
     this.#tenantId = tenantId;
@@ -227,7 +227,7 @@ function readLast(db: Connection, space: NumberSpace): number {
 }
 
 /** Returns offsets by which the numbers of a restored tenant come after all that the database has. */
-export const readSqliteOffsets = (db: Connection): NumberShifts => ({
+export const readSqliteOffsets = (db: Connection): NumberOffsets => ({
   examples: readLast(db, "examples"),
   exampleBlobs: readLast(db, "exampleBlobs"),
   queueEntries: readLast(db, "queueEntries"),

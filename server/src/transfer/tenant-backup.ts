@@ -9,8 +9,8 @@ import type { PortableRow } from "./portable-row.ts";
 import { readWeek } from "./postgres-target.ts";
 import { readTenantFile, TenantFileWriter } from "./tenant-file.ts";
 import type { TableSum, TenantBackup } from "./table-sums.ts";
-import { noShifts } from "./tenant-rows.ts";
-import type { NumberShifts, RowSource, RowTarget, TenantIdentity } from "./tenant-rows.ts";
+import { noOffsets } from "./tenant-rows.ts";
+import type { NumberOffsets, RowSource, RowTarget, TenantIdentity } from "./tenant-rows.ts";
 
 /** Writes the rows of a tenant to a new file. The file gets its name when it is complete. */
 export async function writeTenantFile(
@@ -73,7 +73,7 @@ export interface CheckedFile {
   readonly tenant: TenantIdentity;
   readonly tables: readonly TableSum[];
   /** The highest of the numbers that the database of the backup had assigned. */
-  readonly lastNumbers: NumberShifts;
+  readonly lastNumbers: NumberOffsets;
   /** The weeks in which the roots of the runs began. */
   readonly weeks: ReadonlySet<number>;
 }
@@ -89,7 +89,7 @@ export async function checkTenantFile(file: string): Promise<CheckedFile> {
   }
   let tenant: TenantIdentity | undefined;
   const tables: TableSum[] = [];
-  const lastNumbers: { -readonly [Space in keyof NumberShifts]: number } = { ...noShifts };
+  const lastNumbers: { -readonly [Space in keyof NumberOffsets]: number } = { ...noOffsets };
   const weeks = new Set<number>();
   for await (const part of readTenantFile(file)) {
     if (part.kind === "head") {
@@ -121,7 +121,7 @@ const charsPerWrite = 8_388_608;
 
 interface WriteOptions {
   readonly tenantId: string;
-  readonly offsets: NumberShifts;
+  readonly offsets: NumberOffsets;
 }
 
 /**

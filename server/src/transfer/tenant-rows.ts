@@ -12,10 +12,10 @@ export interface TenantIdentity {
 }
 
 /** What is added to the numbers of a restored tenant, so that they differ from those that the database has already. */
-export type NumberShifts = Readonly<Record<NumberSpace, number>>;
+export type NumberOffsets = Readonly<Record<NumberSpace, number>>;
 
 /** The numbers of a tenant's rows stay as they are. */
-export const noShifts: NumberShifts = { examples: 0, exampleBlobs: 0, queueEntries: 0 };
+export const noOffsets: NumberOffsets = { examples: 0, exampleBlobs: 0, queueEntries: 0 };
 
 /** Reads the rows of a tenant in one state of the database, in the form that both engines have in common. */
 export interface RowSource {
@@ -24,7 +24,7 @@ export interface RowSource {
   read(
     table: PortableTable,
     tenantId: string,
-    offsets?: NumberShifts,
+    offsets?: NumberOffsets,
   ): AsyncIterable<PortableRow> | Iterable<PortableRow>;
 }
 
@@ -46,7 +46,7 @@ const settingPrefix = "retention/";
 interface RowContext {
   readonly tenantId: string;
   /** What is added to the numeric ids of each table, so that they differ from those of other tenants. */
-  readonly offsets: NumberShifts;
+  readonly offsets: NumberOffsets;
 }
 
 /** Converts the values that a database stores to portable ones. */
@@ -91,7 +91,7 @@ function toId(text: string, tenantId: string): string {
 function convertNumbers(
   table: PortableTable,
   column: string,
-  { value, offsets, sign }: { value: PortableValue; offsets: NumberShifts; sign: 1 | -1 },
+  { value, offsets, sign }: { value: PortableValue; offsets: NumberOffsets; sign: 1 | -1 },
 ): PortableValue {
   const space = table.numbers?.[column];
   if (space !== undefined && typeof value === "number") {

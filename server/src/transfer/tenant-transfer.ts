@@ -38,7 +38,7 @@ import {
 } from "./tenant-backup.ts";
 import type { CheckedFile } from "./tenant-backup.ts";
 import type { TableSum, TenantBackup } from "./table-sums.ts";
-import type { NumberShifts, RowSource, RowTarget, TenantIdentity } from "./tenant-rows.ts";
+import type { NumberOffsets, RowSource, RowTarget, TenantIdentity } from "./tenant-rows.ts";
 
 /** Where the rows of a tenant are. */
 export interface TenantPlace {
@@ -347,7 +347,7 @@ interface RestoreEngine {
   readonly deleteRows: (tenantId: string) => Promise<void>;
   readonly openTarget: (
     tenantId: string,
-  ) => Promise<{ readonly target: RowTarget; readonly offsets: NumberShifts }>;
+  ) => Promise<{ readonly target: RowTarget; readonly offsets: NumberOffsets }>;
   readonly audit: AuditRepository;
 }
 

@@ -7,12 +7,12 @@ import {
   tenantId,
 } from "../../../tests/support/repository-fixture.ts";
 import type { RepositoryFixture } from "../../../tests/support/repository-fixture.ts";
-import { attachedKinds, jobLimits } from "../job.ts";
+import { exportJobKind, jobLimits } from "../job.ts";
 import { jobQueries } from "../job-queries.ts";
 import { JobReader, JobWriter } from "../job-repository.ts";
 
 const draft = { kind: "test", title: "Test", parameters: { text: strangeText }, total: 3 };
-const attachedDraft = { ...draft, kind: String(attachedKinds[0]) };
+const attachedDraft = { ...draft, kind: exportJobKind };
 const leaseMicros = 1_000;
 
 /** Repositories whose clock a test sets. */
@@ -117,8 +117,7 @@ describeRepositories({ jobQueries }, (fixture) => {
     const attachedTo = { owner: "a", nowMicros: 10, leaseMicros };
     const { id } = await writer.create(tenantId, attachedDraft, attachedTo);
     expect(await reader.find(tenantId, id)).toMatchObject({ state: "running", startedMicros: 10 });
-    const [kind = ""] = attachedKinds;
-    for (const kinds of [undefined, [kind]]) {
+    for (const kinds of [undefined, [exportJobKind]]) {
       const request = { owner: "b", nowMicros: 11, leaseMicros };
       expect(
         await writer.claim(kinds === undefined ? request : { ...request, kinds }),

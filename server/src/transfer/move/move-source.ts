@@ -4,7 +4,7 @@ import { idOf } from "../../storage/row-keys.ts";
 import type { PortableTable } from "../portable-tables.ts";
 import type { PortableRow, PortableValue } from "../portable-row.ts";
 import { selectPortable, SqliteRows } from "../sqlite-rows.ts";
-import { noShifts } from "../tenant-rows.ts";
+import { noOffsets } from "../tenant-rows.ts";
 import type { ChangedRow } from "./change-log.ts";
 
 /** A row as it is now, with its tenant. */
@@ -82,7 +82,7 @@ export class MoveSource {
       rowId: Number(number),
       row: this.rows.toRow(table, values as PortableValue[], {
         tenantId: String(tenantId),
-        offsets: noShifts,
+        offsets: noOffsets,
       }),
     }));
   }
@@ -98,7 +98,7 @@ export class MoveSource {
       rowId: 0,
       row: this.rows.toRow(table, values as PortableValue[], {
         tenantId: String(tenantId),
-        offsets: noShifts,
+        offsets: noOffsets,
       }),
     }));
   }

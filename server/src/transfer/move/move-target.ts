@@ -9,7 +9,7 @@ import type { PortableTable } from "../portable-tables.ts";
 import type { PortableRow } from "../portable-row.ts";
 import { PostgresTarget, readWeek } from "../postgres-target.ts";
 import { toColumnValue } from "../postgres-rows.ts";
-import { noShifts, toPortableValues } from "../tenant-rows.ts";
+import { noOffsets, toPortableValues } from "../tenant-rows.ts";
 import type { TenantIdentity } from "../tenant-rows.ts";
 import type { ChangedRow } from "./change-log.ts";
 import type { CurrentRow, MoveSource } from "./move-source.ts";
@@ -43,7 +43,7 @@ export class MoveTarget {
 
   /** Opens a target for the data of a tenant that is not copied row by row. */
   open(tenantId: string): PostgresTarget {
-    return new PostgresTarget(this.#client, tenantId, { offsets: noShifts });
+    return new PostgresTarget(this.#client, tenantId, { offsets: noOffsets });
   }
 
   async writeTenants(tenants: readonly TenantIdentity[]): Promise<void> {
@@ -149,7 +149,7 @@ export class MoveTarget {
           tenantId,
           ...toPortableValues({ ...table, columns: table.key, numbers: {} }, key, {
             tenantId,
-            offsets: noShifts,
+            offsets: noOffsets,
           }),
         ]
       : key;
@@ -164,7 +164,7 @@ export class MoveTarget {
     const key = await this.#readPrimaryKey(table.name);
     for (const [tenantId, ofTenant] of groupByTenant(rows)) {
       const target = new PostgresTarget(this.#client, tenantId, {
-        offsets: noShifts,
+        offsets: noOffsets,
         toConflictSql: (name) => (name === table.name ? createConflictSql(table, key) : ""),
       });
       await this.#writeInAnyOrder(

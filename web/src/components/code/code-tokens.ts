@@ -4,16 +4,9 @@ import { parser as json } from "@lezer/json";
 import { parser as python } from "@lezer/python";
 
 /** The kinds of tokens that have a color. Each is the name of a highlight, whose color is in code.css. */
-export const tokenKinds = [
-  "code-keyword",
-  "code-string",
-  "code-number",
-  "code-comment",
-  "code-type",
-] as const;
-export type TokenKind = (typeof tokenKinds)[number];
+type TokenKind = "code-keyword" | "code-string" | "code-number" | "code-comment" | "code-type";
 
-/** A colored part of a code: characters from `start` up to, but not including, `end`. */
+/** A colored part of some code: the characters from `start` up to, but not including, `end`. */
 export interface CodeToken {
   readonly kind: TokenKind;
   readonly start: number;
@@ -36,7 +29,7 @@ const parsers = {
   python,
 } as const;
 
-/** The maximum length of a code that is parsed, so that the page does not block noticeably. */
+/** The maximum length of code that is parsed: parsing longer code would block the page noticeably. */
 const maxCodeChars = 50_000;
 
 const highlighter = tagHighlighter([
@@ -47,7 +40,7 @@ const highlighter = tagHighlighter([
   { tag: [tags.typeName, tags.className, tags.propertyName], class: "code-type" },
 ] satisfies readonly { tag: unknown; class: TokenKind }[]);
 
-/** Finds the tokens of a code. Returns none if the language is not known, or the code is too long. */
+/** Finds the tokens of code. Returns none if the language is not known, or the code is too long. */
 export function findTokens(code: string, language: string): readonly CodeToken[] {
   const name = language.toLowerCase();
   if (!Object.hasOwn(parsers, name) || code.length > maxCodeChars) {

@@ -1,11 +1,11 @@
 import { useEffect, useRef } from "react";
-import { loadChunk } from "../page/load-chunk.ts";
+import { ChunkLoadError, loadChunk } from "../page/load-chunk.ts";
 import type { CodeToken } from "./code-tokens.ts";
 import "./code.css";
 
 /**
  * Code that is only read, colored if its language is known. The document contains the plain text: the browser paints
- * the colors (CSS Custom Highlight API). So a search finds a text that consists of several tokens.
+ * the colors (CSS Custom Highlight API). If each token were an element, a search would not find a text across tokens.
  */
 export const ColoredCode = ({
   code,
@@ -26,8 +26,12 @@ export const ColoredCode = ({
         remove = paint(text, findTokens(code, language));
       }
     };
-    // If the parsers do not load, the code stays as it is: complete, but without colors.
-    color().catch(() => undefined);
+    color().catch((cause: unknown) => {
+      // If the parsers do not load, the code stays complete, but without colors.
+      if (!(cause instanceof ChunkLoadError)) {
+        throw cause;
+      }
+    });
     return () => {
       isCurrent = false;
       remove?.();
