@@ -4,6 +4,7 @@ import type { ConnectionOptions } from "node:tls";
 import { Client, types } from "pg";
 import type { CustomTypesConfig } from "pg";
 import { messageOf, ServerError } from "../../model/errors.ts";
+import { encodeLists } from "./binary-lists.ts";
 import type { PostgresClient, PostgresRows, PostgresStatement } from "./postgres-client.ts";
 import { ConnectionLostError, codeOf, isConnectionLost } from "./postgres-errors.ts";
 import { describeHost, describeTarget } from "../../model/store-url.ts";
@@ -146,7 +147,7 @@ export class PostgresConnection implements PostgresClient {
     const { rows, rowCount } = await this.#guard(() =>
       this.#client.query<Readonly<Record<string, unknown>>>({
         text,
-        values: [...values],
+        values: encodeLists(text, values),
         ...(name !== undefined && { name }),
       }),
     );
