@@ -51,7 +51,7 @@ interface RunState {
   readonly stored: StoredState | undefined;
   row: RunRow | undefined;
   readonly digests: Set<string>;
-  readonly facets: Set<string>;
+  facets: ReadonlySet<string>;
   readonly added: RunRecord[];
   /** Whether a span moved, changed or created the run, which must then be stored even without a record of its own. */
   isChangedBySpan: boolean;
@@ -69,6 +69,7 @@ export class BatchMerger {
   /** Stored ids that the batch has freed: those of renamed runs and of removed placeholders. */
   readonly #freedIds = new Set<string>();
   readonly #removedPlaceholders: StoredState[] = [];
+  readonly #facetSets = new FacetSets();
 
   constructor(context: BatchContext) {
     this.#context = context;
@@ -102,7 +103,7 @@ export class BatchMerger {
     const state = this.#findOrCreateState(row.id);
     state.row = row;
     state.isChangedBySpan = true;
-    createRowFacets(row).forEach((facet) => state.facets.add(facet));
+    state.facets = this.#facetSets.extend(state.facets, row, noFacets);
   }
 
   updateRow(id: string, changes: Partial<RunRow>): void {
@@ -182,9 +183,7 @@ export class BatchMerger {
     });
     state.digests.add(record.digest);
     state.added.push(record);
-    for (const facet of [...createRowFacets(state.row), ...record.facets]) {
-      state.facets.add(facet);
-    }
+    state.facets = this.#facetSets.extend(state.facets, state.row, record.facets);
     return "accepted";
   }
 
@@ -198,7 +197,7 @@ export class BatchMerger {
       stored,
       row: stored?.row,
       digests: new Set(this.#context.digests.get(id)),
-      facets: new Set(stored?.facets),
+      facets: stored === undefined ? noFacetSet : new Set(stored.facets),
       added: [],
       isChangedBySpan: false,
     };
@@ -240,6 +239,35 @@ export class BatchMerger {
   /** The start of the root. While the position of a run is unknown, it is the time at which the run arrived. */
   #toRootMicros(row: RunRow, stored: StoredState | undefined): number {
     return readRootMicros(row.dottedOrder) ?? stored?.rootMicros ?? this.#context.nowMicros;
+  }
+}
+
+const noFacets: readonly string[] = [];
+const noFacetSet: ReadonlySet<string> = new Set();
+
+/**
+ * Creates the sets of facets of a batch. New runs with the same facets share a set, so that what is done with the facets of
+ * a batch can be done once for each set: most batches have many runs and few sets.
+ */
+class FacetSets {
+  /** The sets of new runs, by the list that the payload has, and then by the name and type of the run. */
+  readonly #shared = new Map<readonly string[], Map<string, ReadonlySet<string>>>();
+
+  /** Returns the facets of a run after a record was added. */
+  extend(
+    facets: ReadonlySet<string>,
+    row: RunRow,
+    payloadFacets: readonly string[],
+  ): ReadonlySet<string> {
+    if (facets.size > 0) {
+      return new Set([...facets, ...createRowFacets(row), ...payloadFacets]);
+    }
+    const sets = this.#shared.get(payloadFacets) ?? new Map<string, ReadonlySet<string>>();
+    this.#shared.set(payloadFacets, sets);
+    const key = `${row.runType.length} ${row.runType}${row.name}`;
+    const shared = sets.get(key) ?? new Set([...createRowFacets(row), ...payloadFacets]);
+    sets.set(key, shared);
+    return shared;
   }
 }
 

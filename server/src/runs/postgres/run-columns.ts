@@ -64,31 +64,46 @@ export interface StoredUsage {
   readonly basisJson: string | null;
 }
 
-export const toColumnValues = (
-  row: RunRow,
-  rootMicros: number,
-  usage: StoredUsage | undefined,
-): RunColumnValues => ({
-  root_us: rootMicros,
-  trace_id: row.traceId,
-  id: row.id,
-  project_id: row.projectId,
-  name: encodeText(row.name),
-  run_type: encodeText(row.runType),
-  start_us: row.startMicros,
-  end_us: row.endMicros,
-  has_error: row.hasError ? 1 : 0,
-  parent_run_id: row.parentRunId,
-  dotted_order: row.dottedOrder,
-  reference_example_id: row.referenceExampleId,
-  posted: row.posted ? 1 : 0,
-  patched: row.patchBits,
-  measured: usage === undefined ? measuredStates.none : measuredStates.some,
-  ...(usage?.measures ?? noMeasures),
-  cost_json: usage?.basisJson ?? null,
-});
+/** A run as it is to be stored. */
+interface StorableRun {
+  readonly row: RunRow;
+  readonly rootMicros: number;
+  readonly usage: StoredUsage | undefined;
+}
 
-const noMeasures = Object.fromEntries(measureNames.map((name) => [name, null])) as RunMeasures;
+/** Reads the value of each column. */
+const columnReaders: {
+  readonly [Name in RunColumnName]: (run: StorableRun) => RunColumnValues[Name];
+} = {
+  root_us: ({ rootMicros }) => rootMicros,
+  trace_id: ({ row }) => row.traceId,
+  id: ({ row }) => row.id,
+  project_id: ({ row }) => row.projectId,
+  name: ({ row }) => encodeText(row.name),
+  run_type: ({ row }) => encodeText(row.runType),
+  start_us: ({ row }) => row.startMicros,
+  end_us: ({ row }) => row.endMicros,
+  has_error: ({ row }) => (row.hasError ? 1 : 0),
+  parent_run_id: ({ row }) => row.parentRunId,
+  dotted_order: ({ row }) => row.dottedOrder,
+  reference_example_id: ({ row }) => row.referenceExampleId,
+  posted: ({ row }) => (row.posted ? 1 : 0),
+  patched: ({ row }) => row.patchBits,
+  measured: ({ usage }) => (usage === undefined ? measuredStates.none : measuredStates.some),
+  ...(Object.fromEntries(
+    measureNames.map((name) => [name, ({ usage }: StorableRun) => usage?.measures[name] ?? null]),
+  ) as Readonly<Record<MeasureName, (run: StorableRun) => number | null>>),
+  cost_json: ({ usage }) => usage?.basisJson ?? null,
+};
+
+/** Lists the values of the runs for each column of `runColumnNames`. */
+export const listColumnValues = (
+  runs: readonly StorableRun[],
+): readonly (readonly (string | number | null)[])[] =>
+  runColumnNames.map((name) => {
+    const read: (run: StorableRun) => string | number | null = columnReaders[name];
+    return runs.map((run) => read(run));
+  });
 
 /** Parses a row. Columns that were not read have the value of an empty column. */
 export const parseRow = (row: Partial<RunColumnValues>): RunRow => ({

@@ -13,11 +13,11 @@ import { deleteRowsOfRuns } from "./rows-of-runs.ts";
 import { createDocument } from "./payload-document.ts";
 import { createPlaceSql } from "./run-places.ts";
 import {
+  listColumnValues,
   parseRow,
   parseUsage,
   runColumnNames,
   runColumnTypes,
-  toColumnValues,
 } from "./run-columns.ts";
 import type { RunColumnValues, StoredUsage } from "./run-columns.ts";
 import type { StoredSpan } from "./batch-spans.ts";
@@ -514,7 +514,12 @@ export class RunRows {
       this.#knownSinceMs = nowMs;
     }
     const missing = new Map<string, { readonly projectId: string; readonly facet: string }>();
+    const doneProjects = new Map<ReadonlySet<string>, string>();
     for (const { row, facets } of changes) {
+      if (doneProjects.get(facets) === row.projectId) {
+        continue;
+      }
+      doneProjects.set(facets, row.projectId);
       for (const facet of facets) {
         const key = `${row.projectId} ${facet}`;
         if (!this.#knownFacets.has(key)) {
@@ -540,8 +545,9 @@ export class RunRows {
   /** Records when the threads of the runs were last active. */
   async #updateThreads(tenantId: string, changes: readonly RunChange[]): Promise<void> {
     const threads = new Map<string, { projectId: string; id: string; block: number }>();
+    const listIds = once(listThreadIds);
     for (const { row, facets } of changes) {
-      for (const id of listThreadIds(facets)) {
+      for (const id of listIds(facets)) {
         const key = `${row.projectId} ${id}`;
         const block = Math.max(
           Math.floor(row.startMicros / blockMicros),
@@ -658,16 +664,27 @@ const toKeyLists = (runs: readonly StoredState[]): readonly (readonly unknown[])
   runs.map(({ row }) => row.id),
 ];
 
-/** A list of values for each column. The facets of a run are one text, an array literal. */
+/**
+ * A list of values for each column. The facets of a run are one text, the literal of an array: the inner arrays of
+ * PostgreSQL must all have the same length, and runs have different numbers of facets.
+ */
 function toColumnLists(changes: readonly RunChange[]): readonly (readonly unknown[])[] {
-  const rows = changes.map(({ row, rootMicros, usage }) => toColumnValues(row, rootMicros, usage));
-  return [
-    ...runColumnNames.map((name) => rows.map((row) => row[name])),
-    changes.map(({ facets }) => toArrayLiteral([...facets].map(encodeText))),
-  ];
+  const toFacetLiteral = once((facets) => toArrayLiteral([...facets].map(encodeText)));
+  return [...listColumnValues(changes), changes.map(({ facets }) => toFacetLiteral(facets))];
 }
 
-/** An array literal: the inner arrays of PostgreSQL must all have the same length, and runs have different numbers of facets. */
+/** Returns a function of sets of facets that computes its result once for each set. Runs of a batch share sets. */
+function once<Result>(
+  compute: (facets: ReadonlySet<string>) => Result,
+): (facets: ReadonlySet<string>) => Result {
+  const results = new Map<ReadonlySet<string>, Result>();
+  return (facets) => {
+    const result = results.get(facets) ?? compute(facets);
+    results.set(facets, result);
+    return result;
+  };
+}
+
 const toArrayLiteral = (texts: readonly string[]): string =>
   `{${texts.map((text) => `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`).join(",")}}`;
 
