@@ -161,11 +161,13 @@ describe.skipIf(browser === undefined)("the datasets, in Chromium", () => {
     await page.goto(addressOf(await createQuestions("selected")));
     await page.getByLabel("Select row 1", { exact: true }).check();
     await page.getByLabel("Select row 2", { exact: true }).check();
-    await page.getByRole("button", { name: "Edit splits of selected (2)" }).click();
+    await page.getByRole("button", { name: "Selected (2): actions" }).click();
+    await page.getByRole("menuitem", { name: "Edit splits" }).click();
     await page.getByRole("combobox", { name: "Split", exact: true }).last().fill("hard");
     await page.getByRole("dialog").getByRole("button", { name: "Add to split" }).click();
     await page.locator(".data-rows .tag", { hasText: "hard" }).nth(1).waitFor();
-    await page.getByRole("button", { name: "Delete selected (2)" }).click();
+    await page.getByRole("button", { name: "Selected (2): actions" }).click();
+    await page.getByRole("menuitem", { name: "Delete 2 examples" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete 2 examples" }).click();
     await page.getByText("38 examples").waitFor();
     expect(faults).toEqual([]);

@@ -175,7 +175,8 @@ describe.skipIf(browser === undefined)("the prompt hub, in Chromium", () => {
       isPublic: true,
       isArchived: true,
     });
-    await page.getByRole("button", { name: "Delete prompt" }).click();
+    await page.getByRole("button", { name: "Actions of from-the-page" }).click();
+    await page.getByRole("menuitem", { name: "Delete prompt" }).click();
     await dialog.getByLabel("Type from-the-page to confirm").fill("from-the-page");
     await dialog.getByRole("button", { name: "Delete prompt" }).click();
     await page.getByRole("heading", { name: "Prompts" }).waitFor();

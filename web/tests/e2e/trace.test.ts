@@ -206,12 +206,14 @@ describe.skipIf(browser === undefined)("the trace view, in Chromium", () => {
     await page.getByLabel("Comment", { exact: true }).fill("half right");
     await page.getByRole("button", { name: "Submit", exact: true }).click();
     await page.getByText("half right").waitFor();
-    await page.getByRole("button", { name: "Edit correctness" }).click();
+    await page.getByRole("button", { name: "Actions of correctness" }).click();
+    await page.getByRole("menuitem", { name: "Edit" }).click();
     await page.getByLabel("Score").fill("1");
     await page.getByRole("button", { name: "Save" }).click();
     await page.locator(".feedback-line b").getByText("1", { exact: true }).waitFor();
     await page.screenshot({ path: `${screenshots}/trace-feedback.png` });
-    await page.getByRole("button", { name: "Delete correctness" }).click();
+    await page.getByRole("button", { name: "Actions of correctness" }).click();
+    await page.getByRole("menuitem", { name: "Delete" }).click();
     await page.getByRole("button", { name: "Delete feedback" }).click();
     await page.getByText("No feedback yet").waitFor();
     expect(faults).toEqual([]);

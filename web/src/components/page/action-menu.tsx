@@ -1,4 +1,4 @@
-import { ActionIcon, Menu } from "@mantine/core";
+import { ActionIcon, Button, Menu } from "@mantine/core";
 
 /** An action in a menu. */
 export interface MenuAction {
@@ -11,17 +11,26 @@ export interface MenuAction {
 /** A menu for the actions of a page that are not its primary one. */
 export const ActionMenu = ({
   label,
+  text,
   actions,
 }: {
   /** The name of the button that opens the menu. */
   readonly label: string;
+  /** The text on the button, with which `label` must begin. Without it, the button shows three dots. */
+  readonly text?: string;
   readonly actions: readonly MenuAction[];
 }) => (
   <Menu position="bottom-end" transitionProps={{ duration: 0 }}>
     <Menu.Target>
-      <ActionIcon variant="subtle" color="gray" aria-label={label} title={label}>
-        ⋯
-      </ActionIcon>
+      {text === undefined ? (
+        <ActionIcon variant="subtle" color="gray" aria-label={label} title={label}>
+          ⋯
+        </ActionIcon>
+      ) : (
+        <Button size="xs" variant="default" aria-label={label}>
+          {text}
+        </Button>
+      )}
     </Menu.Target>
     <Menu.Dropdown>
       {actions.map(({ label: actionLabel, onClick, isDestructive = false }) => (

@@ -5,6 +5,7 @@ import { useState } from "react";
 import type { ReactNode } from "react";
 import { Confirm } from "../../components/dialog/confirm.tsx";
 import { useSearchShortcut } from "../../components/keyboard/list-keys.ts";
+import { ActionMenu } from "../../components/page/action-menu.tsx";
 import { Empty } from "../../components/page/states.tsx";
 import { DataTable } from "../../components/table/data-table.tsx";
 import type { RowLinkProps } from "../../components/table/data-table.tsx";
@@ -38,9 +39,17 @@ export const Datasets = () => {
         <h1>Datasets</h1>
         <div className="tools">
           {selection.size > 0 && (
-            <Button size="xs" color="red" variant="light" onClick={() => setOpenDialog("delete")}>
-              Delete selected ({selection.size})
-            </Button>
+            <ActionMenu
+              label={`Selected (${selection.size}): actions`}
+              text={`Selected (${selection.size})`}
+              actions={[
+                {
+                  label: `Delete ${pluralize(selection.size, "dataset")}`,
+                  onClick: () => setOpenDialog("delete"),
+                  isDestructive: true,
+                },
+              ]}
+            />
           )}
           <TextInput
             ref={searchField}

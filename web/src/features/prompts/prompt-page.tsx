@@ -8,6 +8,7 @@ import { Commits } from "./commits.tsx";
 import { LikeButton } from "./like-button.tsx";
 import { Messages } from "./messages.tsx";
 import { PromptLink, usePromptAddress } from "./prompt-link.tsx";
+import { PromptMenu } from "./prompt-menu.tsx";
 import { PromptSettings } from "./prompt-settings.tsx";
 import { shortenHash, toLangChainCode, toPullCode } from "./prompt.ts";
 import type { Prompt } from "./prompt.ts";
@@ -60,7 +61,10 @@ export const PromptPage = () => {
           </h1>
           <PromptFacts prompt={prompt} />
         </div>
-        <LikeButton prompt={prompt} />
+        <div className="tools">
+          <LikeButton prompt={prompt} />
+          {isOwner && <PromptMenu prompt={prompt} address={address} />}
+        </div>
       </header>
       <nav className="tabs" aria-label="Prompt sections">
         {tabs.map((name) => (

@@ -1,12 +1,10 @@
 import { Button, Switch, Textarea, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { Confirm } from "../../components/dialog/confirm.tsx";
 import { FormError, FormSection } from "../../components/dialog/form.tsx";
 import { parseTags } from "./prompt.ts";
 import type { Prompt } from "./prompt.ts";
-import { deletePrompt, updatePrompt } from "./queries.ts";
+import { updatePrompt } from "./queries.ts";
 import type { PromptFields, PromptAddress } from "./queries.ts";
 
 /** The settings of a prompt, which only its tenant can change. */
@@ -18,11 +16,9 @@ export const PromptSettings = ({
   readonly address: PromptAddress;
 }) => {
   const client = useQueryClient();
-  const navigate = useNavigate();
   const [description, setDescription] = useState(prompt.description);
   const [tags, setTags] = useState(prompt.tags.join(", "));
   const [error, setError] = useState<string>();
-  const [isDeleting, setIsDeleting] = useState(false);
   const updateFields = async (fields: PromptFields): Promise<void> => {
     try {
       await updatePrompt(address, fields);
@@ -74,29 +70,6 @@ export const PromptSettings = ({
           }
         />
       </FormSection>
-      <FormSection title="Delete">
-        <Button size="xs" variant="default" color="red" onClick={() => setIsDeleting(true)}>
-          Delete prompt
-        </Button>
-      </FormSection>
-      {isDeleting && (
-        <Confirm
-          title="Delete this prompt?"
-          action="Delete prompt"
-          confirmationText={prompt.repo}
-          onClose={() => setIsDeleting(false)}
-          onConfirm={async () => {
-            await deletePrompt(address);
-            await navigate({ to: "/prompts" });
-            await client.invalidateQueries({ queryKey: ["prompts", "list"] });
-          }}
-        >
-          <p>
-            This deletes the prompt with its commits, tags and likes. Programs that pull it will
-            fail.
-          </p>
-        </Confirm>
-      )}
     </div>
   );
 };

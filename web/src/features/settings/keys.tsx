@@ -5,6 +5,7 @@ import { useState } from "react";
 import { removeKey, storeKey, readKey } from "../../api/access.ts";
 import { Confirm } from "../../components/dialog/confirm.tsx";
 import { FormError, FormSection } from "../../components/dialog/form.tsx";
+import { ActionMenu } from "../../components/page/action-menu.tsx";
 import { ScrollX } from "../../components/page/scroll-x.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
 import { CopyText } from "../../components/code/copy-text.tsx";
@@ -158,7 +159,7 @@ const KeyTable = ({
           <th scope="col">Permits</th>
           <th scope="col">Created</th>
           <th scope="col">
-            <span className="unseen">Revoke</span>
+            <span className="unseen">Actions</span>
           </th>
         </tr>
       </thead>
@@ -175,14 +176,10 @@ const KeyTable = ({
             </td>
             <td className="number">
               {key.revokedAt === undefined ? (
-                <Button
-                  size="compact-xs"
-                  variant="default"
-                  aria-label={`Revoke ${toVisibleText(key.name)} …${key.hint}`}
-                  onClick={() => onRevoke(key)}
-                >
-                  Revoke
-                </Button>
+                <ActionMenu
+                  label={`Actions of ${toVisibleText(key.name)} …${key.hint}`}
+                  actions={[{ label: "Revoke", onClick: () => onRevoke(key), isDestructive: true }]}
+                />
               ) : (
                 <span className="absent">Revoked</span>
               )}

@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Confirm } from "../../components/dialog/confirm.tsx";
 import { FormSection } from "../../components/dialog/form.tsx";
+import { ActionMenu } from "../../components/page/action-menu.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { createProjectSearchQuery } from "../projects/queries.ts";
@@ -48,14 +49,16 @@ export const Retention = () => {
           <li key={rule.projectId ?? ""}>
             <b>{formatProject(rule.projectId)}</b>
             <span>{formatRule(rule)}</span>
-            <Button
-              size="compact-xs"
-              variant="default"
-              aria-label={`Remove rule for ${formatProject(rule.projectId)}`}
-              onClick={() => void mutateAsync({ projectId: rule.projectId, days: undefined })}
-            >
-              Remove rule
-            </Button>
+            <ActionMenu
+              label={`Actions of the rule for ${formatProject(rule.projectId)}`}
+              actions={[
+                {
+                  label: "Remove rule",
+                  onClick: () => void mutateAsync({ projectId: rule.projectId, days: undefined }),
+                  isDestructive: true,
+                },
+              ]}
+            />
           </li>
         ))}
       </ul>

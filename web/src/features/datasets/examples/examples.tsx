@@ -1,9 +1,9 @@
-import { Button } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import type { ReactNode } from "react";
 import { omitUndefined } from "../../../api/parse.ts";
+import { ActionMenu } from "../../../components/page/action-menu.tsx";
 import { Empty } from "../../../components/page/states.tsx";
 import { useColumnLayout } from "../../../components/table/column-layout.ts";
 import { ColumnMenu } from "../../../components/table/column-menu.tsx";
@@ -49,14 +49,18 @@ export const Examples = ({ dataset: { id: datasetId } }: { readonly dataset: Dat
           {count.data === undefined ? "" : pluralize(count.data, "example")}
         </output>
         {selection.size > 0 && isNewestVersion && (
-          <>
-            <Button size="xs" variant="default" onClick={() => setOpenDialog("split")}>
-              Edit splits of selected ({selection.size})
-            </Button>
-            <Button size="xs" variant="light" color="red" onClick={() => setOpenDialog("delete")}>
-              Delete selected ({selection.size})
-            </Button>
-          </>
+          <ActionMenu
+            label={`Selected (${selection.size}): actions`}
+            text={`Selected (${selection.size})`}
+            actions={[
+              { label: "Edit splits", onClick: () => setOpenDialog("split") },
+              {
+                label: `Delete ${pluralize(selection.size, "example")}`,
+                onClick: () => setOpenDialog("delete"),
+                isDestructive: true,
+              },
+            ]}
+          />
         )}
         <ColumnMenu columns={exampleColumns} layout={layout} onLayout={setLayout} />
       </ExampleFilters>

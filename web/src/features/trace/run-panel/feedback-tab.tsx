@@ -2,6 +2,7 @@ import { Button } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Confirm } from "../../../components/dialog/confirm.tsx";
+import { ActionMenu } from "../../../components/page/action-menu.tsx";
 import { Failure, Loading } from "../../../components/page/states.tsx";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { Ago } from "../../../components/time/ago.tsx";
@@ -99,23 +100,17 @@ const FeedbackRow = ({
         <span className="feedback-end">
           {author !== "" && <span className="tag">{toVisibleText(author)}</span>}
           {createdMs !== undefined && <Ago timeMs={createdMs} />}
-          <Button
-            size="compact-xs"
-            variant="subtle"
-            aria-label={`Edit ${toVisibleText(key)}`}
-            onClick={() => onOpen({ kind: "edit", feedback })}
-          >
-            Edit
-          </Button>
-          <Button
-            size="compact-xs"
-            variant="subtle"
-            color="red"
-            aria-label={`Delete ${toVisibleText(key)}`}
-            onClick={() => onOpen({ kind: "delete", feedback })}
-          >
-            Delete
-          </Button>
+          <ActionMenu
+            label={`Actions of ${toVisibleText(key)}`}
+            actions={[
+              { label: "Edit", onClick: () => onOpen({ kind: "edit", feedback }) },
+              {
+                label: "Delete",
+                onClick: () => onOpen({ kind: "delete", feedback }),
+                isDestructive: true,
+              },
+            ]}
+          />
         </span>
       </p>
       {comment !== undefined && <p className="feedback-comment">{toVisibleText(comment)}</p>}
