@@ -94,11 +94,12 @@ async function readOverview(store: MetricStore, request: FastifyRequest): Promis
   return {
     ...toTimesJson(query),
     all: toAllJson(all),
-    projects: projects.map(({ projectId, isCounted, total, runs }) => ({
+    projects: projects.map(({ projectId, isCounted, total, runs, previousRuns }) => ({
       id: projectId,
       is_counted: isCounted,
       total: toValuesJson(total),
       runs,
+      previous_runs: previousRuns,
     })),
     missing: missing.map(toRangeJson),
     is_partial: isPartial,

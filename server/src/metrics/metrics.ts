@@ -109,13 +109,14 @@ export interface ProjectMetrics {
   /** Whether the runs are included in the totals. */
   readonly isCounted: boolean;
   readonly total: MetricValues;
-  /** The number of runs at each point. */
+  /** The number of runs at each point of the range, and of the period before. */
   readonly runs: readonly number[];
+  readonly previousRuns: readonly number[];
 }
 
 /** The metrics of the projects of a tenant. */
 export interface OverviewMetrics extends Pick<Metrics, "all" | "missing"> {
-  /** The projects with runs in the range. */
+  /** The projects with runs in the range or in the period before. */
   readonly projects: readonly ProjectMetrics[];
   /** Whether projects were left out: too many have runs, or reading them took too long. */
   readonly isPartial: boolean;

@@ -66,12 +66,13 @@ class OverviewSummary {
       units.previous.forEach((unit) => this.#previous.push(unit));
     }
     units.missing.forEach((range) => this.#missing.push(range));
-    const { all } = summarizeUnits(this.#query, { ...units, previous: [] });
-    if (all.total.runs > 0) {
+    const { all } = summarizeUnits(this.#query, units);
+    if (all.total.runs + all.previous.runs > 0) {
       this.#projects.push({
         ...project,
         total: all.total,
         runs: all.points.map(({ runs }) => runs),
+        previousRuns: all.previousPoints.map(({ runs }) => runs),
       });
     }
   }

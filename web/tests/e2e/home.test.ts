@@ -167,6 +167,28 @@ describe.skipIf(browser === undefined)("the home page, in Chromium", () => {
     expect(faults).toEqual([]);
   }, 40_000);
 
+  test("a point of the previous period leads only to projects that had traces then", async () => {
+    const startTime = Date.now() - 30 * hourMs;
+    const run = client.startRun({ name: "ask", projectName: "earlier", startTime });
+    run.end({}, { endTime: startTime + 10 });
+    await client.flush();
+    await page.goto(`${url}/?last=1d`);
+    const chart = page.getByRole("slider", { name: "Traces" });
+    await chart.focus();
+    await page.keyboard.press("Home");
+    for (let step = 0; step < 100; step += 1) {
+      if (/ 0, Previous 1(?:,|$)/.test((await chart.getAttribute("aria-valuetext")) ?? "")) {
+        break;
+      }
+      await page.keyboard.press("ArrowRight");
+    }
+    await page.keyboard.press("Enter");
+    // All other projects had none, so there is nothing to choose.
+    await page.getByRole("heading", { name: "earlier" }).waitFor();
+    await expect.poll(() => page.locator(".data-rows > .data-row").count()).toBe(1);
+    expect(faults).toEqual([]);
+  }, 40_000);
+
   test("the time range is in the URL, so that a link to the page shows it", async () => {
     await page.goto(url);
     const range = page.getByRole("radiogroup", { name: "Time range" });

@@ -54,9 +54,28 @@ describe.each(createMetricEngines())("on $name", ({ open }) => {
     expect(live.all.previous.runs).toBe(2);
     expect(live.all.points.map(({ runs }) => runs)).toEqual([2, 1]);
     expect(live.all.total.latency.p50).not.toBeNull();
-    expect(live.projects.map(({ total, runs }) => [total.runs, total.errors, runs])).toEqual([
-      [2, 1, [1, 1]],
-      [1, 0, [1, 0]],
+    expect(
+      live.projects.map(({ total, runs, previousRuns }) => [
+        [total.runs, total.errors],
+        runs,
+        previousRuns,
+      ]),
+    ).toEqual([
+      [
+        [2, 1],
+        [1, 1],
+        [0, 0],
+      ],
+      [
+        [1, 0],
+        [1, 0],
+        [0, 1],
+      ],
+      [
+        [0, 0],
+        [0, 0],
+        [0, 1],
+      ],
     ]);
     expect([live.missing, live.isPartial]).toEqual([[], false]);
     await engine.computeAll();

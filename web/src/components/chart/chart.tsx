@@ -69,7 +69,11 @@ export const Chart = (props: ChartProps) => {
             aria-hidden="true"
           >
             {series.map((shownSeries) => (
-              <li key={shownSeries.label} style={{ borderColor: `var(${shownSeries.color})` }}>
+              <li
+                key={shownSeries.label}
+                className={shownSeries.kind === "reference" ? "legend-reference" : undefined}
+                style={{ borderColor: `var(${shownSeries.color})` }}
+              >
                 {shownSeries.label} <b>{formatLegendValue(shownSeries, index, format)}</b>
               </li>
             ))}

@@ -12,14 +12,15 @@ export interface ProjectMetrics {
   /** Whether the traces are included in the figures of all projects. */
   readonly isCounted: boolean;
   readonly total: MetricValues;
-  /** The number of traces at each point of the range. */
+  /** The number of traces at each point of the range, and of the period before. */
   readonly runs: readonly number[];
+  readonly previousRuns: readonly number[];
 }
 
 /** The traces of all projects in a time range. */
 export interface OverviewMetrics {
   readonly metrics: Metrics;
-  /** Metrics by project id. Projects without traces in the range are left out. */
+  /** Metrics by project id. Projects without traces in the range and in the period before are left out. */
   readonly projects: ReadonlyMap<string, ProjectMetrics>;
   /** Whether some projects are not included in the figures, because reading all projects would take too long. */
   readonly isPartial: boolean;
@@ -53,6 +54,9 @@ export const createOverviewQuery = (range: OverviewRange, countsOwnProjects = fa
     placeholderData: keepPreviousData,
   });
 
+const toCounts = (value: unknown): readonly number[] =>
+  toItems(value).map((count) => toNumber(count) ?? 0);
+
 /** @throws TypeError the response does not contain metrics of projects. */
 export function parseOverview(value: unknown): OverviewMetrics {
   const response = toRecord(value);
@@ -61,13 +65,13 @@ export function parseOverview(value: unknown): OverviewMetrics {
     projects: new Map(
       requireItems(response["projects"], "projects").map((item) => {
         const project = toRecord(item);
-        const runs = toItems(project["runs"]).map((count) => toNumber(count) ?? 0);
         return [
           requireText(project, "id"),
           {
             isCounted: project["is_counted"] !== false,
             total: parseValues(project["total"]),
-            runs,
+            runs: toCounts(project["runs"]),
+            previousRuns: toCounts(project["previous_runs"]),
           },
         ];
       }),

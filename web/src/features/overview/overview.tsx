@@ -213,8 +213,7 @@ interface ChartPick {
   /** The projects with such traces. */
   readonly projects: readonly {
     readonly project: Project;
-    /** `undefined` for the previous period, which is counted only for all projects together. */
-    readonly traceCount: number | undefined;
+    readonly traceCount: number;
   }[];
 }
 
@@ -237,17 +236,13 @@ function pickTraces({
     startMs,
     endMs: startMs + metrics.widthMs,
     isError: chart.isError,
-    projects: projects.flatMap((project): ChartPick["projects"] => {
-      if (shiftMs > 0) {
-        const isCountedOrOld = metricsByProject.get(project.id)?.isCounted ?? true;
-        return isCountedOrOld ? [{ project, traceCount: undefined }] : [];
-      }
-      const { runs = [], total, isCounted = false } = metricsByProject.get(project.id) ?? {};
-      const traceCount = isCounted ? (runs[index] ?? 0) : 0;
+    projects: projects.flatMap((project) => {
+      const metrics = metricsByProject.get(project.id);
+      const runs = shiftMs > 0 ? metrics?.previousRuns : metrics?.runs;
+      const traceCount = metrics?.isCounted === true ? (runs?.[index] ?? 0) : 0;
       // For each project, errors are counted only for the whole range, not for each point.
-      return traceCount === 0 || (chart.isError && total?.errors === 0)
-        ? []
-        : [{ project, traceCount }];
+      const hasNoError = chart.isError && shiftMs === 0 && metrics?.total.errors === 0;
+      return traceCount === 0 || hasNoError ? [] : [{ project, traceCount }];
     }),
   };
 }
@@ -275,12 +270,8 @@ const PickedTraces = ({ pick }: { readonly pick: ChartPick }) => (
   </output>
 );
 
-const describePicked = (isError: boolean, traceCount: number | undefined): string => {
-  if (isError) {
-    return "Traces with an error in";
-  }
-  return traceCount === undefined ? "Traces in" : `${pluralize(traceCount, "trace")} in`;
-};
+const describePicked = (isError: boolean, traceCount: number): string =>
+  isError ? "Traces with an error in" : `${pluralize(traceCount, "trace")} in`;
 
 /** Returns the charts of the metrics. The charts of tokens and cost are left out if there are no tokens or no cost. */
 const selectCharts = (metrics: Metrics): readonly MetricChart[] => {

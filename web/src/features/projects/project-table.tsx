@@ -87,7 +87,7 @@ export const ProjectTable = ({
               <ProjectRow
                 key={project.id}
                 project={project}
-                metrics={overview?.projects.get(project.id)}
+                metrics={findMetrics(overview, project)}
                 isLoading={overview === undefined}
                 formatCost={formatCost}
                 showsActivity={index < maxActiveRows}
@@ -99,6 +99,15 @@ export const ProjectTable = ({
     </section>
   );
 };
+
+/** The metrics of a project with traces in the range; `undefined` if it has none. */
+function findMetrics(
+  overview: OverviewMetrics | undefined,
+  { id }: Project,
+): ProjectMetrics | undefined {
+  const metrics = overview?.projects.get(id);
+  return metrics !== undefined && metrics.total.runs > 0 ? metrics : undefined;
+}
 
 /**
  * Sorts projects. Projects that are active now come first, then the others by their number of traces in the time range.
