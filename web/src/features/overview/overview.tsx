@@ -81,7 +81,7 @@ export const Overview = () => {
             ? overview.error === null && <Loading resourceName="the metrics" />
             : overview.error === null && (
                 // The key resets the selected point of a chart when the range changes.
-                <RangeFigures
+                <RangeMetrics
                   key={range}
                   overview={overview.data}
                   range={range}
@@ -130,7 +130,7 @@ const useCountsOwnProjects = () =>
   });
 
 /** Metrics of the traces of all projects in a time range, each compared with the previous period. */
-const RangeFigures = ({
+const RangeMetrics = ({
   overview,
   range,
   projects,
@@ -239,8 +239,9 @@ function pickTraces({
     isError: chart.isError,
     projects: projects.flatMap((project): ChartPick["projects"] => {
       if (shiftMs > 0) {
-        const isCountedOrOld = metricsByProject.get(project.id)?.isCounted ?? true;
-        return isCountedOrOld ? [{ project, traceCount: undefined }] : [];
+        // A project without metrics has no traces in the current range, but may have traces in the previous period.
+        const isIncluded = metricsByProject.get(project.id)?.isCounted ?? true;
+        return isIncluded ? [{ project, traceCount: undefined }] : [];
       }
       const { runs = [], total, isCounted = false } = metricsByProject.get(project.id) ?? {};
       const traceCount = isCounted ? (runs[index] ?? 0) : 0;
@@ -305,7 +306,7 @@ const LiveStatus = ({
   return <span className={isLive ? "live on" : "live"}>{isLive ? "Live" : "Connecting"}</span>;
 };
 
-/** Key figures of the last minute. */
+/** Metrics of the last minute. */
 export const LiveTiles = ({ live }: { readonly live: LiveReport }) => {
   const { runsPerSecond, errorRate, p50Ms, p99Ms, tokens, cost } = summarize(live, 60);
   const isBad = (errorRate ?? 0) > 0;
