@@ -40,14 +40,14 @@ export function createAnonymizer(
   const maxDepth = options?.maxDepth ?? defaultDepth;
   return <T>(data: T): T => {
     const nodes: StringNode[] = [];
-    collectTexts(data, { path: "", depth: maxDepth, seen: new WeakSet(), nodes });
+    collectTexts(data, { path: "", remainingDepth: maxDepth, seen: new WeakSet(), nodes });
     const masked = new Map(
       toProcessor(replacer)
         .maskNodes(nodes.map((node) => ({ ...node })))
         .map(({ path, value }) => [path, value]),
     );
     const texts = new Map(nodes.map(({ path, value }) => [path, masked.get(path) ?? value]));
-    return rebuild(data, { path: "", depth: maxDepth, seen: new WeakSet(), texts }) as T;
+    return rebuild(data, { path: "", remainingDepth: maxDepth, seen: new WeakSet(), texts }) as T;
   };
 }
 
@@ -85,10 +85,10 @@ export const DEFAULT_SECRET_RULES: StringNodeRule[] = [
 ];
 
 /**
- * Returns an anonymizer with {@link DEFAULT_SECRET_RULES}. The client option `redact` of Millrace does the same in a worker
- * thread.
+ * Returns an anonymizer with {@link DEFAULT_SECRET_RULES}. The client option `redact` of Millrace does the same in a
+ * worker thread.
  *
- * @param options - `extraRules` are applied after the others.
+ * @param options - `extraRules` are applied after the default rules. `maxDepth` is 24 by default.
  */
 export const createSecretAnonymizer = (options?: {
   extraRules?: StringNodeRule[];
@@ -124,21 +124,25 @@ function toProcessor(replacer: ReplacerType): StringNodeProcessor {
 /** The position of a recursive walk through a value. */
 interface Walk {
   readonly path: string;
-  readonly depth: number;
+  readonly remainingDepth: number;
   readonly seen: WeakSet<object>;
 }
 
-const isTree = (value: unknown): value is object =>
+const isObjectOrList = (value: unknown): value is object =>
   typeof value === "object" &&
   value !== null &&
   (Array.isArray(value) ||
     [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null));
 
-const enterMember = (walk: Walk, key: string, parent: object): Pick<Walk, "path" | "depth"> => ({
+const enterMember = (
+  walk: Walk,
+  key: string,
+  parent: object,
+): Pick<Walk, "path" | "remainingDepth"> => ({
   path: Array.isArray(parent)
     ? `${walk.path}[${key}]`
     : [walk.path, key].filter((part) => part !== "").join("."),
-  depth: walk.depth - 1,
+  remainingDepth: walk.remainingDepth - 1,
 });
 
 function collectTexts(value: unknown, walk: Walk & { readonly nodes: StringNode[] }): void {
@@ -146,7 +150,7 @@ function collectTexts(value: unknown, walk: Walk & { readonly nodes: StringNode[
     walk.nodes.push({ value, path: walk.path });
     return;
   }
-  if (!isTree(value) || walk.depth <= 0 || walk.seen.has(value)) {
+  if (!isObjectOrList(value) || walk.remainingDepth <= 0 || walk.seen.has(value)) {
     return;
   }
   walk.seen.add(value);
@@ -163,10 +167,10 @@ function rebuild(
   if (typeof value === "string") {
     return walk.texts.get(walk.path) ?? value;
   }
-  if (!isTree(value)) {
+  if (!isObjectOrList(value)) {
     return value;
   }
-  if (walk.depth <= 0) {
+  if (walk.remainingDepth <= 0) {
     return "[too deep to anonymize]";
   }
   if (walk.seen.has(value)) {

@@ -1,8 +1,8 @@
 import process from "node:process";
 
 /**
- * Reads a variable with the prefix `MILLRACE_`, `LANGSMITH_` or `LANGCHAIN_`, in this order. An empty variable counts as
- * unset.
+ * Reads a variable with the prefix `MILLRACE_`, `LANGSMITH_` or `LANGCHAIN_`, in this order. An empty variable counts
+ * as unset.
  */
 export const readVariable = (name: string): string | undefined =>
   ["MILLRACE", "LANGSMITH", "LANGCHAIN"]

@@ -4,7 +4,7 @@ import { serverLimits } from "./model/options.ts";
 import { runInBackground } from "./storage/run-in-background.ts";
 import { openReader } from "./storage/sqlite/open-database.ts";
 
-// Computes the metrics that are out of date. Metrics that could not be stored are computed from the runs by each query.
+// Computes the metrics that are out of date. Until they are stored, each query counts the runs themselves instead.
 
 runInBackground<readonly ComputedMetrics[]>(({ path, write, isClosing }) => {
   const db = openReader(path);

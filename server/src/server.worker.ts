@@ -43,7 +43,8 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
       settings.log &&
       (await IngestLog.open(settings.log, {
         ...(settings.log.writer === "server" && { applied: store }),
-        // PostgreSQL may be on other machines. The disk of this machine may be lost with it.
+        // Only PostgreSQL counts as shared: it may run on other machines, but a SQLite database would be lost with the
+        // disk of this machine.
         ...(settings.store !== undefined && { shared: store }),
       }));
     telemetry = await startTelemetry(settings);

@@ -42,8 +42,8 @@ export interface RunningWriter {
   /** The port on which it answers; `undefined` without the option `port`. */
   readonly port: number | undefined;
   /**
-   * Completes the commits that were begun, and gives all other messages back to the log. Jobs go on in other processes.
-   * May be called twice.
+   * Completes the transactions that have begun, and returns all other messages to the log. Other processes continue the
+   * jobs. May be called twice.
    */
   close(): Promise<void>;
 }

@@ -161,7 +161,7 @@ function parseRuns(task: RunsTask): DecodedRuns {
 
 function packRuns(
   { batch, rejected }: ParsedBatch,
-  parseErrorMessages: readonly string[],
+  spanErrorMessages: readonly string[],
 ): DecodedRuns {
   const { records, attachments, feedback } = batch;
   const count = records.length + attachments.length + feedback.length;
@@ -170,7 +170,7 @@ function packRuns(
     packed: count === 0 ? undefined : copyToOwnBuffer(serialize(content)),
     bodies,
     rejected,
-    spanErrorMessages: parseErrorMessages,
+    spanErrorMessages,
   };
 }
 

@@ -64,7 +64,7 @@ function start(port: MessagePort, path: string): void {
       try {
         checkpointAndTruncate(db);
       } catch {
-        // The log file stays, and the next start recovers it.
+        // The file of the write-ahead log stays, and the next start recovers it.
       }
       db.close();
       port.close();
@@ -120,7 +120,7 @@ function start(port: MessagePort, path: string): void {
     });
     /**
      * Runs calls in one transaction, then updates the files of the database as needed. `completed` contains calls of
-     * earlier transactions: content that they deleted or replaced may have to be erased from the log.
+     * earlier transactions: content that they deleted or replaced may have to be erased from the write-ahead log.
      */
     const write = async (
       completed: readonly WriterCall[],
@@ -322,8 +322,8 @@ async function writeGroup(
     rollBack(db);
     writers.runs.clearCaches();
     writers.runs.activity.takeCounts();
-    // The public prices are loaded when the first run in this thread needs one: loading them earlier would make its
-    // start a third longer.
+    // The public prices are loaded when a run first needs a price: loading them at the start of this thread would make
+    // the start a third longer.
     if (cause instanceof PricesNotLoadedError && (await arePricesLoadable())) {
       return await writeGroup(dependencies, group, attempts);
     }
@@ -428,7 +428,8 @@ async function performWrite(
       !db.inTransaction ||
       diskSpace.handleIfFull(cause, noAddedSize)
     ) {
-      throw cause; // The group is written again, or SQLite has rolled it back, or the disk is full: it can't continue.
+      // The transaction can't continue: prices must be loaded first, SQLite has rolled it back, or the disk is full.
+      throw cause;
     }
     db.exec("ROLLBACK TO resource_write; RELEASE resource_write");
     writers.runs.clearCaches();

@@ -47,7 +47,10 @@ export type CompareExperiments = DatasetKey &
     readonly experimentIds: readonly string[];
     /** Only these examples. @defaultValue all examples of the dataset */
     readonly exampleIds?: readonly string[] | undefined;
-    /** For each experiment id: conditions, in the filter language, that the experiment's runs must match. */
+    /**
+     * For each experiment id: conditions that the experiment's runs must match, in the filter language
+     * (docs/filter-language.md).
+     */
     readonly filters?: Readonly<Record<string, readonly string[]>> | undefined;
     /** Only feedback that was given as part of this comparison. */
     readonly comparativeExperimentId?: string | undefined;

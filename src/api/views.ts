@@ -10,7 +10,7 @@ import type { Pages } from "./http/pages.ts";
 import { resolveProjectId, projectKeyNames } from "./projects.ts";
 import type { ProjectKey, Projects } from "./projects.ts";
 
-/** The fields of a view. Conditions are in the filter language, as those of {@link RunFilter}. */
+/** The fields of a view. Conditions are in the filter language (docs/filter-language.md), as in {@link RunFilter}. */
 export interface ViewFields {
   readonly name?: string | undefined;
   readonly description?: string | undefined;

@@ -47,9 +47,9 @@ interface ByteRange {
 /**
  * Sends one tape, a buffer of recorded runs, and isolates the runs that crash workers. A worker marks on the tape which
  * run it is writing, so that the run is known after a crash. That run is sent once more, alone and last, and is
- * quarantined when a second worker crashes with it. After two crashes that left such a mark on no tape, this tape is
- * sent in two halves, because reading all of it may need more memory than a worker has. Delivered records are never
- * sent again.
+ * quarantined when a second worker crashes with it. After two crashes for which no tape has a mark, this tape is sent
+ * in two halves, because reading all of it may need more memory than a worker has. Delivered records are never sent
+ * again.
  */
 export class CrashIsolation {
   readonly #tape: Tape;

@@ -51,8 +51,8 @@ interface CompletionDetails extends RefusalDetails {
 }
 
 /**
- * Whether a worker's report counts every record of the tape. It does not if other workers settled some of them: in an
- * earlier round, or before they crashed.
+ * Whether a worker's report counts every record of the tape. It does not if other workers already determined the
+ * outcome of some records: in an earlier round, or before they crashed.
  */
 const coversTape = ({ delivered, refused }: ShipReport, tape: Tape): boolean =>
   delivered + countRecords(refused) === tape.records;
@@ -140,7 +140,7 @@ export class Delivery {
   }
 
   async #ship(tape: Tape, tapeId: number): Promise<TapeResult> {
-    const shipment = new CrashIsolation(tape, {
+    const crashIsolation = new CrashIsolation(tape, {
       shipper: this.#options.shipper,
       tapeId,
       inFlight: this.#tapesInFlight,
@@ -150,7 +150,7 @@ export class Delivery {
     const refused: RefusedRun[] = [];
     let failedRounds = 0;
     for (;;) {
-      const report = await shipment.send();
+      const report = await crashIsolation.send();
       if (this.#hasEnded) {
         // The client ended while the tape was being sent, and `settleNow` has counted its records.
         return { delivered: 0, lost: 0 };
@@ -186,8 +186,8 @@ export class Delivery {
   }
 
   /**
-   * Counts a tape's records by the outcome that is stored in the head of each record. Pending records are spooled or
-   * lost.
+   * Counts a tape's records by the outcome that is stored in the head of each record, the fixed bytes at its start.
+   * Pending records are spooled or lost.
    */
   settleNow(tape: Tape, reason: LossReason): TapeResult {
     // Only the unfinished call of `ship` has the reasons for refusals.
@@ -322,8 +322,8 @@ export class Delivery {
       ledger.spooled += recordCount;
       return true;
     }
-    // A journal that lacks the last records of the tape is not kept, even if it has as many records as are pending: some
-    // of its records may have been delivered instead.
+    // A journal that lacks the last records of the tape is not kept, even if its number of records equals the number of
+    // pending ones: some of its records may have been delivered, and then it lacks some that are pending.
     const isInJournal =
       tape.journaledBytes === tape.usedBytes && tape.journal?.keepSpooled(recordCount) === true;
     const isOnDisk = isInJournal || this.#appendToSpool(tape, recordCount);

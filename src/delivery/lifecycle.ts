@@ -83,9 +83,9 @@ function onExit(): void {
 }
 
 /**
- * If the program handles the signal itself, it decides what happens, and the event `exit` follows. Otherwise the signal
- * would end the process before the records are delivered. This function therefore delivers them, and then ends the
- * process with the same signal.
+ * If the program handles the signal itself, the program decides what happens. If it then ends the process, the event
+ * `exit` follows, and {@link onExit} delivers the records. Otherwise the signal would end the process before the
+ * records are delivered, so this function delivers them and then ends the process with the same signal.
  */
 function onSignal(signal: NodeJS.Signals): void {
   if (process.listenerCount(signal) - 1 > countExitHooks()) {

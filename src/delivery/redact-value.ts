@@ -17,11 +17,11 @@ export async function redactValue(value: unknown, plan: RedactionPlan): Promise<
     import("../workers/json/tape-reader.ts"),
     import("../workers/json/json-writer.ts"),
   ]);
-  const writer = new TapeWriter(new Tape(tapeBytes), (atLeast) => new Tape(atLeast * 2));
+  const writer = new TapeWriter(new Tape(tapeBytes), (minBytes) => new Tape(minBytes * 2));
   writer.beginRecord("post");
-  const mark = writer.beginField(field.inputs);
+  const fieldStart = writer.beginField(field.inputs);
   new ValueWriter(writer).write(value);
-  writer.endField(mark);
+  writer.endField(fieldStart);
   writer.endRecord();
   const { tape } = writer;
   new Redactor(plan).redact(tape.bytes.subarray(0, tape.usedBytes));

@@ -331,7 +331,7 @@ class LargestChanges {
     }
   }
 
-  /** The largest first. */
+  /** The changes, those with the largest differences first; at most {@link maxChanges}. */
   get list(): readonly ScoreChange[] {
     return this.#changes
       .toSorted((left, right) => Math.abs(right.difference) - Math.abs(left.difference))

@@ -63,7 +63,7 @@ export type DatasetSelection = DatasetKey & {
   readonly ids?: readonly string[] | undefined;
   /** Entries that the metadata must contain. */
   readonly metadata?: KeyValues | undefined;
-  /** An expression of the filter language. */
+  /** An expression of the filter language (docs/filter-language.md). */
   readonly filter?: string | undefined;
   /** Maximum number of examples, at least 1. @defaultValue no limit */
   readonly limit?: number | undefined;

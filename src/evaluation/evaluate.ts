@@ -400,7 +400,7 @@ export function createRowStore({
   };
 }
 
-/** Lists the rows that have not finished yet, once for each repetition. */
+/** Lists the repetitions of rows that have not finished yet. */
 async function* listTasks({
   source,
   repetitions,

@@ -45,7 +45,7 @@ export interface EvaluateTracesOptions<
   Outputs = KeyValues,
 > extends EvaluatorOptions<Inputs, Outputs, undefined> {
   readonly projectName: string;
-  /** A condition in the filter language, which the root runs must match. */
+  /** A condition that the root runs must match, in the filter language (docs/filter-language.md). */
   readonly filter?: string | undefined;
   /** Only traces that started at or after this time. */
   readonly startTime?: Date | string | undefined;

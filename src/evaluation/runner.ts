@@ -31,8 +31,8 @@ export interface EvaluationObserver {
 export interface EvaluationRunner {
   readonly options?: RunnerOptions | undefined;
   /**
-   * Called for each evaluation that starts, with the name of the function that was called. Must attach a handler for the
-   * evaluation's failure.
+   * Called for each evaluation that starts, with the name of the function that was called. The callback must attach
+   * a handler for the evaluation's failure.
    */
   readonly onStart: (
     evaluation: Evaluation<unknown, unknown, unknown>,

@@ -1,6 +1,6 @@
 /** Number of pairs above which the binomial distribution is approximated by the normal distribution. */
 const exactPairs = 1_000;
-/** Number of ways to divide the values above which no permutation test is made, because it would take too long. */
+/** Maximum number of ways to divide the values. With more, a permutation test would take too long and is not made. */
 const maxArrangements = 20_000;
 
 /**

@@ -53,7 +53,7 @@ export class RequestRuns {
   }
 
   /**
-   * Ends the runs of requests whose responses are incomplete, because the server was closed, as failed. Then flushes all
+   * Ends as failed the runs of requests whose responses are incomplete because the server was closed. Then flushes all
    * clients of the process.
    */
   flush(limit?: TimeLimit): Promise<FlushResult> {
@@ -121,7 +121,7 @@ export class RequestRun {
 /** Error of a run whose response was not sent completely. */
 export const disconnected = "The client disconnected before the response was complete";
 
-/** Ends a run when a response of Node's HTTP server was sent completely, or its connection was closed before. */
+/** Ends a run when a response of Node's HTTP server was sent completely, or its connection was closed before that. */
 export function endWithResponse(
   requestRun: RequestRun,
   response: ServerResponse,

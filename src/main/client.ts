@@ -128,7 +128,10 @@ export class Client implements TracingClient {
     return this.#sync.resources;
   }
 
-  /** Whether the client records runs: the option `enabled`, unless a tracing variable is false. */
+  /**
+   * Whether the client records runs: the option `enabled`, unless an environment variable that controls tracing, such
+   * as `MILLRACE_TRACING`, is false.
+   */
   get enabled(): boolean {
     return this.#options.enabled;
   }
@@ -190,9 +193,9 @@ export class Client implements TracingClient {
   }
 
   /**
-   * Returns a value as the option `redact` would leave it in a run: with its matches masked. Use it for values that a
-   * program stores elsewhere, for example in a log. Without rules the value itself is returned, otherwise a copy that
-   * was converted to JSON and back.
+   * Returns a value as the option `redact` would leave it in a run: with the matches of its rules masked. Use it for
+   * values that a program stores elsewhere, for example in a log. Without rules the value itself is returned, otherwise
+   * a copy that was converted to JSON and back.
    */
   async redact(value: unknown): Promise<unknown> {
     const plan = createRedactionPlan(this.#options);
@@ -311,7 +314,8 @@ setClientFactory(() => {
     if (isTracingConfigured(env)) {
       return new Client();
     }
-    // Tracing is off. Log invalid tracing variables, because their author may have meant to turn it on.
+    // The environment does not turn tracing on. Log invalid values of the variables that control tracing, because they
+    // may have been meant to turn it on.
     const { environmentFaults, logLevel } = resolveOptions({}, env);
     const tracingFaults = environmentFaults.filter(({ option }) => option === "enabled");
     logFaults(tracingFaults, consoleLogger, logLevel);

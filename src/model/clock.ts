@@ -25,8 +25,9 @@ const driftLimitMs = 2;
 const wallReuseMs = 1;
 
 /**
- * Creates a clock that is as accurate as the wall clock and as precise as the monotonic one. It
- * adds monotonic time to an anchor, and sets a new anchor when the system clock is set or slewed.
+ * Creates a clock that is as accurate as the wall clock and as precise as the monotonic one. It adds the monotonic time
+ * that has passed to an anchor, which is an earlier reading of the wall clock. It reads a new anchor when the system
+ * clock is set or slewed.
  */
 export function createClock({ now, monotonic, isSystemClock }: ClockSources): Clock {
   let anchorMs = Number.NaN;
@@ -34,21 +35,21 @@ export function createClock({ now, monotonic, isSystemClock }: ClockSources): Cl
   /** Monotonic time when the system's wall clock was last read. */
   let wallReadAt = Number.NaN;
   return () => {
-    const elapsed = monotonic();
-    const currentMs = anchorMs + (elapsed - anchorMonotonic);
+    const monotonicMs = monotonic();
+    const currentMs = anchorMs + (monotonicMs - anchorMonotonic);
     // The comparison is false if `wallReadAt` is NaN, and if fake timers replaced the monotonic clock by one that shows
     // an earlier time.
-    if (elapsed >= wallReadAt && elapsed - wallReadAt < wallReuseMs && isSystemClock()) {
+    if (monotonicMs >= wallReadAt && monotonicMs - wallReadAt < wallReuseMs && isSystemClock()) {
       return Math.floor(currentMs * 1_000);
     }
     const wallMs = now();
-    wallReadAt = isSystemClock() ? elapsed : Number.NaN;
+    wallReadAt = isSystemClock() ? monotonicMs : Number.NaN;
     // Before the first anchor is set, `currentMs` is NaN and this comparison is false, so that an anchor is set.
     if (Math.abs(currentMs - wallMs) <= driftLimitMs) {
       return Math.floor(currentMs * 1_000);
     }
     anchorMs = wallMs;
-    anchorMonotonic = elapsed;
+    anchorMonotonic = monotonicMs;
     return Math.floor(wallMs * 1_000);
   };
 }

@@ -7,7 +7,7 @@ export type ValueKind =
   | "metadata_value"
   | "feedback_key";
 
-/** A function of the filter language. */
+/** A function of the filter language (docs/filter-language.md). */
 export interface FilterFunction {
   readonly name: string;
   /** An example of the function's syntax, shown in the help. */

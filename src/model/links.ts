@@ -55,8 +55,8 @@ export const createSharedDatasetUrl = (host: string, token: string): string =>
   `${host}/public/${encodeURIComponent(token)}/d`;
 
 /**
- * Extracts the token from the URL of a shared page: the path segment at position `fromEnd`, counted
- * from the end of the path. A bare token is returned unchanged.
+ * Extracts the token from the URL of a shared page: the path segment at position `fromEnd`, counted from the end of the
+ * path, where 1 is the last segment. A token without a URL is returned unchanged.
  *
  * @throws {@link ValidationError} if there is no such segment, or the text is not a URL.
  */

@@ -1,6 +1,6 @@
 /**
- * Metadata keys that contain the id of the conversation (thread) to which a run belongs. The first one that a run has
- * counts. Integrations of Langfuse set the last one.
+ * Metadata keys that contain the id of the conversation (thread) to which a run belongs. If a run has several of these
+ * keys, the first one in this list is used. Integrations of Langfuse set the last one.
  */
 export const threadKeys = [
   "session_id",
@@ -9,5 +9,5 @@ export const threadKeys = [
   "langfuse_session_id",
 ] as const;
 
-/** Metadata keys that contain the id of the person that a run is for. Integrations of Langfuse set the last one. */
+/** Metadata keys that contain the id of the end user whom a run serves. Integrations of Langfuse set the last one. */
 export const userKeys = ["user_id", "langfuse_user_id"] as const;

@@ -61,8 +61,8 @@ export function createUuid7Generator({ now, random }: Uuid7Sources): Uuid7Genera
   };
 
   const startMillisecond = (nextTimeMs: number): void => {
-    // Byte by byte: `toString(16)` of a number above 2^31 takes several microseconds, and at low rates each id starts a
-    // millisecond.
+    // Write byte by byte, because `toString(16)` of a number above 2^31 takes several microseconds. If ids are created
+    // less than once in a millisecond, this code runs for each id.
     const high = Math.floor(nextTimeMs / 65_536);
     const low = nextTimeMs % 65_536;
     writeHexPair(0, high >>> 24);

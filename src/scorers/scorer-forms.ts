@@ -48,7 +48,7 @@ const keyField: ScorerField = {
 const pathField: ScorerField = {
   name: "path",
   title: "Path",
-  hint: "Member of outputs and reference outputs, such as answer or items.0.name. Defaults to the outputs as a whole, or their only member",
+  hint: "Member of outputs and reference outputs, such as answer or items.0.name. Defaults to all outputs, or to the only member if they have just one",
   kind: "text",
 };
 const expectedField: ScorerField = {
@@ -76,7 +76,7 @@ const scorers: readonly ConfigurableScorer[] = [
   {
     scorer: "contains",
     title: "Contains",
-    hint: "Whether the output contains the expected text, or each of several",
+    hint: "Whether the output contains the expected text, or all of several expected texts",
     needsReference: true,
     fields: [
       ...comparisonFields,
@@ -142,7 +142,7 @@ const scorers: readonly ConfigurableScorer[] = [
       {
         name: "tolerance",
         title: "Tolerance",
-        hint: "Difference that counts as equal",
+        hint: "Largest difference that counts as equal",
         kind: "number",
       },
       {
@@ -157,7 +157,7 @@ const scorers: readonly ConfigurableScorer[] = [
   {
     scorer: "editSimilarity",
     title: "Edit similarity",
-    hint: "1 for equal texts, less by the edit distance divided by the length of the longer text",
+    hint: "1 minus the edit distance divided by the length of the longer text",
     needsReference: true,
     fields: comparisonFields,
     create: editSimilarity,

@@ -182,7 +182,7 @@ export const validJson = (options: Omit<ScorerOptions, "expected"> = {}): Output
 type Compare<Result> = (output: unknown, expected: unknown) => Result;
 
 /** Creates a scorer from a function that compares an output with the expected value. */
-// oxlint-disable-next-line max-params -- a table of scorers reads better with positions
+// oxlint-disable-next-line max-params -- the calls that create scorers are easier to read with positional arguments
 export function createScorer<Options extends ScorerOptions, Result = OutputScore>(
   name: string,
   options: Options,

@@ -43,7 +43,7 @@ export interface PromptMessage {
   readonly toolCallId?: string | undefined;
 }
 
-/** The form of the response that a prompt asks for. */
+/** The form that a prompt requires the response to have. */
 export interface PromptSchema {
   readonly name: string;
   readonly description?: string | undefined;

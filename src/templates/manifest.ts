@@ -259,10 +259,10 @@ function parseSchema(kwargs: KeyValues): PromptSchema | undefined {
   const { title, name, description, strict } = schema;
   const settings = kwargs["structured_output_kwargs"];
   const isStrict = strict ?? (isObject(settings) ? settings["strict"] : undefined);
-  // OpenAI and Anthropic allow only these characters, and at most 64 of them.
   const [givenName = "response"] = [name, title].filter(
     (text): text is string => typeof text === "string" && text !== "",
   );
+  // In the name of a schema, OpenAI and Anthropic allow only these characters, and (see below) at most 64 of them.
   const schemaName = givenName.replace(/[^A-Za-z0-9_-]/g, "_");
   // LangChain also accepts a function in OpenAI's form, which contains the schema as `parameters`.
   const parameters = isObject(schema["parameters"]) ? schema["parameters"] : schema;

@@ -60,7 +60,7 @@ class MustacheParser {
   #delimiters: readonly [open: string, close: string] = ["{{", "}}"];
   /** The template itself and the open sections; the innermost is the last. */
   readonly #sections: OpenSection[] = [{ name: "", isInverted: false, nodes: [] }];
-  /** The whitespace of the current line: the list that contains it, and its index there. */
+  /** The whitespace nodes of the current line: for each, the list that contains it, and its index there. */
   #lineSpaces: { readonly nodes: MustacheNode[]; readonly index: number }[] = [];
   readonly #marks: TemplateMark[] = [];
   #lineHasTag = false;
@@ -201,7 +201,7 @@ class MustacheParser {
   }
 }
 
-/** The kinds of tags by their signs. All others are variables. */
+/** The kinds of tags, by the sign after the opening braces. A tag with another sign or without one is a variable. */
 const markKinds: Readonly<Record<string, TemplateMark["kind"]>> = {
   "#": "section",
   "^": "inverted",

@@ -4,7 +4,7 @@ import { chooseProxy } from "../model/options/proxy.ts";
 import { createTooLargeError, toTransportBody } from "./transport.ts";
 import type { Transport, TransportRequest, TransportResponse } from "./transport.ts";
 
-/** Options of Bun's `fetch` in addition to the standard. */
+/** The standard options of `fetch`, and further ones that Bun's `fetch` accepts. */
 interface BunRequestInit extends RequestInit {
   readonly duplex?: "half";
   readonly proxy?: string;

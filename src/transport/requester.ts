@@ -42,7 +42,7 @@ export class Requester {
    * Replaces the API key and other secrets in a text from the server, because the server may repeat what it received.
    */
   hideSecrets(text: string): string {
-    return this.#secrets.reduce((shown, secret) => shown.replaceAll(secret, "[hidden]"), text);
+    return this.#secrets.reduce((result, secret) => result.replaceAll(secret, "[hidden]"), text);
   }
 
   /**

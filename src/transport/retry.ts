@@ -41,8 +41,9 @@ export interface RetryConditions {
 }
 
 /**
- * Calls `attempt` until it resolves, fails for good, or has been called as often as the policy allows. Uploads, API
- * calls and the sending of runs retry only with this function, so that their retries never multiply.
+ * Calls `attempt` until it resolves, fails with an error that must not be retried, or has been called as often as the
+ * policy allows. Uploads, API calls and the sending of runs retry only with this function, so that their retries never
+ * multiply.
  *
  * @param attempt - called with the number of the attempt, from 1
  * @throws what the last attempt threw, or the reason of the signal.

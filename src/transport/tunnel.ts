@@ -12,10 +12,11 @@ export interface TunnelOptions {
   /** PEM text: certificate authorities to trust, also for the proxy. */
   readonly ca?: string;
   /**
-   * PEM text: the client certificate and its private key, which are sent to the server but not to
-   * the proxy.
+   * PEM text: the client certificate. It is presented in the TLS handshake with the server, but not in the one with the
+   * proxy.
    */
   readonly cert?: string;
+  /** PEM text: the private key of `cert`. */
   readonly key?: string;
 }
 

@@ -41,7 +41,7 @@ export interface UploadsInit {
   readonly projectName: string;
 }
 
-/** Uploads sources of any size: it reads rows, encodes them and passes chunks of them to workers. */
+/** Uploads the rows of sources of any size: reads and encodes the rows, and passes chunks of them to workers. */
 export class Uploads implements Uploader {
   readonly #init: UploadsInit;
 

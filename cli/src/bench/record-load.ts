@@ -14,7 +14,7 @@ export interface LoadPlan {
   readonly workerCount: number | undefined;
 }
 
-/** A load to record, with what measures and stops it. */
+/** A load to record, with the signal that stops recording and the meter that measures it. */
 export interface Load extends LoadPlan {
   readonly signal: AbortSignal;
   readonly meter: Meter;

@@ -51,15 +51,15 @@ class LiveTable implements Display {
   readonly #screen: Screen;
   #views: readonly EvaluationView[] = [];
   /** Number of lines of the table on the screen. */
-  #shown = 0;
+  #shownLineCount = 0;
 
   constructor(screen: Screen) {
     this.#screen = screen;
   }
 
   readonly print = (line: string): void => {
-    this.#screen.write(`${this.#erasure()}${line}\n`);
-    this.#shown = 0;
+    this.#screen.write(`${this.#createEraseSequence()}${line}\n`);
+    this.#shownLineCount = 0;
     this.#draw();
   };
 
@@ -69,8 +69,8 @@ class LiveTable implements Display {
   };
 
   readonly clear = (): void => {
-    this.#screen.write(this.#erasure());
-    this.#shown = 0;
+    this.#screen.write(this.#createEraseSequence());
+    this.#shownLineCount = 0;
     this.#views = [];
   };
 
@@ -78,13 +78,13 @@ class LiveTable implements Display {
     const { columns = 80, rows = 24 } = this.#screen;
     // Leaves the last column and the last line empty. Otherwise the terminal scrolls, and the table can't be erased.
     const lines = renderTable(this.#views, columns - 1).slice(0, Math.max(1, rows - 1));
-    this.#screen.write(this.#erasure() + lines.map((line) => `${line}\n`).join(""));
-    this.#shown = lines.length;
+    this.#screen.write(this.#createEraseSequence() + lines.map((line) => `${line}\n`).join(""));
+    this.#shownLineCount = lines.length;
   }
 
   /** Returns the escape sequence that moves the cursor to the start of the table and clears the screen from there. */
-  #erasure(): string {
-    return this.#shown === 0 ? "" : `\u001b[${this.#shown}A\u001b[J`;
+  #createEraseSequence(): string {
+    return this.#shownLineCount === 0 ? "" : `\u001b[${this.#shownLineCount}A\u001b[J`;
   }
 }
 

@@ -37,7 +37,7 @@ const onSignal = (signal: NodeJS.Signals): void =>
   interrupt.abort(new Error(`interrupted by ${signal}`));
 process.once("SIGINT", onSignal);
 process.once("SIGTERM", onSignal);
-// After the command has ended, nothing reads the results.
+// The connection to the command is closed when the command ends. Nothing reads the results then.
 process.once("disconnect", () => interrupt.abort(new Error("the command ended")));
 
 const aliveTimer = setInterval(() => send({ type: "alive" }), aliveIntervalMs);
@@ -223,7 +223,8 @@ function reportModule(url: string): void {
 }
 
 /**
- * Wait for the reports of the last modules, in milliseconds. It is needed because the hooks may run in another thread.
+ * How long the process waits for reports of the last modules before it ends, in milliseconds. The hooks may run in
+ * another thread, so their reports may arrive late.
  */
 const lastReportsMs = 100;
 

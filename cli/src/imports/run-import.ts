@@ -27,7 +27,7 @@ export async function runImport(flags: ImportFlags, env: NodeJS.ProcessEnv): Pro
   const options = parseImportOptions(flags, env);
   const settings = readTargetSettings(flags, env);
   assertDifferentServers(options, settings);
-  hideSourceVariables();
+  removeLangsmithVariables();
   const signal = createInterruptSignal();
   const startedAt = performance.now();
   const progress = new ImportProgress(process.stderr);
@@ -115,12 +115,12 @@ async function runPhases(
   for (const phase of findRemaining(source, position)) {
     const items = (await phase.listItems()).toSorted((a, b) => compareKeys(a.key, b.key));
     for (const item of items) {
-      const isInPosition = position?.phase === phase.name;
-      if (isInPosition && compareKeys(item.key, position?.item ?? "") < 0) {
+      const isInterruptedPhase = position?.phase === phase.name;
+      if (isInterruptedPhase && compareKeys(item.key, position?.item ?? "") < 0) {
         continue;
       }
-      let cursor = isInPosition && item.key === position?.item ? position.cursor : undefined;
-      if (isInPosition && item.key === position?.item && cursor === undefined) {
+      let cursor = isInterruptedPhase && item.key === position?.item ? position.cursor : undefined;
+      if (isInterruptedPhase && item.key === position?.item && cursor === undefined) {
         continue;
       }
       progress.begin(item.label);
@@ -195,7 +195,7 @@ function readTargetSettings(flags: ImportFlags, env: NodeJS.ProcessEnv): Setting
  * Removes LangSmith's variables from the process, because the client and its threads would use them for the target.
  * Variables that hide payloads are kept, because hidden payloads must not be copied to any server.
  */
-function hideSourceVariables(): void {
+function removeLangsmithVariables(): void {
   const names = Object.keys(process.env).filter(isLangsmithName);
   for (const name of names.filter((candidate) => !candidate.includes("_HIDE_"))) {
     delete process.env[name];

@@ -1,8 +1,8 @@
 import type { Run, RunField } from "millrace";
 
 /**
- * The fields of a run that a file contains: what was recorded, and what the server computed from it. The project is left
- * out, so that the file can be uploaded to another one.
+ * The fields of a run that a file contains: what was recorded, and what the server computed from it. The project is
+ * left out, so that the file can be uploaded to another project.
  */
 export const writtenFields = [
   "id",

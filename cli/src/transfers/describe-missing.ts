@@ -4,7 +4,7 @@ import { isId } from "../local-server/server-flags.ts";
 /** Maximum number of existing names to compare with a name that was not found. */
 export const maxComparedNames = 500;
 
-/** Describes that a resource does not exist, with the most similar names of those that do, and a hint if there is one. */
+/** Creates the message that a resource does not exist, with the most similar existing names and the hint, if any. */
 export function describeMissing(
   kind: string,
   idOrName: string,

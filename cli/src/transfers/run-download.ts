@@ -72,7 +72,7 @@ type Source =
   | { readonly kind: "examples"; readonly dataset: string; readonly format: Format }
   | { readonly kind: "runs"; readonly project: string };
 
-/** @throws {@link UsageError} if the flags name no source or two, or contain one that does not apply to it. */
+/** @throws {@link UsageError} if the flags name no source or two sources, or a flag does not apply to the source. */
 function chooseSource(flags: DownloadFlags): Source {
   const { dataset, project, asOf, split, all } = flags;
   if (project === undefined) {
@@ -101,8 +101,9 @@ function chooseSource(flags: DownloadFlags): Source {
 }
 
 /**
- * Passes items on. A filter that the server refuses becomes a {@link UsageError} with the server's sentence, which names
- * the parameter.
+ * Yields the items.
+ *
+ * @throws {@link UsageError} if the server refuses the filter. The message is that of the server and names the flag.
  */
 async function* withFilterErrors<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item> {
   try {

@@ -56,7 +56,7 @@ const throwTranslated = (error: unknown): never => {
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 
-/** Wraps the methods of a class, including inherited ones, so that {@link translateAdvice} is applied to their errors. */
+/** Wraps the methods of a class, including inherited ones, so that {@link translateAdvice} changes their errors. */
 export function translateMethods(constructor: { readonly prototype: object }): void {
   for (
     let prototype = constructor.prototype;

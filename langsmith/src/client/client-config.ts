@@ -51,7 +51,7 @@ const withoutEffect: Readonly<Record<string, string>> = {
   omitTracedRuntimeInfo: "the runtime is recorded with each run",
 };
 
-/** Whether Millrace does what the value of an option demands without the option. */
+/** Whether an option without effect has a value that asks for what Millrace does anyway. */
 const isDefault = (name: string, value: unknown): boolean =>
   value === undefined ||
   (name === "autoBatchTracing" && value === true) ||
@@ -94,7 +94,7 @@ export function toClientOptions(config: ClientConfig): ClientOptions {
   });
 }
 
-/** Omits an infinite number, with which langsmith has no limit. */
+/** Returns `undefined` for an infinite number, which means in langsmith that there is no limit. */
 const toCount = (count: number | undefined): number | undefined =>
   count === undefined || Number.isFinite(count) ? count : undefined;
 

@@ -3,7 +3,8 @@ import { Client } from "./client.ts";
 let sharedClient: Client | undefined;
 
 /**
- * Returns the client that runs without a client of their own use. The first call creates it from environment variables.
+ * Returns the client of all runs that were created without a client. The first call creates it from environment
+ * variables.
  */
 export function findSharedClient(): Client {
   sharedClient ??= new Client();

@@ -48,7 +48,7 @@ export const __version__: string = version;
 /** The key of the metadata that hides a run from one view of langsmith's UI. */
 export const LS_MESSAGE_VIEW_EXCLUDE = "ls_message_view_exclude";
 
-/** Whether runs are recorded. The current run decides, and without one the environment. */
+/** Whether runs are recorded: as the current run says, otherwise as the environment variables say. */
 export const isTracingEnabled = (): boolean =>
   getCurrentRunTree(true)?.tracingEnabled ?? isEnvTracingEnabled();
 

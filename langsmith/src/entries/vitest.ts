@@ -23,8 +23,8 @@ export type {
 } from "../evaluation/vitest/tests.ts";
 
 /**
- * Returns the functions of this module. The argument is ignored, because they import the functions of vitest
- * themselves.
+ * Returns the functions of this module. The argument, which contains functions of vitest, is ignored, because this
+ * module imports them itself.
  */
 export const wrapVitest = (_methods: object) => ({
   test,

@@ -74,8 +74,8 @@ export interface RunEvent {
 const childConfigKey = Symbol.for("lc:child_config");
 
 /**
- * Returns a time with microseconds. `Date` has none, so the execution order is written in their place, and runs of the
- * same millisecond keep their order.
+ * Returns a time with six decimal places. `Date` provides only milliseconds, so the execution order takes the
+ * place of the microseconds. Runs that start in the same millisecond thus keep their order.
  */
 function toMicrosecondTime(epoch: number | string, executionOrder = 1): string {
   const microseconds = executionOrder.toFixed(0).slice(0, 3).padStart(3, "0");
@@ -186,7 +186,7 @@ export class RunTree implements BaseRun {
     }
   }
 
-  /** Returns the client that runs without a client of their own use. The first call creates it. */
+  /** Returns the client of all runs that were created without a client. The first call creates it. */
   static getSharedClient(): Client {
     return findSharedClient();
   }
@@ -212,7 +212,7 @@ export class RunTree implements BaseRun {
     });
     child.extra = { ...child.extra, metadata: { ...readMetadata(this), ...readMetadata(child) } };
     copyContextVariables(this, child);
-    nestChildConfig(child, readExtra(config.extra) ?? readExtra(this.extra));
+    nestChildConfig(child, readChildConfig(config.extra) ?? readChildConfig(this.extra));
     countExecution(this, executionOrder);
     // `postRun` can send children with their parent. After that call, the list would only use memory.
     if (this._isPosted !== true) {
@@ -248,7 +248,7 @@ export class RunTree implements BaseRun {
         const inputs: unknown = this.inputs;
         this.inputs = (await inputs) as KVMap;
       }
-      void this.client.createRun({ ...toCreate(this), child_runs: [] });
+      void this.client.createRun({ ...toRunCreate(this), child_runs: [] });
       this._isPosted = true;
       this._postedAttachments = this.attachments;
       if (!excludeChildRuns) {
@@ -267,7 +267,7 @@ export class RunTree implements BaseRun {
    */
   async patchRun(options?: { excludeInputs?: boolean }): Promise<void> {
     try {
-      const { inputs, attachments, child_runs: _, serialized: __, ...update } = toCreate(this);
+      const { inputs, attachments, child_runs: _, serialized: __, ...update } = toRunCreate(this);
       const excludesInputs = options?.excludeInputs ?? excludesInputsByDefault();
       void this.client.updateRun(this.id, {
         ...update,
@@ -284,7 +284,7 @@ export class RunTree implements BaseRun {
   }
 
   toJSON(): RunCreate & { id: string } {
-    return toCreate(this);
+    return toRunCreate(this);
   }
 
   /** Adds an event. A text becomes the message of a new event. */
@@ -367,7 +367,7 @@ export class RunTree implements BaseRun {
 }
 
 /** Returns the fields to send. In an update, a field that is `undefined` changes nothing. */
-const toCreate = (run: RunTree): RunCreate & { id: string } =>
+const toRunCreate = (run: RunTree): RunCreate & { id: string } =>
   ({
     id: run.id,
     name: run.name,
@@ -381,7 +381,7 @@ const toCreate = (run: RunTree): RunCreate & { id: string } =>
     inputs: run.inputs,
     outputs: run.outputs,
     session_name: run.project_name,
-    child_runs: run.child_runs.map(toCreate),
+    child_runs: run.child_runs.map(toRunCreate),
     parent_run_id: run.parent_run?.id ?? run.parent_run_id,
     trace_id: run.trace_id,
     dotted_order: run.dotted_order,
@@ -401,7 +401,7 @@ export const isRunTree = (x?: unknown): x is RunTree =>
 export const readMetadata = (run: Pick<RunTree, "extra"> | undefined): KVMap =>
   (run?.extra?.["metadata"] ?? {}) as KVMap;
 
-const readExtra = (extra: object | undefined): unknown =>
+const readChildConfig = (extra: object | undefined): unknown =>
   extra === undefined ? undefined : Reflect.get(extra, childConfigKey);
 
 function excludesInputsByDefault(): boolean {

@@ -113,29 +113,29 @@ export function traceable<Func extends AnyFunction>(
     try {
       const { args: otherArguments, config: callConfig } = extractConfig(args, argsConfigPath);
       passed = otherArguments;
-      const traceArguments = otherArguments.map(traceArgument);
-      const position = findPosition(traceArguments, {
+      const tracedArguments = otherArguments.map(traceArgument);
+      const prepared = prepareCall(tracedArguments, {
         name: wrappedFunc.name || "<lambda>",
         ...runConfig,
         ...callConfig,
         tags: [...new Set([...(runConfig.tags ?? []), ...(callConfig?.tags ?? [])])],
         metadata: { ...runConfig.metadata, ...callConfig?.metadata },
       });
-      passed = position.passed;
-      if (position.run === undefined) {
+      passed = prepared.passed;
+      if (prepared.run === undefined) {
         onStart?.(undefined);
-        return { ...position, fillInputs: undefined };
+        return { ...prepared, fillInputs: undefined };
       }
-      const { run } = position;
+      const { run } = prepared;
       const fillInputs = () =>
         setInputs(
           run,
-          position.inputs.map(({ read }) => read()),
+          prepared.inputs.map(({ read }) => read()),
         );
-      const isDeferred = position.inputs.some((argument) => argument.isDeferred);
+      const isDeferred = prepared.inputs.some((argument) => argument.isDeferred);
       fillInputs();
       onStart?.(run);
-      return { ...position, fillInputs: isDeferred ? fillInputs : undefined };
+      return { ...prepared, fillInputs: isDeferred ? fillInputs : undefined };
     } catch (error) {
       // Only the recording has failed. The function is still called.
       warnOnce(`A call was not recorded: ${error instanceof Error ? error.message : "unknown"}`);
@@ -181,8 +181,8 @@ interface StartedCall {
   readonly fillInputs: (() => void) | undefined;
 }
 
-/** The run of a call, and the arguments that are its inputs. */
-interface Position extends Omit<StartedCall, "fillInputs"> {
+/** A call with its run, which is `undefined` if the call is not recorded. */
+interface PreparedCall extends Omit<StartedCall, "fillInputs"> {
   /** The arguments that are inputs. */
   readonly inputs: readonly TracedArgument[];
 }
@@ -190,21 +190,24 @@ interface Position extends Omit<StartedCall, "fillInputs"> {
 const listPassed = (traced: readonly TracedArgument[]): unknown[] =>
   traced.map(({ passed }) => passed);
 
-/** Finds the parent of a call. It is a run or a config that is the first argument, or else the current run. */
-function findPosition(traced: readonly TracedArgument[], config: RunTreeConfig): Position {
+/**
+ * Creates the run of a call. Its parent is the run or the current run of the LangChain config that is passed as the
+ * first argument, or else the current run.
+ */
+function prepareCall(traced: readonly TracedArgument[], config: RunTreeConfig): PreparedCall {
   const [first, ...others] = traced;
   const firstArgument = first?.passed;
   if (isRunnableConfigLike(firstArgument)) {
     const run = RunTree.fromRunnableConfig(firstArgument, config);
-    return toPosition(run, { inputs: others, passed: listPassed(others) });
+    return toPreparedCall(run, { inputs: others, passed: listPassed(others) });
   }
   if (firstArgument === ROOT) {
     const run = createRoot(config, undefined);
-    return toPosition(run, { inputs: others, passed: [run, ...listPassed(others)] });
+    return toPreparedCall(run, { inputs: others, passed: [run, ...listPassed(others)] });
   }
   if (isRunTree(firstArgument)) {
     const run = firstArgument.createChild(config);
-    return toPosition(run, { inputs: others, passed: [run, ...listPassed(others)] });
+    return toPreparedCall(run, { inputs: others, passed: [run, ...listPassed(others)] });
   }
   const store = AsyncLocalStorageProviderSingleton.getInstance().getStore() as
     | RunTree
@@ -216,7 +219,7 @@ function findPosition(traced: readonly TracedArgument[], config: RunTreeConfig):
   if (run !== undefined) {
     copyContextVariables(store, run);
   }
-  return toPosition(run, { inputs: traced, passed: listPassed(traced) });
+  return toPreparedCall(run, { inputs: traced, passed: listPassed(traced) });
 }
 
 /** Creates a run without a parent. Returns `undefined` if tracing is off, so that no client is created. */
@@ -231,10 +234,10 @@ function createRoot(
   return new RunTree({ ...config, ...(tracingEnabled === undefined ? {} : { tracingEnabled }) });
 }
 
-function toPosition(
+function toPreparedCall(
   run: RunTree | undefined,
-  { inputs, passed }: Pick<Position, "inputs" | "passed">,
-): Position {
+  { inputs, passed }: Pick<PreparedCall, "inputs" | "passed">,
+): PreparedCall {
   const isEnabled = run !== undefined && isEnvTracingEnabled(run.tracingEnabled);
   return isEnabled
     ? { run, store: run, inputs, passed }

@@ -23,7 +23,6 @@ import type {
 import { alertQueries } from "./alert-queries.ts";
 import type { AlertRow } from "./alert-tables.ts";
 
-/** Reads and writes alerts. */
 export class AlertRepository implements AlertReads, AlertWrites {
   readonly #db: Database;
   readonly #webhooks: Pick<WebhookWrites, "enqueue">;

@@ -1,6 +1,5 @@
 import type { Scope } from "../metrics/metrics.ts";
 
-/** Limits of alerts. */
 export const alertLimits = {
   /** Maximum numbers of alerts of one project, and of characters of an alert's name and of the value of its group. */
   perProject: 50,
@@ -123,7 +122,6 @@ export interface AlertReads {
   listActive(): Promise<readonly ActiveAlert[]>;
 }
 
-/** The writes of alerts. */
 export interface AlertWrites {
   /** @throws RequestError 404: there is no such project. 409: the project has too many alerts. */
   create(tenantId: string, projectId: string, draft: AlertDraft): Promise<Alert>;

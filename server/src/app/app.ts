@@ -355,7 +355,7 @@ const toKindMap = (
     ]),
   );
 
-/** Creates what calls models at the endpoints that the operator named. */
+/** Creates the objects that call models at the endpoints that the operator has configured. */
 function createModels(
   store: Store,
   { modelEndpoints, modelRate, modelBudget, modelToken, publicUrl }: AppSettings,

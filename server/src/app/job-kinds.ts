@@ -18,7 +18,7 @@ export const createJobKinds = (dependencies: JobKindDependencies): readonly AnyJ
   ...createServerJobKinds(dependencies),
 ];
 
-/** The kinds that only a server can perform: it has the keys of models. */
+/** The kinds that only a server can perform, because only a server has the keys of the model endpoints. */
 export const createServerJobKinds = (dependencies: LaunchDependencies): readonly AnyJobKind[] => [
   createExperimentJobKind(dependencies),
 ];

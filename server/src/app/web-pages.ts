@@ -87,7 +87,6 @@ export type SendPageNotFound = (
   reply: FastifyReply,
 ) => FastifyReply | false;
 
-/** Options of {@link addWebPages}. */
 export interface WebPageOptions {
   /** The folder of the built UI. */
   readonly folder?: string;

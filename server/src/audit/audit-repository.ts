@@ -109,7 +109,6 @@ const listForms = new QueryForms((values: Parameters<ListValues>) => {
   return query.orderBy("at_us", "desc").orderBy("id", "desc").limit(values.limit);
 });
 
-/** Reads and writes the audit log. */
 export class AuditRepository implements AuditReads, AuditWrites {
   readonly #db: Database;
 

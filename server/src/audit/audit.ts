@@ -1,6 +1,5 @@
 import type { AuditEntry, AuditOutcome } from "../model/audit-entry.ts";
 
-/** Limits of the audit log. */
 export const auditLimits = {
   /** Entries in one response. */
   pageDefault: 50,
@@ -41,13 +40,11 @@ export interface AuditQuery {
   readonly limit: number;
 }
 
-/** The reads of the audit log. */
 export interface AuditReads {
   /** Lists entries. `tenantId` is the tenant of the caller; the tenant in `query` selects whose entries are listed. */
   list(tenantId: string, query: AuditQuery): Promise<readonly AuditEntry[]>;
 }
 
-/** The writes of the audit log. */
 export interface AuditWrites {
   /** Stores an entry. Storing an entry with the same id again changes nothing. */
   record(tenantId: string, entry: AuditEntry): Promise<void>;

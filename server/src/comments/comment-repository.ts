@@ -135,7 +135,6 @@ export const commentQueries = {
 /** The columns by which a comment refers to its target. */
 type TargetColumns = Pick<CommentRow, "run_id" | "trace_id" | "example_id" | "dataset_id">;
 
-/** Reads and writes comments. */
 export class CommentRepository implements CommentReads, CommentWrites {
   readonly #db: Database;
   readonly #clock: Clock;

@@ -1,6 +1,5 @@
 import type { Author } from "../http/author.ts";
 
-/** Limits of comments. */
 export const commentLimits = {
   /** Characters of one comment. */
   chars: 10_000,
@@ -66,7 +65,6 @@ export interface ExampleCommentCount {
   readonly count: number;
 }
 
-/** The reads of comments. */
 export interface CommentReads {
   /**
    * Lists the comments on a run or an example, the oldest first.
@@ -80,7 +78,6 @@ export interface CommentReads {
   countInDataset(tenantId: string, datasetId: string): Promise<readonly ExampleCommentCount[]>;
 }
 
-/** The writes of comments. */
 export interface CommentWrites {
   /**
    * Creates a comment.

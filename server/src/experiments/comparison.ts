@@ -17,7 +17,7 @@ const newErrorRating = -2;
 const fixedErrorRating = 2;
 /** Scores that differ by less are treated as equal, because means of equal scores may differ by rounding errors. */
 const scoreTolerance = 1e-9;
-/** The row of an example that an experiment has not run. */
+/** Stands for the position of the results on an example that an experiment has not run. */
 const noRow = -1;
 
 /** Compares, for each example, the results of experiments with those of the baseline experiment. */
@@ -103,7 +103,7 @@ function findScoreRanges(
         max: Number.NEGATIVE_INFINITY,
       };
       for (const score of values) {
-        // A comparison with NaN, which means that there is no score, is false.
+        // NaN stands for a missing score. `<` and `>` are false for it, so it does not change the range.
         range.min = score < range.min ? score : range.min;
         range.max = score > range.max ? score : range.max;
       }
@@ -198,8 +198,8 @@ interface Changes {
 }
 
 /**
- * Calls a function for each example for which an experiment and the baseline both have a score. It receives how much
- * better the experiment's score is.
+ * Calls a function for each example for which an experiment and the baseline both have a score. The function receives
+ * how much better the experiment's score is.
  */
 function forEachChange(
   { baseline, other, exampleCount, key, query }: Changes,

@@ -2,7 +2,6 @@ import type { Feedback, FeedbackToken } from "./feedback.ts";
 import type { FeedbackJson, FeedbackTokenJson } from "./feedback-schemas.ts";
 import { toIso } from "../http/wire-text.ts";
 
-/** Serializes feedback. */
 export const toFeedbackJson = (feedback: Feedback): FeedbackJson => ({
   id: feedback.id,
   key: feedback.key,

@@ -4,7 +4,6 @@ import type { FeedbackDraft, Judgement } from "../runs/run-feedback.ts";
 import type { Feedback, FeedbackToken } from "./feedback.ts";
 import type { FeedbackRow, FeedbackTable, JudgementColumns, TokenRow } from "./feedback-queries.ts";
 
-/** Converts a row to feedback. */
 export function parseFeedbackRow(row: FeedbackRow): Feedback {
   const run =
     row.run_project_id !== null && row.trace_id !== null && row.start_us !== null

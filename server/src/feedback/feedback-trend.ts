@@ -78,8 +78,9 @@ export interface FeedbackTrend {
   /** Statistics of the requested key, one item per time interval, in order of time. */
   readonly buckets: readonly FeedbackBucket[];
   /**
-   * Histogram of the key's scores, in equal steps from the lowest to the highest. A step has `n` scores from `from` up
-   * to `to`.
+   * Histogram of the key's scores. If there are at most ten different scores, each has a step of its own, whose `from`
+   * and `to` are equal. Otherwise ten equal steps lead from the lowest to the highest score: a step has `n` scores from
+   * `from` up to, but not including, `to`; the last step includes it.
    */
   readonly histogram: readonly { readonly from: number; readonly to: number; readonly n: number }[];
   /** The most frequent values of the key. */

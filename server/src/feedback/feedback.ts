@@ -63,7 +63,6 @@ export interface PageRange {
   readonly offset: number;
 }
 
-/** The reads of feedback. */
 export interface FeedbackReads extends RunFeedbackReads {
   find(tenantId: string, id: string): Promise<Feedback | undefined>;
   /** Lists feedback, the latest first. */

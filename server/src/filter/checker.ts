@@ -96,7 +96,10 @@ function checkComparison(
 /** A pattern of `like` that matches every text. */
 const anyText = { kind: "scalar", value: "%" } as const;
 
-/** The entry that the names of the user stand for, together with the entries of the other {@link userKeys}. */
+/**
+ * The metadata entry to which the common names `user` and `user_id` refer. They also refer to the entries of the other
+ * {@link userKeys}.
+ */
 const metadataUser = "metadata.user_id";
 
 /** Names that columns, facets or other products have for a field. A filter may use them, too. */

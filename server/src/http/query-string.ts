@@ -37,7 +37,8 @@ export function parseBoolean(query: QueryString, name: string): boolean | undefi
 }
 
 /**
- * Parses a time that others are compared with, in microseconds since the Unix epoch; `undefined` if it is absent.
+ * Parses a parameter that bounds a range of times. Returns microseconds since the Unix epoch, or `undefined` if the
+ * parameter is absent.
  *
  * @throws RequestError 422: it is not a time.
  */

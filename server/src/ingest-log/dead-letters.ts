@@ -88,7 +88,7 @@ interface StoredLetter {
   readonly message: Uint8Array;
 }
 
-/** Reads dead letters, one after the other, because each may have a megabyte. */
+/** Reads dead letters, one after the other, because each may be a megabyte long. */
 async function* readDeadLetters(
   log: LogConnection,
   wanted?: ReadonlySet<number>,

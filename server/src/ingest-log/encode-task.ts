@@ -20,7 +20,7 @@ export interface EncodeTask extends WorkTask<EncodedBatch> {
   readonly chunks: readonly [packed: Uint8Array<ArrayBuffer>, bodies: Uint8Array<ArrayBuffer>];
 }
 
-/** Performs the task. */
+/** Performs an {@link EncodeTask}, on a worker thread. */
 export function encodePacked({ tenantId, chunks: [packed, bodies] }: EncodeTask): EncodedBatch {
   const unpacked = unpackBatch({ packed, bodies });
   return {

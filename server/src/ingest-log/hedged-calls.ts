@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isLogFull } from "./jetstream-errors.ts";
 import { logLimits } from "./log-limits.ts";
 
-/** When a call is made a second time, and how many calls may be in progress. */
+/** When a call is made with a second link, too, and how many calls may use both links at the same time. */
 export interface HedgeLimits {
   /** Milliseconds after which a call that has not ended is also made with the other link. */
   readonly lateMs: number;
@@ -20,8 +20,8 @@ const hedgeLimits: HedgeLimits = {
 
 /**
  * Makes calls with one of two links, which are connections to servers, and with the other one as well if the first
- * takes too long or fails. The link that answered last is used first, so only the first calls wait for a link that is
- * cut off.
+ * takes too long or fails. Once the other link has answered such a call, it is used first, so that only the first calls
+ * wait for a link that is cut off.
  */
 export class HedgedCalls<Link extends { readonly isConnected: boolean }> {
   readonly #limits: HedgeLimits;

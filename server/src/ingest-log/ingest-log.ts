@@ -49,7 +49,7 @@ export class IngestLog {
   }
 
   /**
-   * Connects to a log that a server has created, and stores its runs.
+   * Connects to a log that a server has created, and stores the runs of the log in a database.
    *
    * @throws ServerError the log can't be reached, or there is none.
    */

@@ -49,7 +49,7 @@ interface FailedPart {
 }
 
 /** Thrown while the store accepts no writes at all. */
-class StoreAwayError extends Error {}
+class StoreUnavailableError extends Error {}
 
 /**
  * Applies the messages of the log, that is, stores their runs in the database. Any number of writers may do this at the
@@ -205,7 +205,7 @@ export class IngestWriter {
       return { message, tenantId, batch: inner.batch, object: decoded.object };
     } catch (cause) {
       const isFinal = cause instanceof MessageError && message.deliveries >= logLimits.attempts;
-      const isGivenUp = await this.#giveUpOrBack(
+      const isGivenUp = await this.#giveUpOrGiveBack(
         message,
         isFinal &&
           (async () => {
@@ -256,7 +256,7 @@ export class IngestWriter {
 
   async #applyAlone(readMessage: ReadMessage): Promise<void> {
     const { message, tenantId, batch } = readMessage;
-    const failed = await this.#applyWhenStoreIsThere(tenantId, batch);
+    const failed = await this.#applyWhenStoreIsAvailable(tenantId, batch);
     if (failed === undefined) {
       message.giveBack(0);
       return;
@@ -265,7 +265,7 @@ export class IngestWriter {
       await this.#acknowledge(readMessage);
       return;
     }
-    const isGivenUp = await this.#giveUpOrBack(
+    const isGivenUp = await this.#giveUpOrGiveBack(
       message,
       message.deliveries >= logLimits.attempts && (() => this.#giveUp(tenantId, failed)),
     );
@@ -281,7 +281,7 @@ export class IngestWriter {
   async #giveUp(tenantId: string, failed: readonly FailedPart[]): Promise<void> {
     await this.#pause(lastPauseFailures);
     const parts = failed.map(({ batch }) => batch);
-    const stillFailed = await this.#applyWhenStoreIsThere(tenantId, joinBatches(parts));
+    const stillFailed = await this.#applyWhenStoreIsAvailable(tenantId, joinBatches(parts));
     if (stillFailed === undefined) {
       throw new Error("the writer was closed");
     }
@@ -291,7 +291,7 @@ export class IngestWriter {
   }
 
   /** Applies a batch. Returns the parts that failed; `undefined` if the writer is closed while it waits for the store. */
-  async #applyWhenStoreIsThere(
+  async #applyWhenStoreIsAvailable(
     tenantId: string,
     batch: RunBatch,
   ): Promise<readonly FailedPart[] | undefined> {
@@ -301,7 +301,7 @@ export class IngestWriter {
         this.#reportBack("store");
         return failed;
       } catch (cause) {
-        if (!(cause instanceof StoreAwayError)) {
+        if (!(cause instanceof StoreUnavailableError)) {
           throw cause;
         }
         this.#reportAway("store", cause.message);
@@ -316,14 +316,14 @@ export class IngestWriter {
   /**
    * Applies a batch; if the store does not take it, its halves, so that a run that can't be stored affects no other.
    *
-   * @throws StoreAwayError the store takes no writes.
+   * @throws StoreUnavailableError the store takes no writes.
    */
   async #applyParts(tenantId: string, batch: RunBatch): Promise<readonly FailedPart[]> {
     let result: IngestResult;
     try {
       result = await this.#store.ingest(tenantId, joinBatches([batch]));
     } catch (cause) {
-      await this.#assertStoreIsThere(tenantId, cause);
+      await this.#assertStoreIsAvailable(tenantId, cause);
       const units = divideBatch(batch);
       if (units.length <= 1) {
         return [{ batch, reason: messageOf(cause) }];
@@ -345,13 +345,13 @@ export class IngestWriter {
   /**
    * Distinguishes a batch that can't be stored from a store that takes no writes: tries to store an empty batch.
    *
-   * @throws StoreAwayError the store takes no writes.
+   * @throws StoreUnavailableError the store takes no writes.
    */
-  async #assertStoreIsThere(tenantId: string, cause: unknown): Promise<void> {
+  async #assertStoreIsAvailable(tenantId: string, cause: unknown): Promise<void> {
     const isOverloaded = cause instanceof RequestError && cause.status === 429;
     const { readOnlyReason } = this.#store;
     if (isOverloaded || readOnlyReason !== undefined) {
-      throw new StoreAwayError(readOnlyReason ?? messageOf(cause));
+      throw new StoreUnavailableError(readOnlyReason ?? messageOf(cause));
     }
     try {
       await this.#store.ingest(tenantId, {
@@ -361,7 +361,7 @@ export class IngestWriter {
         bodies: new Uint8Array(0),
       });
     } catch (emptyCause) {
-      throw new StoreAwayError(messageOf(emptyCause), { cause: emptyCause });
+      throw new StoreUnavailableError(messageOf(emptyCause), { cause: emptyCause });
     }
   }
 
@@ -380,10 +380,10 @@ export class IngestWriter {
   }
 
   /**
-   * Gives up a message by calling `giveUp`. If that is `false` or fails, gives the message back to the log, which
+   * Gives up a message by calling `giveUp`. If `giveUp` is `false` or fails, gives the message back to the log, which
    * delivers it again later. Returns whether the message was given up.
    */
-  async #giveUpOrBack(
+  async #giveUpOrGiveBack(
     message: WriterMessage,
     giveUp: false | (() => Promise<void>),
   ): Promise<boolean> {

@@ -114,7 +114,7 @@ export class LogConnection {
     const nats = await import("nats");
     const address = describeTarget(target);
     const deadline = Date.now() + startMs;
-    // Servers and writers spread over the NATS servers.
+    // The random order distributes the servers and writers over the NATS servers.
     const servers = shuffle(target.servers);
     const link = await retry(() => LogLink.open(nats, { ...target, servers }), {
       deadline,
@@ -188,8 +188,8 @@ export class LogConnection {
       stream: logNames.stream,
       ...(signal && { signal }),
     });
-    // A leader that recognizes a message may not have what an earlier leader stored of it. A message whose position was
-    // acknowledged before it was sent has taken the place of another one.
+    // A leader that reports a duplicate may lack the message itself, which an earlier leader stored. A position that
+    // was acknowledged already when the message was sent belonged to another message, which the log has lost.
     if (duplicate || seq <= lastSequence) {
       this.#doubtfulAppends += 1;
     }

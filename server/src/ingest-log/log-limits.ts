@@ -29,7 +29,7 @@ export const logLimits = {
   hedgeWaitMs: 50,
   /**
    * Milliseconds after which a message without an acknowledgement is stored in the database that several servers share.
-   * Including the time for storing it, the request is answered within a second.
+   * The request is then answered within a second, which includes the time for storing the message.
    */
   lateMs: 500,
   /**
@@ -39,7 +39,7 @@ export const logLimits = {
   recentMs: 10_000,
   recentCheckMs: 1_000,
   quietMs: 5_000,
-  /** Maximum bytes of the messages that a server keeps for this. */
+  /** Maximum bytes of the messages that a server keeps in order to store them again. */
   recentBytes: 128 * mebibyte,
   /** Milliseconds between two checks whether both connections lead to the same NATS server. */
   serverCheckMs: 5_000,

@@ -4,7 +4,10 @@ import type { LogTarget } from "../model/log-target.ts";
 import { logLimits, logNames } from "./log-limits.ts";
 import { objectStream } from "./log-streams.ts";
 
-/** Where NATS servers report that they became leader of the log, of its objects, or of what the writers have received. */
+/**
+ * Subjects of the messages by which NATS servers report that they became leader of the stream of the log, of the stream
+ * of its objects, or of the consumer, which records what the writers have received.
+ */
 const electionSubjects = [
   `$JS.EVENT.ADVISORY.STREAM.LEADER_ELECTED.${logNames.stream}`,
   `$JS.EVENT.ADVISORY.STREAM.LEADER_ELECTED.${objectStream}`,
@@ -31,7 +34,7 @@ export class LogLink {
     this.stream = connection.jetstream({ timeout: logLimits.callMs });
     // Ends when the connection is closed.
     void this.#watch(nats);
-    // A server that may not subscribe to these messages still notices other disturbances.
+    // If NATS denies the permission to subscribe, this process still notices other disturbances.
     const onElection = (error: unknown): void => {
       this.#elections += error === null ? 1 : 0;
     };

@@ -80,7 +80,7 @@ export class RecentMessages {
     }
   }
 
-  /** Stores what was kept again at once if the log was disturbed, and ends the checks. */
+  /** Ends the checks. If the log was disturbed, stores the kept messages again at once. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#storing;
@@ -113,7 +113,7 @@ export class RecentMessages {
     }
   }
 
-  /** Stores what was kept until now. Keeps what can't be stored, for the next check. */
+  /** Stores the messages that were kept until now. Those that can't be stored are kept for a later check. */
   async #storeAll(): Promise<void> {
     const begunMs = performance.now();
     let [stored, missing] = [0, 0];
@@ -125,7 +125,7 @@ export class RecentMessages {
         }
         missing += await this.#store(first.tenantId, first.message);
         stored += 1;
-        // Meanwhile it may have been dropped, because too much was kept.
+        // The message may have been dropped while it was stored, because too much was kept.
         if (this.#kept[0] === first) {
           this.#dropFirst();
         }
@@ -133,7 +133,7 @@ export class RecentMessages {
       // A disturbance that happened meanwhile is found by the next check.
       this.#disturbedMs = undefined;
     } catch {
-      // Tried again after another `quietMs`.
+      // A later check tries again, after another `quietMs`.
       this.#disturbedMs = performance.now();
     }
     if (stored > 0) {

@@ -205,7 +205,7 @@ export class AttachedJob {
   }
 }
 
-/** Why a job was aborted that was canceled. */
+/** The reason with which a canceled job is aborted. */
 export const canceledReason = "the job was canceled";
 
 const limitReason = (end: JobEnd): JobEnd =>

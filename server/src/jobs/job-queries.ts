@@ -108,7 +108,6 @@ const selectClaimable = ({ nowMicros, runningPerTenant }: Parameters<ClaimableVa
     .orderBy("id")
     .limit(1);
 
-/** The queries of jobs. */
 export const jobQueries = {
   find: new Query(({ tenant_id, id }: Parameters<JobKey>) =>
     builder.selectFrom("jobs").selectAll().where("tenant_id", "=", tenant_id).where("id", "=", id),
@@ -207,7 +206,6 @@ export const jobQueries = {
   ),
 };
 
-/** Reads a job from its row. */
 export const parseJobRow = (row: JobRow): Job => ({
   id: row.id,
   kind: row.kind,

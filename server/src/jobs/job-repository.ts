@@ -19,7 +19,6 @@ import type {
 import { jobQueries, parseCursor, parseJobRow } from "./job-queries.ts";
 import type { JobRow } from "./job-queries.ts";
 
-/** Reads the jobs of tenants. */
 export class JobReader implements JobReads {
   readonly #db: Database;
 
@@ -237,7 +236,7 @@ export class JobWriter implements JobWrites {
   }
 }
 
-/** Why an attached job failed whose server has ended. */
+/** The error of an attached job whose server has ended. */
 const abandonedReason =
   "the server that performed the job has ended, or could not reach the database; start a new job";
 

@@ -38,7 +38,7 @@ export interface RunnerTimes {
    * that has ended.
    */
   readonly pollMs: number;
-  /** Milliseconds for which a job is leased. A running job's lease is renewed three times as often. */
+  /** Milliseconds for which a job is leased. The lease of a running job is renewed after each third of this time. */
   readonly leaseMs: number;
   /** Maximum milliseconds of one step. */
   readonly stepMs: number;
@@ -398,7 +398,7 @@ export class JobRunner {
 
 const nowMicros = (): number => Date.now() * 1_000;
 
-/** A step that may be tried again only after more than this many seconds is not: the job fails with the reason. */
+/** If a failed step may be tried again only after more than this many seconds, the job fails at once instead. */
 const maxRetryAfterSeconds = 60;
 
 /**

@@ -51,7 +51,7 @@ export interface Job {
   readonly title: string;
   readonly parameters: JsonObject;
   readonly state: JobState;
-  /** Whether the job was canceled while it runs. It ends after its current step. */
+  /** Whether the job was canceled while it was running. It ends after its current step. */
   readonly isCancelRequested: boolean;
   readonly progress: JobProgress;
   readonly failures: JobFailures;
@@ -90,8 +90,8 @@ export interface ClaimedJob {
 }
 
 /**
- * A request of a runner for a job to perform. The runner holds the job until its lease ends, unless it renews the
- * lease.
+ * The lease that a runner requests: its owner, and its length from the current time on. Unless the runner renews the
+ * lease, it loses the job when the lease ends.
  */
 export interface ClaimRequest {
   readonly owner: string;
@@ -133,7 +133,6 @@ export interface JobListQuery {
   readonly isActive: boolean;
 }
 
-/** The reads of jobs. */
 export interface JobReads {
   /** Lists jobs, the newest first. */
   list(tenantId: string, query: JobListQuery): Promise<readonly Job[]>;
@@ -193,7 +192,6 @@ export interface JobWrites {
   removeEnded(beforeMicros: number): Promise<void>;
 }
 
-/** Bounds of jobs. */
 export const jobLimits = {
   /** Number of jobs of a tenant that may run at the same time. */
   runningPerTenant: 4,

@@ -6,7 +6,7 @@ export type JudgeScore =
   | { readonly score: number | boolean; readonly comment: string }
   | { readonly value: string; readonly comment: string };
 
-/** The longest part of an answer that an error repeats. */
+/** Maximum number of characters of an answer that an error message quotes. */
 const quotedChars = 200;
 
 const resultMembers = {

@@ -28,7 +28,7 @@ export interface LiveSecond {
 /** Maximum number of projects in memory; beyond it, the project that was inactive longest is dropped. */
 const maxProjects = 500;
 
-/** For each project, counts of the runs that were stored in each of the last seconds. In memory only. */
+/** Keeps in memory, for each project and each of the last `historySeconds` seconds, the counts of the stored runs. */
 export class ActivityHistory {
   readonly #historySeconds: number;
   /** Keyed by tenant and project, in the order of their last activity. */

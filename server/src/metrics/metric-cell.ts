@@ -5,8 +5,9 @@ import type { MetricValues, Percentiles, Scope } from "./metrics.ts";
 /** The numbers of one run that metrics count. */
 export interface CountedRun {
   readonly hasError: boolean;
-  /** `null` if the run has not ended, or had no first token. */
+  /** `null` if the run has not ended. */
   readonly latencyMicros: number | null;
+  /** Time from the start of the run to its first token; `null` if it had none. */
   readonly firstTokenMicros: number | null;
   /** Usage of a model call; 0 for other runs, whose recorded usage is that of their model calls and would count twice. */
   readonly tokens: number;
@@ -67,15 +68,15 @@ export class MetricCell {
   /** @param scope - with `traces`, usage and first tokens are those of the whole traces */
   toValues(scope: Scope): MetricValues {
     const { runs, errors, latency } = this;
-    const ofTraces = scope === "traces";
+    const isTraceScope = scope === "traces";
     return {
       runs,
       errors,
-      tokens: ofTraces ? this.traceTokens : this.tokens,
-      cost: roundCost(ofTraces ? this.traceCost : this.cost),
+      tokens: isTraceScope ? this.traceTokens : this.tokens,
+      cost: roundCost(isTraceScope ? this.traceCost : this.cost),
       latency: toPercentiles(latency),
       firstToken: toPercentiles(
-        ofTraces ? joinHistograms(this.firstToken, this.traceFirstToken) : this.firstToken,
+        isTraceScope ? joinHistograms(this.firstToken, this.traceFirstToken) : this.firstToken,
       ),
     };
   }

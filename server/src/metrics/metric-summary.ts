@@ -30,7 +30,7 @@ export interface UnitCounts {
 /** The counts of a range and of the period before. */
 export interface PeriodUnits {
   readonly current: readonly UnitCounts[];
-  /** The units of the period before, which is as long. */
+  /** The units of the period before, which has the same length. */
   readonly previous: readonly UnitCounts[];
   readonly missing: readonly MicrosRange[];
 }

@@ -42,7 +42,10 @@ export interface MetricQuery extends MicrosRange {
   readonly widthMicros: number;
   /** With a filter, the runs themselves are read. */
   readonly filter?: Omit<RunFilter, "projectIds">;
-  /** Milliseconds for which runs are read that are not included in the stored metrics. */
+  /**
+   * Time limit, in milliseconds, for reading runs: those that the stored metrics do not include yet or, with a filter,
+   * those that match it.
+   */
   readonly withinMs: number;
 }
 
@@ -93,7 +96,7 @@ export interface OverviewQuery extends MicrosRange {
   readonly scope: Scope;
   /** Width of one point. The range begins and ends at a multiple of it. */
   readonly widthMicros: number;
-  /** Milliseconds for which runs are read that are not included in the stored metrics. */
+  /** Time limit, in milliseconds, for reading the runs that the stored metrics do not include yet. */
   readonly withinMs: number;
   /** Milliseconds after which no more projects are read. */
   readonly maxMs: number;
@@ -122,7 +125,6 @@ export interface OverviewMetrics extends Pick<Metrics, "all" | "missing"> {
   readonly isPartial: boolean;
 }
 
-/** The reads of metrics. */
 export interface MetricReads {
   read(tenantId: string, query: MetricQuery): Metrics;
   readOverview(tenantId: string, query: OverviewQuery): OverviewMetrics;
@@ -144,7 +146,7 @@ export const markLevels = {
   hour: 1,
   /** A day, whose hours must be merged. */
   day: 2,
-  /** An hour that has no stored metrics at all. Its runs must be read. */
+  /** An hour whose minutes are all out of date or were never counted. Its runs must be read. */
   unreadHour: 3,
 } as const;
 

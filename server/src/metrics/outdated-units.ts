@@ -13,7 +13,7 @@ export interface CollectedUnits {
   readonly missing: readonly MicrosRange[];
 }
 
-/** The period before a range, which is as long. */
+/** Returns the range of the same length that ends where a range begins. */
 export const toPreviousRange = ({ fromMicros, toMicros }: MicrosRange): MicrosRange => ({
   fromMicros: fromMicros - (toMicros - fromMicros),
   toMicros: fromMicros,
@@ -48,7 +48,7 @@ export function findOutdated(marked: MarkedUnits): OutdatedUnits {
 const toLarger = (units: ReadonlySet<number>, count: number): readonly number[] =>
   [...units].map((unit) => Math.floor(unit / count));
 
-/** Whether a minute is part of an hour without stored metrics. */
+/** Whether a minute is part of an hour whose runs must all be read. */
 export const isUnread = ({ unreadHour }: OutdatedUnits, minute: number): boolean =>
   unreadHour.has(Math.floor((minute * minuteMicros) / hourMicros));
 
@@ -115,7 +115,7 @@ export function joinRanges(ranges: readonly MicrosRange[]): readonly MicrosRange
   return joined;
 }
 
-/** Returns the largest units of which points of a width consist. */
+/** Returns the level of the largest units that divide a point of a chart evenly. `widthMicros` is its width. */
 export function selectLevel(widthMicros: number): UnitLevel {
   if (widthMicros % dayMicros === 0) {
     return "day";

@@ -10,13 +10,13 @@ const protocolPaths = {
 
 export type ProtocolName = keyof typeof protocolPaths;
 
-/** An endpoint as the operator names it. */
+/** The option with which the operator configures an endpoint. */
 export interface ModelEndpointOption {
   /** The name that users see: letters, digits, `-`, `_` and `.`. */
   readonly name: string;
   /**
-   * The address, such as `https://api.openai.com/v1`. Words before the scheme say more, separated by `+`: the API
-   * (`openai`, `openai-responses` or `anthropic`), and `private` for a host name that may have a private address.
+   * The address, such as `https://api.openai.com/v1`. Prefixes, each followed by `+`, may precede the scheme: one for
+   * the API (`openai`, `openai-responses` or `anthropic`), and `private` if the host name may have a private address.
    */
   readonly url: string;
   /** The key that the server sends to this endpoint, and to no other. */
@@ -29,7 +29,7 @@ export interface ModelEndpoint {
   readonly protocol: ProtocolName;
   /** The address of the call. */
   readonly url: string;
-  /** Whether the operator named a host on this machine or in a private network. */
+  /** Whether the host may have an address of this machine or of a private network. */
   readonly allowsPrivateAddress: boolean;
   readonly apiKey: string | undefined;
 }
@@ -44,7 +44,7 @@ export const toKeyVariable = (name: string): string =>
   `MILLRACE_MODEL_KEY_${name.toUpperCase().replaceAll(/[^A-Z\d]/g, "_")}`;
 
 /**
- * Checks the endpoints that the operator named.
+ * Checks the endpoints that the operator configured.
  *
  * @throws OptionError one is invalid, or two have the same name or the same variable for their key. The message contains
  * no key.
@@ -102,7 +102,7 @@ function parseModelEndpoint({ name, url: address, apiKey }: ModelEndpointOption)
     );
   }
   const protocol = names[0] ?? guessProtocol(url);
-  // An address without TLS is allowed to be private: only the operator's own network has a reason to be called so.
+  // Allow a private address without TLS, because only hosts in the operator's own network have a reason to use http.
   const isPrivate =
     prefixes.includes("private") || url.protocol === "http:" || isPrivateName(url.hostname);
   return {
@@ -116,7 +116,7 @@ function parseModelEndpoint({ name, url: address, apiKey }: ModelEndpointOption)
 
 const isProtocolName = (word: string): word is ProtocolName => Object.hasOwn(protocolPaths, word);
 
-/** Guesses the API of an address whose operator does not name it. */
+/** Guesses the API from the address of an endpoint whose option names no API. */
 function guessProtocol({ hostname, pathname }: URL): ProtocolName {
   if (/(?:^|\.)anthropic\.com$/.test(hostname) || /\/messages\/?$/.test(pathname)) {
     return "anthropic";
@@ -124,7 +124,7 @@ function guessProtocol({ hostname, pathname }: URL): ProtocolName {
   return /\/responses\/?$/.test(pathname) ? "openai-responses" : "openai";
 }
 
-/** Appends the path of the call, unless the address has it. The base address of Anthropic often has no version. */
+/** Appends the path of the call, unless the address ends with it. Anthropic's base address often has no version. */
 function addPath(url: URL, protocol: ProtocolName): string {
   const path = protocolPaths[protocol];
   const base = url.pathname.replace(/\/+$/, "");
@@ -135,8 +135,8 @@ function addPath(url: URL, protocol: ProtocolName): string {
 }
 
 /**
- * Whether the operator named an address instead of a name, or a name that only a private network has. Any other name
- * must have a public address, so that whoever controls the name can't lead the server into its own network.
+ * Whether the host is an IP address, or a name that only a private network uses. Any other name must resolve to a
+ * public address, so that whoever controls the name can't make the server call hosts in the server's own network.
  */
 const isPrivateName = (hostname: string): boolean =>
   isIP(hostname.replace(/^\[(.*)\]$/, "$1")) !== 0 ||

@@ -23,7 +23,6 @@ interface OpenToolCall {
   arguments: string;
 }
 
-/** Options of {@link AnswerBuilder}. */
 interface BuilderOptions {
   readonly mask: SecretMask;
   /** Characters of the whole answer. */

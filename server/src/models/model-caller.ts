@@ -26,7 +26,7 @@ export interface ModelCallerDependencies {
   readonly transport: ModelTransport;
   readonly keys: ModelKeys;
   readonly rate: CallRate;
-  /** Milliseconds since the epoch. */
+  /** Returns the current time in milliseconds since the epoch. */
   readonly now?: () => number;
 }
 

@@ -6,7 +6,7 @@ export const sessionKeyMs = 8 * 3_600_000;
 const maxKeys = 2_000;
 const maxKeysOfTenant = 200;
 
-/** Whose key it is, and for which endpoint. */
+/** Identifies a key: the tenant and the browser tab in which it was entered, and the endpoint that it is for. */
 export interface KeyHolder {
   readonly tenantId: string;
   /** A random text of one browser tab, which nobody else knows. */

@@ -13,7 +13,7 @@ const connectionLimits: OutboundLimits = {
   responseBytes: modelCallLimits.responseBytes,
 };
 
-/** Sends requests to the endpoints that the operator named, at addresses that were checked. */
+/** Sends requests to the endpoints that the operator configured, at addresses that were checked. */
 export class OutboundTransport implements ModelTransport {
   readonly #client: OutboundClient;
   readonly #limits: OutboundLimits;

@@ -2,7 +2,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { RequestError } from "../model/errors.ts";
 import type { ModelCaller, PricedAnswer, TenantCall } from "./model-caller.ts";
 
-/** Limits of calls that are repeated. */
 const repeatLimits = {
   /** Maximum number of attempts at a call that the endpoint refuses because it has no capacity. */
   attempts: 4,

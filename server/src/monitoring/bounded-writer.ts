@@ -86,7 +86,7 @@ export class BoundedWriter {
   #writeAll(bytes: Buffer): void {
     this.#write(bytes, (cause, written) => {
       if (cause?.code === "EAGAIN") {
-        // A pipe whose reader is slow. The timer keeps the process alive until the lines are written.
+        // The destination is a pipe whose reader is slow. The timer keeps the process alive until all is written.
         setTimeout(() => this.#writeAll(bytes), retryMs);
         return;
       }

@@ -229,7 +229,7 @@ export class ServerMetrics {
         name: `millrace_log_${name}`,
         help,
         registers: [this.#registry],
-        // A value that is not known is not a number, so that no alert takes it for zero.
+        // An unknown value becomes NaN, so that no alert mistakes it for zero.
         collect: () => gauge.set(read(log) ?? Number.NaN),
       });
     }
@@ -288,8 +288,8 @@ export class ServerMetrics {
   /** Writes all metrics as text. */
   write(): Promise<string> {
     if (!this.#observesProcess) {
-      // CPU, memory, event-loop delay and garbage collection of the process. Only from the first call on, because the
-      // delay is measured by a timer that wakes the thread a hundred times a second.
+      // Collect CPU, memory, event-loop delay and garbage collection of the process only from the first call on: the
+      // event-loop delay is measured by a timer, which wakes the thread a hundred times a second.
       this.#observesProcess = true;
       collectDefaultMetrics({ register: this.#registry });
     }

@@ -27,5 +27,5 @@ export function addOtlpRoutes(app: FastifyInstance, dependencies: IngestDependen
   });
 }
 
-/** Loaded at the first request, because the decoder of protobuf would be a tenth of what each start of a server loads. */
+/** Loaded at the first request: the protobuf decoder would be a tenth of the code that each start of a server loads. */
 const loadHandler = () => import("./otlp-handler.ts");

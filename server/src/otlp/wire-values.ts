@@ -126,8 +126,8 @@ export function readAttributes(message: unknown, warn: Warn): Attributes {
 }
 
 /**
- * In protobuf, the value of an attribute is bytes until here. Only the level that is read is decoded, so neither deep
- * nesting nor a malformed value makes the whole request fail.
+ * Converts the value of an attribute. In a protobuf request, `encoded` is still bytes. Only one level of the value is
+ * decoded at a time, so neither deep nesting nor a malformed value makes the whole request fail.
  */
 function toValue(encoded: unknown, depth: number, warn: Warn): AttributeValue {
   if (depth > depthLimit) {
@@ -245,7 +245,7 @@ function toInteger(value: unknown): bigint | undefined {
   return isHalves(value) ? (BigInt(value.high | 0) << 32n) | BigInt(value.low >>> 0) : undefined;
 }
 
-/** A 64-bit integer of a decoder of protobuf. */
+/** A 64-bit integer as the protobuf decoder returns it: its lower and its upper 32 bits. */
 interface Halves {
   readonly low: number;
   readonly high: number;

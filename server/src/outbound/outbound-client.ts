@@ -12,7 +12,6 @@ import { OutboundResponse } from "./outbound-response.ts";
 import { literalOf, TargetRules } from "./target-rules.ts";
 import type { AllowedHost } from "./target-rules.ts";
 
-/** Options of {@link OutboundClient}. */
 export interface OutboundClientOptions {
   /** The hosts that the operator lists: these may be private and may use http. */
   readonly allowedHosts: readonly AllowedHost[];
@@ -38,10 +37,10 @@ export interface OutboundRequest {
 }
 
 /**
- * Calls addresses that a user or the operator named. A name is resolved once, each of its addresses is checked, and the
- * connection is made to one of these addresses, so that a name that changes in between leads nowhere else. Redirects
- * are not followed, and proxies from the environment are not used: both would connect to another address than the
- * checked one. Failed calls are not repeated.
+ * Calls addresses that a user or the operator entered. A host name is resolved once, each of its addresses is checked,
+ * and the connection is made to one of these addresses, so that a name that changes in between leads nowhere else.
+ * Redirects are not followed, and proxies from the environment are not used: both would connect to another address than
+ * the checked one. Failed calls are not repeated.
  *
  * Each call has a connection of its own, which ends with it.
  */

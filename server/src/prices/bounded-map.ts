@@ -1,4 +1,4 @@
-/** A map of limited size. Once it is full, the entries that were added first are removed. */
+/** A map of limited size. When it is full, each new entry replaces the entry that was added first. */
 export class BoundedMap<Value> {
   readonly #entries = new Map<string, Value>();
   readonly #maxSize: number;

@@ -29,7 +29,7 @@ export interface NoCost {
 interface TokenPart {
   readonly name: string;
   readonly tokens: number;
-  /** The kinds of prices, of which the first that the model has applies. */
+  /** The kinds of prices for these tokens, in order of precedence: the first one that the model has is used. */
   readonly kinds: readonly PriceKind[];
 }
 

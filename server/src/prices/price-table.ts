@@ -18,7 +18,7 @@ export interface PriceRow extends PriceKey {
   readonly prices: ModelPrices;
 }
 
-/** A model call for which a row is searched. */
+/** A model call whose row in the table is looked up. */
 interface PricedCall {
   readonly model: string;
   /** The names of its provider, in lower case. */
@@ -59,8 +59,8 @@ const matchesCall = (row: PriceRow, { model, providers, tier }: PricedCall): boo
   matchesPattern(row.model, model.toLowerCase());
 
 /**
- * Sorts rows by precedence: names without `*` first, then the patterns with most other characters, then rows with a
- * provider, then the latest.
+ * Sorts rows by precedence: names without `*` first, then patterns with more characters other than `*`, then rows with
+ * a provider, then the latest.
  */
 const compareRows = (a: PriceRow, b: PriceRow): number =>
   Number(a.model.includes("*")) - Number(b.model.includes("*")) ||

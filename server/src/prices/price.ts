@@ -72,7 +72,6 @@ export interface LibraryPricePage {
   readonly total: number;
 }
 
-/** The reads of prices. */
 export interface PriceReads {
   /** Lists the public prices that the server contains. */
   listLibrary(tenantId: string, search: LibraryPriceSearch): Promise<LibraryPricePage>;

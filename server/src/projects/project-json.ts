@@ -2,7 +2,6 @@ import { toIso } from "../http/wire-text.ts";
 import type { Project } from "./project.ts";
 import type { ProjectJson } from "./project-schemas.ts";
 
-/** Serializes a project. */
 export const toProjectJson = (project: Project): ProjectJson => ({
   id: project.id,
   tenant_id: project.tenantId,

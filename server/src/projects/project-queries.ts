@@ -27,7 +27,6 @@ export type ProjectRow = ProjectTable;
 
 const projectBuilder = createQueryBuilder<ProjectTables>();
 
-/** The queries of projects. */
 export const projectQueries = {
   find: new Query(({ id, tenantId }: Parameters<{ id: string; tenantId: string }>) =>
     projectBuilder

@@ -5,7 +5,6 @@ import { projectLists, projectQueries } from "./project-queries.ts";
 import { escapeJsonPart } from "../storage/dialect.ts";
 import type { Database } from "../storage/query.ts";
 
-/** Queries projects. */
 export class ProjectReader implements ProjectReads {
   readonly #db: Database;
 

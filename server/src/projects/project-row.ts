@@ -1,7 +1,6 @@
 import type { Project } from "./project.ts";
 import type { ProjectRow } from "./project-queries.ts";
 
-/** Converts a project to columns. */
 export const toProjectRow = (project: Project): ProjectRow => ({
   id: project.id,
   tenant_id: project.tenantId,
@@ -13,7 +12,6 @@ export const toProjectRow = (project: Project): ProjectRow => ({
   reference_dataset_id: project.referenceDatasetId,
 });
 
-/** Converts a row to a project. */
 export const parseProjectRow = (row: ProjectRow): Project => ({
   id: row.id,
   tenantId: row.tenant_id,

@@ -20,7 +20,6 @@ import { projectQueries } from "./project-queries.ts";
  */
 export type ProjectWriteSteps = WithLongWrites<ProjectWrites, "delete" | "deleteMany">;
 
-/** Writes projects. */
 export class ProjectWriter implements ProjectWriteSteps {
   readonly #db: Database;
   readonly #keys: RowKeys;

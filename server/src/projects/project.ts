@@ -55,14 +55,12 @@ export interface ProjectQuery {
   readonly offset: number;
 }
 
-/** The reads of projects. */
 export interface ProjectReads {
   find(tenantId: string, id: string): Promise<Project | undefined>;
   /** Lists projects by name, ascending, unless the query sets another order. */
   list(tenantId: string, query: ProjectQuery): Promise<readonly Project[]>;
 }
 
-/** The writes of projects. */
 export interface ProjectWrites {
   /** @throws RequestError 409: another project has the name or the id. */
   create(tenantId: string, draft: ProjectDraft): Promise<Project>;

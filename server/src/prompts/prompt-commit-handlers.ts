@@ -51,8 +51,8 @@ export async function createCommit(
 }
 
 /**
- * `GET /commits/{owner}/{repo}/{commit}`: returns the manifest as it was committed; without `include_model` only its prompt,
- * if it was saved together with a model.
+ * `GET /commits/{owner}/{repo}/{commit}`: returns the manifest as it was committed. If the prompt was saved together
+ * with a model, the model is left out, unless the client passes `include_model`.
  */
 export async function readCommit(
   store: PromptStore,
@@ -65,7 +65,7 @@ export async function readCommit(
   const includesModel = parseBoolean(query, "include_model") === true;
   const location = readPromptLocation(request);
   const { commit, manifest } = await store.read.prompts.pull(request.tenantId, location, name);
-  // The count is only a statistic: the response does not wait for it, and does not fail with it.
+  // The count is only a statistic: the response does not wait for it, and succeeds even if counting fails.
   void store.write.prompts.count(commit.id, isView ? "views" : "downloads").catch(() => undefined);
   const otherMembers = JSON.stringify({
     commit_hash: commit.hash,

@@ -6,8 +6,9 @@ const promptClasses: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * Leaves out the model with which a prompt was saved: returns the JSON of the prompt alone. Clients that do not ask for the
- * model could not load it without its package. A manifest of another form is returned unchanged.
+ * Removes the model from a manifest in which a prompt was saved together with a model, and returns the JSON of the
+ * prompt alone. To load a manifest with a model, a client needs the package of that model. Any other manifest is
+ * returned unchanged.
  */
 export function removeModel(manifest: string): string {
   if (!manifest.includes('"RunnableSequence"')) {

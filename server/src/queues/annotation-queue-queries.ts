@@ -117,8 +117,8 @@ export const addEntryColumns = (entries: EntriesBuilder) =>
     );
 
 /**
- * Starts a query on the entries of a queue, limited to those with `status` if it is given. An entry has a status for each
- * reviewer. API clients pass no reviewer name, so this is the status for the anonymous reviewer.
+ * Begins a query of the entries of a queue, limited to those with `status` if it is given. Each reviewer sees a status
+ * of their own; `status` is what the reviewer without a name sees, because the clients of the API pass no name.
  */
 export function selectWithStatus(
   tenantId: string,

@@ -21,8 +21,8 @@ export interface Judging {
   readonly workThreads: Pick<WorkThreads, "run">;
 }
 
-/** A run, and the judge of a rule that judges it. */
-interface RuleJudgement {
+/** A request to judge a run with the judge of a rule. */
+interface JudgeRequest {
   readonly tenantId: string;
   readonly rule: { readonly id: string; readonly name: string };
   readonly judge: Judge;
@@ -46,16 +46,17 @@ export function assertJudge({ models }: Judging, { endpoint, template }: Judge):
 }
 
 /**
- * Judges a run, and stores the feedback and the call together. No model is called if the call is stored already: a
- * server may have been killed before it could record that the action was taken.
+ * Judges a run, and stores the feedback and the call together. If the call is already stored, no model is called and
+ * nothing changes: the server may have been killed after it stored the call, before it recorded that the action was
+ * taken.
  *
- * @throws RequestError a limit of calls or of costs is reached, the judge gave no valid answer, or the template can't
- * be filled in. If the call was canceled, throws the signal's reason.
+ * @throws RequestError if a limit of calls or of costs is reached, the judge gave no valid answer, or the template
+ * can't be filled in. If the call was canceled, throws the signal's reason.
  */
 export async function judgeRun(
   store: Pick<RunStore, "ingest"> & { readonly read: Promised<{ readonly runs: RunReads }> },
   { models, workThreads }: Judging,
-  { tenantId, rule, judge, run, id, signal }: RuleJudgement,
+  { tenantId, rule, judge, run, id, signal }: JudgeRequest,
 ): Promise<void> {
   if ((await store.read.runs.find(tenantId, id)) !== undefined) {
     return;

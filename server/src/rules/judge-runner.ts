@@ -4,9 +4,9 @@ import type { DueAction, RuleReads } from "./rule.ts";
 
 interface Dependencies {
   readonly rules: Pick<RuleReads, "listWaitingJudges" | "findDue">;
-  /** Lets the judge of a rule judge a run. Returns why that failed; `undefined` if it did not. */
+  /** Judges a run with the judge of a rule. Returns the error if that fails, otherwise `undefined`. */
   readonly judge: (due: DueAction, runId: string, signal: AbortSignal) => Promise<unknown>;
-  /** Stores the result. */
+  /** Stores the result of a judge; `failure` is what `judge` returned. */
   readonly record: (due: DueAction, run: DueRun, failure: unknown) => Promise<void>;
   /** Called when a judge has ended, so that the next one can begin. */
   readonly onEnd: () => void;
@@ -16,8 +16,8 @@ type DueRun = DueAction["runs"][number];
 
 /**
  * Runs the judges of rules separately from other actions: a model may take minutes, and other actions must not wait for
- * it. A few judges of each tenant run at the same time. A run waits for its judge in the database, so a judge that the
- * end of the server interrupts begins again after the next start.
+ * it. A few judges of each tenant run at the same time. The runs that wait for a judge are stored in the database. If
+ * the server stops while a judge is running, the judge therefore begins again after the next start.
  */
 export class JudgeRunner {
   readonly #dependencies: Dependencies;
@@ -27,7 +27,7 @@ export class JudgeRunner {
     string,
     { readonly tenantId: string; readonly work: Promise<void> }
   >();
-  /** By tenant: the time until which no judges are started, because the tenant has made too many calls. */
+  /** The time until which no judges of a tenant are started, because it has made too many calls; by tenant. */
   readonly #pausedUntilMs = new Map<string, number>();
 
   constructor(dependencies: Dependencies) {
@@ -102,7 +102,10 @@ export class JudgeRunner {
   }
 }
 
-/** Returns how long a tenant must wait that has made too many calls; `undefined` for any other failure. */
+/**
+ * If a judge failed because its tenant has made too many calls, returns how long the tenant must wait. Returns
+ * `undefined` for any other failure, and if the wait is longer than a judge may wait.
+ */
 const readPauseMs = (failure: unknown): number | undefined =>
   failure instanceof RequestError &&
   failure.status === 429 &&

@@ -40,7 +40,7 @@ export interface ActionDependencies {
 const queueAction = Type.Object({ kind: Type.Literal("queue"), queue_id: Type.String() });
 const datasetAction = Type.Object({ kind: Type.Literal("dataset"), dataset_id: Type.String() });
 const webhookAction = Type.Object({ kind: Type.Literal("webhook"), webhook_id: Type.String() });
-/** A judge, whose feedback is added to the run. Its variables are `inputs` and `output`. */
+/** Adds a judge's feedback to the run. The judge's template may use the variables `inputs` and `output`. */
 const judgeAction = Type.Object({ kind: Type.Literal("judge"), ...judgeSchema.properties });
 
 /**
@@ -63,7 +63,7 @@ export interface ActionCall<Action> {
   readonly rule: { readonly id: string; readonly name: string };
   readonly action: Action;
   readonly runIds: readonly string[];
-  /** Cancels an action that takes long. */
+  /** Aborted when the server closes, so that an action that takes long ends early. */
   readonly signal: AbortSignal;
 }
 
@@ -215,10 +215,10 @@ const describedMembers: ReadonlySet<string> = new Set([
   "app_path",
 ]);
 
-/** Characters of the examples that one write adds to a dataset. */
+/** Examples are written to the dataset as soon as their inputs and outputs have more characters than this. */
 const exampleChars = 8_388_608;
 
-/** Characters of a run's error that a webhook receives. */
+/** Maximum number of characters of a run's error that a webhook receives. */
 const errorChars = 2_000;
 
 function describeRun(run: StoredRun): object {

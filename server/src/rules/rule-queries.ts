@@ -149,8 +149,8 @@ export const ruleRunQueries = {
       .onConflict((conflict) => conflict.columns(["tenant_id", "rule_id", "run_id"]).doNothing()),
   ),
   /**
-   * Lists the enabled rules, of all tenants, that have waiting actions other than calls of a judge, and when those actions
-   * are due.
+   * Lists the enabled rules, of all tenants, that have waiting actions other than calls of a judge, and when the first
+   * of those actions is due.
    */
   listWaiting: new Query(({ limit }: Parameters<{ readonly limit: number }>) =>
     selectWaiting()
@@ -159,7 +159,7 @@ export const ruleRunQueries = {
       .orderBy("next_us")
       .limit(limit),
   ),
-  /** Lists the enabled rules, of all tenants, that have waiting calls of a judge, and when those calls are due. */
+  /** Lists the enabled rules, of all tenants, that have waiting calls of a judge, and when the first call is due. */
   listWaitingJudges: new Query(({ limit }: Parameters<{ readonly limit: number }>) =>
     selectWaiting()
       .where("u.action_json", "like", judgePattern)
@@ -197,7 +197,10 @@ export const ruleRunQueries = {
         .orderBy("at_us", "desc")
         .limit(limit),
   ),
-  /** Lists the waiting actions that are due last: those that wait to be tried again are among them. */
+  /**
+   * Lists the waiting actions with the latest due times. Actions that failed and will be tried again are among them,
+   * because new actions are due at once.
+   */
   listWaitingLast: new Query(
     ({ tenantId, ruleId, limit }: Parameters<Omit<RunKey, "runId"> & { readonly limit: number }>) =>
       builder

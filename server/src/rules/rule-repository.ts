@@ -241,7 +241,7 @@ export class RuleRepository implements Omit<RuleReads, "scanRoots">, RuleWrites 
     const { tenantId, ruleId } = matches;
     const row = await this.#findRow(tenantId, ruleId);
     const { past } = parseRow(row);
-    // The user may have canceled this while the runs were read.
+    // The user may have stopped applying the rule to past runs while the runs were read.
     if (past === null) {
       return;
     }
@@ -273,8 +273,9 @@ export class RuleRepository implements Omit<RuleReads, "scanRoots">, RuleWrites 
   }
 
   /**
-   * Returns the latest row. A rule that is enabled now applies only to runs after it. While no rule is enabled, nothing
-   * is searched, so the search begins here if this is the first rule.
+   * Returns the number of the latest row. A rule that is enabled now applies only to runs after that row. If no other
+   * rule is enabled, also moves the cursor of the search to that row, because the search stands still while no rule is
+   * enabled.
    */
   async #beginSearch(): Promise<number> {
     const row = await this.#runs.latestRow();

@@ -44,7 +44,7 @@ const rulePatchBody = Type.Object({
   action: Type.Optional(ruleActionSchema),
   is_enabled: Type.Optional(Type.Boolean()),
 });
-/** Without a range, applying the rule to past runs is canceled. */
+/** The past runs to which to apply a rule. Without `from` and `to`, applying the rule to past runs is stopped. */
 const applyBody = Type.Object({ from: Type.Optional(Time), to: Type.Optional(Time) });
 
 const tag = "runs";
@@ -172,9 +172,9 @@ export function addUiRuleRoutes(app: FastifyInstance, dependencies: RuleRouteDep
 }
 
 /**
- * Checks that a request may cause calls of models, if the action of its rule calls one.
+ * Checks that the client may cause calls of models, if the action calls a model.
  *
- * @throws RequestError 403: it may not.
+ * @throws RequestError 403: the client may not.
  */
 async function checkAccess(
   { access }: RuleRouteDependencies,

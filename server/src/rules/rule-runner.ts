@@ -47,7 +47,7 @@ export interface RunnerDependencies {
 export interface RunnerTimes {
   /** Pause between steps while rules are enabled. */
   readonly stepMs: number;
-  /** Pause after a step that has left something to do. */
+  /** Pause after a step that may have left actions or runs for the next step. */
   readonly busyMs: number;
   /** Pause while no rule is enabled. The routes wake the runner when one is enabled. */
   readonly idleMs: number;
@@ -109,7 +109,7 @@ export class RuleRunner {
     this.#schedule(this.#times.stepMs);
   }
 
-  /** Must be called after a rule was enabled or its actions are due again. */
+  /** Begins a step, unless one is running. Must be called after a rule was enabled or its actions were made due. */
   wake(): void {
     if (this.#step === undefined) {
       this.#schedule(0);
@@ -192,7 +192,7 @@ export class RuleRunner {
     return { valid, invalid };
   }
 
-  /** Applies rules to the root runs that were stored or have ended since the last step. Returns whether there are more. */
+  /** Applies rules to root runs that were stored or have ended since the last step. Returns whether there are more. */
   async #applyToNew(rules: readonly CheckedRule[]): Promise<boolean> {
     const { ended, ...scan } = await this.#store.read.rules.scanRoots(Date.now() * 1_000);
     const matches: RuleMatches[] = [];
@@ -333,7 +333,7 @@ export class RuleRunner {
     return results;
   }
 
-  /** Takes an action. Returns why that failed; `undefined` if it did not. */
+  /** Takes an action. Returns the error if that fails, otherwise `undefined`. */
   async #apply(due: DueAction, runIds: readonly string[], signal: AbortSignal): Promise<unknown> {
     const { tenantId, ruleId, ruleName, action } = due;
     const rule = { id: ruleId, name: ruleName };
@@ -379,7 +379,7 @@ interface InvalidRule {
   readonly reason: string;
 }
 
-/** Matches all runs but the calls of judges, which judges must not judge. */
+/** Matches all runs except the calls of judges: judges must not judge calls of judges. */
 const otherThanJudgeCalls: CheckedFilter = {
   kind: "not",
   part: checkFilter(`eq(metadata_key, ${JSON.stringify(judgeMetadataKey)})`, runFields),
@@ -387,6 +387,6 @@ const otherThanJudgeCalls: CheckedFilter = {
 
 const readParts: ReadonlySet<RunPart> = new Set(["traceId", "startMicros", "endMicros"]);
 
-/** Whether trying again can't help: the request itself is refused, and not because the server is busy. */
+/** Whether trying again can't help, because the action itself was refused. A busy or failing server may recover. */
 const isFinal = (failure: unknown): boolean =>
   failure instanceof RequestError && failure.status < 500 && failure.status !== 429;

@@ -38,7 +38,10 @@ export const ruleLimits = {
   errorChars: 500,
 } as const;
 
-/** Milliseconds from each failed attempt to take an action to the next one. After the last, the run counts as failed. */
+/**
+ * Milliseconds from each failed attempt to take an action to the next attempt. If the attempt after the last delay
+ * fails, the run counts as failed.
+ */
 export const actionDelaysMs: readonly number[] = [10_000, 60_000, 600_000, 3_600_000];
 
 /** What to do with the runs of a project that match a filter, once they have ended. */
@@ -52,7 +55,7 @@ export interface Rule {
   readonly samplingRate: number;
   readonly action: RuleAction;
   readonly isEnabled: boolean;
-  /** Why the server has disabled the rule. */
+  /** Why the server has disabled the rule; `null` if it has not. */
   readonly pausedReason: string | null;
   readonly createdMicros: number;
   /** Runs that match and were sampled; of these, those whose action was taken, and those whose action failed. */
@@ -60,7 +63,7 @@ export interface Rule {
   readonly applied: number;
   readonly failed: number;
   readonly lastErrors: readonly RuleError[];
-  /** Present while the rule is being applied to past runs. */
+  /** `null` unless the rule is being applied to past runs. */
   readonly past: PastRange | null;
 }
 
@@ -111,7 +114,7 @@ export interface EndedRoot {
 export interface OpenRoot {
   /** The number of its row in the table of runs. */
   readonly row: number;
-  /** The key of the run. */
+  /** The key of its row, which differs from the run's id only if another tenant used that id before. */
   readonly key: string;
 }
 
@@ -218,8 +221,8 @@ export interface RuleWrites {
   /** Disables a rule that can't be applied. */
   pause(tenantId: string, id: string, reason: string): Promise<void>;
   /**
-   * Stores the position of the search for ended roots, and the runs to which rules apply. Returns the number of roots that
-   * are not watched any more, because too many have not ended.
+   * Stores the position of the search for ended roots, and the runs to which rules apply. Returns the number of roots
+   * that are no longer watched, because too many have not ended.
    */
   advance(scan: Omit<RootScan, "ended">, matches: readonly RuleMatches[]): Promise<number>;
   /** Stores how far a rule was applied to past runs; `null` if it was applied to all of them. */
@@ -229,6 +232,6 @@ export interface RuleWrites {
   ): Promise<void>;
   /** Stores the results of actions. */
   record(results: readonly ActionResult[]): Promise<void>;
-  /** Deletes the records of the runs to which rules were applied before a time. */
+  /** Deletes the records of runs for which a rule's action was taken before this time. */
   prune(beforeMicros: number): Promise<void>;
 }

@@ -48,7 +48,7 @@ export const createDeleteRuns = (store: DeletionStore): AnyJobKind =>
       const done = progress.done + slice.runs.length - remainingIds.length;
       const figures = { runs_deleted: deletedCount };
       if (remainingIds.length > 0) {
-        // The next step finds the remaining runs again.
+        // The cursor stays the same, so the next step finds the remaining runs again.
         return { cursor: cursor ?? beforeFirst, done, figures };
       }
       return slice.cursor === undefined

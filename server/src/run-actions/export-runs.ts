@@ -167,8 +167,9 @@ export class RunExports {
 const formatNames = { jsonl: "JSON Lines", csv: "CSV" } as const;
 
 /**
- * Limits an export to the runs that have begun by now, like the other actions on all matching runs: an export whose
- * latest runs come last would otherwise not end while runs arrive. Selected runs need no limit.
+ * Limits an export to the runs that have begun by now, like the other actions on all matching runs. Without this limit,
+ * an export that is sorted from the earliest run to the latest would not end as long as new runs arrive. An export of
+ * selected runs needs no limit.
  */
 const limitToPresent = (search: RunSearch): RunSearch => {
   const { filter } = search;

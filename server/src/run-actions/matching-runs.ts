@@ -21,8 +21,8 @@ export interface MatchingRunStore {
 const time = Type.String({ maxLength: 64 });
 
 /**
- * The runs of one project to which an action applies: those that match all conditions that are set. The members are those
- * of `POST /ui/runs/search`.
+ * The runs of one project to which an action applies: those that match all conditions that are set. The members are
+ * those of `POST /ui/runs/search`.
  */
 export const matchingRunsSchema = Type.Object({
   session: Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: 1 }),
@@ -82,7 +82,7 @@ export async function countMatchingRuns(
   return nextPosition === undefined ? total : undefined;
 }
 
-/** Ten years: a width of intervals that is so large that a few of them contain all runs. */
+/** Ten years: runs are counted per interval of time, and with this width, a few intervals contain all runs. */
 const wholeTimeMicros = 315_360_000_000_000;
 
 /** The runs of one step of an action, and the cursor of the next step, which is absent after the last one. */

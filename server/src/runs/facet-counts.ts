@@ -27,7 +27,7 @@ type MutableCounts = { readonly [Name in FacetName]: Map<string, number> };
 /**
  * Counts the values of runs by property. A run counts only once for a value, even if it has the value twice.
  *
- * @param traceModels - for a list of traces, the models of each by the id of its root
+ * @param traceModels - for a list of traces: the models of each trace, by the id of its root run
  */
 export function countFacetValues(
   runs: readonly StoredRun[],

@@ -18,7 +18,7 @@ export type FacetAlternatives = readonly string[];
 export function findRequiredFacets(filter: CheckedFilter): readonly FacetAlternatives[] {
   switch (filter.kind) {
     case "and": {
-      // A run with the facet of an entry also has the one of its key, which says less.
+      // Every run with the facet of an entry also has the facet of its key, so the key's facet need not be required.
       const entries = findEntryFacets(filter.parts);
       const keyParts = new Set(entries.map(({ keyPart }) => keyPart));
       const others = filter.parts.filter((part) => !keyParts.has(part));

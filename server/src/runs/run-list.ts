@@ -54,7 +54,7 @@ export interface CountQuery {
 
 /** Counts that are stored for units of time, so that no run has to be read. */
 export interface StoredCounts {
-  /** By the starts of the units. */
+  /** The counts of each unit; `startMicros` is the start of the unit. */
   readonly counts: readonly RunCount[];
   /** The ranges of start times whose runs are not in the counts. */
   readonly uncounted: readonly { readonly fromMicros: number; readonly toMicros: number }[];

@@ -31,8 +31,8 @@ export async function readShare(
 }
 
 /**
- * `GET /ui/public/{token}/trace`: returns the runs of a shared trace, in the form of `GET /ui/traces/{id}`. The token is
- * checked before each line, so that the response ends early if the trace is no longer shared.
+ * `GET /ui/public/{token}/trace`: returns the runs of a shared trace, in the form of `GET /ui/traces/{id}`. The token
+ * is checked before each line, so that the response ends early if the trace is no longer shared.
  */
 export async function readSharedTrace(
   { store }: WithLinks<SharedTraceStore>,

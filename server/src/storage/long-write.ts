@@ -9,9 +9,9 @@
 export class LongWrite<Result> {
   /** Yields wherever a slice may end; everything written up to that point is then committed. */
   readonly steps: Generator<void, Result>;
-  /** Reverts what earlier slices have committed, also in slices. Called when a later slice fails. */
+  /** Reverts, in slices too, what earlier slices have committed. Called when a later slice fails. */
   readonly undo: () => Generator<void, void>;
-  /** The slices as an engine performs them whose statements are asynchronous; `steps` is then not used. */
+  /** The slices for an engine whose statements are asynchronous. If this is set, `steps` is not used. */
   readonly asyncSteps: AsyncGenerator<void, Result> | undefined;
 
   constructor(

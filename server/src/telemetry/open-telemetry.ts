@@ -33,8 +33,8 @@ interface CurrentSpan {
 }
 
 /**
- * Records spans with the packages of OpenTelemetry, and sends them with OTLP over HTTP. Sampling, headers and the name of
- * the service are read from the standard variables, such as `OTEL_TRACES_SAMPLER`.
+ * Records spans with the packages of OpenTelemetry, and sends them with OTLP over HTTP. Sampling, headers and the name
+ * of the service are read from the standard variables, such as `OTEL_TRACES_SAMPLER`.
  */
 export class OpenTelemetry implements Telemetry {
   readonly #provider: BasicTracerProvider;
@@ -121,7 +121,7 @@ export class OpenTelemetry implements Telemetry {
       this.#provider.shutdown().catch(() => undefined),
       sleep(telemetryLimits.closeMs, undefined, { ref: false }),
     ]);
-    this.#queue.giveUp();
+    this.#queue.dropWaiting();
   }
 
   #start(name: string, options: SpanOptions, parent: Context): OpenSpan {
@@ -172,8 +172,8 @@ function toErrorType(cause: unknown): string {
 }
 
 /**
- * Keeps the number of spans that wait within {@link telemetryLimits}, and counts what is sent and what is dropped, which the
- * batch processor does not report.
+ * Limits how many spans wait to be sent (see {@link telemetryLimits}), and counts the spans that are sent and dropped,
+ * because the batch processor does not report them.
  */
 class BoundedSpans implements SpanProcessor {
   readonly #endpoint: string;
@@ -233,7 +233,7 @@ class BoundedSpans implements SpanProcessor {
   }
 
   /** Counts the spans that still wait as dropped. */
-  giveUp(): void {
+  dropWaiting(): void {
     if (this.#waiting > 0) {
       this.#drop(this.#waiting, "the server has ended");
       this.#waiting = 0;
@@ -263,5 +263,5 @@ class BoundedSpans implements SpanProcessor {
   }
 }
 
-/** Characters of a reason in a warning: it may come from the receiver. */
+/** Maximum number of characters of a reason in a warning: the reason may come from the receiver, and may be long. */
 const reasonChars = 200;

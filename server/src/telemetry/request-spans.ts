@@ -5,13 +5,13 @@ import { ownSpansHeader } from "./telemetry.ts";
 import type { Telemetry } from "./telemetry.ts";
 
 /**
- * Records each request as a span, from its head until its response has ended. A request that brings a server's own spans
- * is not recorded.
+ * Records each request as a span, from the arrival of its headers until its response has ended. A request with which a
+ * server sends its own spans is not recorded (see {@link ownSpansHeader}).
  */
 export function recordRequests(app: FastifyInstance, telemetry: Telemetry): void {
   app.addHook("onRequest", (request, { raw }, done) => {
     const { method, headers, routeOptions } = request;
-    // The pattern of the route: a path may contain tokens of links.
+    // Record the pattern of the route, not the path, because a path may contain the token of a link.
     const { url: route } = routeOptions;
     if (route === endpoints.sendSpans.path && headers[ownSpansHeader] !== undefined) {
       done();
@@ -33,7 +33,7 @@ export function recordRequests(app: FastifyInstance, telemetry: Telemetry): void
           "http.response.status_code": status,
           ...(request.tenantId === "" ? {} : { "millrace.tenant.id": request.tenantId }),
         },
-        // A refused request is the client's error, not one of the server's.
+        // A refused request is an error of the client, so the server's span does not count as failed.
         ...(status >= 500 ? { errorType: String(status) } : {}),
       });
     });

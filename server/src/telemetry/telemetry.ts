@@ -1,4 +1,4 @@
-/** Attributes of a span. They have no payloads, paths, query strings, headers or keys. */
+/** Attributes of a span. They never contain payloads, paths, query strings, headers or keys. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
 /** A span that has begun. */
@@ -16,14 +16,14 @@ export interface OpenSpan {
   }): void;
 }
 
-/** The request of a span: its headers may name the span of the client. */
+/** A request to record as a span. If its headers name a span of the client, that span becomes the parent. */
 export interface TracedRequest {
   readonly name: string;
   readonly attributes: SpanAttributes;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 }
 
-/** What is recorded of a call or of a part of a job. */
+/** What is recorded about a call or about a part of a job. */
 export interface TracedCall {
   readonly name: string;
   readonly attributes: SpanAttributes;
@@ -42,7 +42,7 @@ export interface SpanCounts {
 export interface Telemetry {
   /** Begins the span of a request. */
   startRequest(request: TracedRequest): OpenSpan;
-  /** Records a call as a child of the current span. Without a current span, it only makes the call. */
+  /** Records a call as a child of the current span. Without a current span, only makes the call. */
   traceCall<Result>(call: TracedCall, makeCall: () => Promise<Result>): Promise<Result>;
   /** Records work that no request waits for, as the root span of a trace. */
   traceWork<Result>(work: TracedCall, perform: () => Promise<Result>): Promise<Result>;

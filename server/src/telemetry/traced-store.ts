@@ -15,8 +15,8 @@ import type { SpanAttributes, Telemetry, TracedCall } from "./telemetry.ts";
 export type DatabaseSystem = "sqlite" | "postgresql";
 
 /**
- * A store that records each query and each write as a span, from the call to its result: waiting for a thread and for
- * the database included. Arguments and results are not recorded.
+ * A store that records each query and each write as a span. A span lasts from the call to its result, including the
+ * time spent waiting for a thread and for the database. Arguments and results are not recorded.
  */
 export class TracedStore extends ScopedStore {
   readonly #store: Store;

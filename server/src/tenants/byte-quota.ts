@@ -64,8 +64,8 @@ export class ByteQuota {
    * Checks that a tenant may store more. The request that reaches the limit is still accepted, because its size is not
    * known before it has arrived.
    *
-   * @throws RequestError 429: the tenant has reached the limit. The SDK recognizes `insufficient_quota`, and does not send
-   * again.
+   * @throws RequestError 429: the tenant has reached the limit. The SDK recognizes `insufficient_quota`, and does not
+   * send again.
    */
   admit(tenantId: string): void {
     const { maxBytes, onRefused } = this.#options;

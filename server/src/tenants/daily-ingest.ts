@@ -18,13 +18,13 @@ export interface DailyIngestOptions {
 
 const defaultIntervalMs = 5_000;
 
-/** What is known of the bytes that a tenant has sent today. */
+/** Numbers of bytes that a tenant has sent today, as far as this server knows them. */
 interface TenantCount {
-  /** What all other servers have stored, and earlier processes of this one, when it was last read. */
+  /** Bytes that other servers, and earlier processes of this server, had stored when the database was last read. */
   others: number;
-  /** What this server has counted. */
+  /** Bytes that this process has counted. */
   ownCount: number;
-  /** What of it is in the database, as far as this is known. */
+  /** How many of the bytes in `ownCount` are known to be in the database. */
   stored: number;
   /** Whether the tenant has sent a request since the last exchange. */
   isActive: boolean;
@@ -33,10 +33,11 @@ interface TenantCount {
 }
 
 /**
- * Counts the bytes that each tenant sends in a day (UTC). Every few seconds, each server stores its own count and reads the
- * sum of all. A server stores what it has counted altogether, not what was added, so nothing counts twice if the
- * connection to the database is lost during a commit, whose result is then unknown. A crash loses what was counted since
- * the last exchange, and no other server knows of it before.
+ * Counts the bytes that each tenant sends in a day (UTC). Every few seconds, each server stores its own count and reads
+ * the sum of all counts; this is called an exchange. A server stores its whole count of the day, not what was added
+ * since the last exchange. If the connection to the database is lost during a commit, whose result is then unknown, the
+ * server can thus store the count again, and no byte counts twice. The bytes since the last exchange are unknown to
+ * other servers, and a crash loses them.
  */
 export class DailyIngest {
   /** Identifies the count of this process among those of others. */
@@ -60,7 +61,10 @@ export class DailyIngest {
     this.#timer.unref();
   }
 
-  /** Returns the bytes of today, as far as they are known. The first call for a tenant reads them. */
+  /**
+   * Returns the bytes that a tenant has sent today: to this server until now, to others until the last exchange.
+   * The first call for a tenant waits until the count is read from the database.
+   */
   async read(tenantId: string): Promise<number> {
     const count = this.#countOf(tenantId);
     count.isActive = true;
@@ -74,7 +78,7 @@ export class DailyIngest {
     count.ownCount += bytes;
   }
 
-  /** Stores what this server has counted, and reads what others have. */
+  /** Stores the counts of this server, and reads those of the others. */
   exchange(): Promise<void> {
     this.#exchange = this.#exchange.then(() => this.#exchangeAll());
     return this.#exchange;
@@ -99,7 +103,7 @@ export class DailyIngest {
     const load = async (): Promise<void> => {
       try {
         const bytes = await this.#store.read.ingestCounts.read(tenantId, day);
-        // An exchange that has ended meanwhile knows more.
+        // An exchange may have ended meanwhile and read a later, larger count. Keep that count.
         count.others = Math.max(count.others, bytes - count.stored);
       } catch (cause) {
         // While the database can't be reached, this server still counts what it receives.

@@ -11,15 +11,15 @@ export interface IngestCountReads {
 /** Writes how much tenants have sent in a day. */
 export interface IngestCountWrites {
   /**
-   * Sets the bytes that a tenant has sent on a day to one server. Returns those that all servers of the database have
-   * counted. Repeating a call changes nothing, so it may be repeated if it is not known whether it took effect.
+   * Stores how many bytes of a tenant one server has counted on a day. Returns the sum of the counts of all servers.
+   * Repeating a call changes nothing, so a caller that does not know whether a call took effect may repeat it.
    */
   set(tenantId: string, day: string, count: ServerCount): Promise<number>;
 }
 
 /** What one server has counted on a day. */
 export interface ServerCount {
-  /** Identifies the server until it ends. */
+  /** Identifies the process of the server: after a restart, the server has a new id. */
   readonly server: string;
   readonly bytes: number;
 }
@@ -50,17 +50,17 @@ interface CountRow {
 
 const builder = createQueryBuilder<{ readonly ingest_counts: CountRow }>();
 
-type DayParameters = Parameters<{ tenantId: string; day: string; lastDay: string }>;
+type DayParameters = Parameters<{ tenantId: string; day: string; beforeDay: string }>;
 
 /** The queries of how much tenants have sent in a day. */
 export const ingestCountQueries = {
-  sum: new Query(({ tenantId, day, lastDay }: DayParameters) =>
+  sum: new Query(({ tenantId, day, beforeDay }: DayParameters) =>
     builder
       .selectFrom("ingest_counts")
       .select(sql<number>`coalesce(sum(bytes), 0)`.as("bytes"))
       .where("tenant_id", "=", tenantId)
       .where("day", ">=", day)
-      .where("day", "<", lastDay),
+      .where("day", "<", beforeDay),
   ),
   set: new Query(({ tenant_id, day, bytes }: Parameters<CountRow>) =>
     builder
@@ -82,7 +82,7 @@ export class IngestCountRepository implements IngestCountReads, IngestCountWrite
   }
 
   async read(tenantId: string, day: string): Promise<number> {
-    const range = { tenantId, day, lastDay: `${day}${afterSlash}` };
+    const range = { tenantId, day, beforeDay: `${day}${afterSlash}` };
     return (await this.#db.first(ingestCountQueries.sum, range))?.bytes ?? 0;
   }
 
@@ -94,5 +94,8 @@ export class IngestCountRepository implements IngestCountReads, IngestCountWrite
   }
 }
 
-/** The character that follows the slash in the order of texts: what begins with a day and a slash is less. */
+/**
+ * The character that follows the slash in the order of texts. All texts that begin with a day and a slash sort before
+ * the day followed by this character.
+ */
 const afterSlash = "0";

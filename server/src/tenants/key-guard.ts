@@ -148,9 +148,9 @@ export class KeyGuard {
   }
 
   /**
-   * The position of a key, from 1, among those that were configured at the start of the server; `undefined` if it is not
-   * one of them. Digests have the same length, and the key is compared with all of them, so the duration reveals nothing
-   * about a key.
+   * The position of a key, from 1, among those that were configured at the start of the server; `undefined` if it is
+   * not one of them. Digests have the same length, and the key is compared with all of them, so the duration reveals
+   * nothing about a key.
    */
   #findConfigured(key: string): number | undefined {
     const keyDigest = computeDigest(key);

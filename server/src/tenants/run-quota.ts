@@ -28,8 +28,8 @@ export interface RunQuotaOptions {
 const defaultIntervalMs = 30_000;
 
 /**
- * Limits how many runs each tenant stores. The runs are counted at the start and then regularly; the runs that are stored
- * in between are added.
+ * Limits how many runs each tenant stores. The runs are counted at the start and then regularly; the runs that are
+ * stored in between are added.
  */
 export class RunQuota {
   readonly #store: CountedStore;
@@ -87,7 +87,8 @@ export class RunQuota {
     try {
       const counts = await this.#store.read.storage.countRuns();
       this.#counted = new Map(counts.map(({ tenantId, runs }) => [tenantId, runs]));
-      // Runs that were stored meanwhile may be counted already. A run that is refused is lost, so they are not added.
+      // The count may already contain the runs that were stored meanwhile, so don't add them: if they counted twice,
+      // runs below the limit would be refused, and so be lost.
       this.#added = new Map();
     } catch (cause) {
       // The count was too slow, or the server is closing. The previous counts and what was added to them stay valid.

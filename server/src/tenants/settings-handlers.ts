@@ -144,7 +144,7 @@ export async function createTenant(
   return reply.code(201).send(toTenantJson(await dependencies.store.write.tenants.create(draft)));
 }
 
-/** `GET /ui/storage`: returns how much disk space the store uses, and one page of the projects with their numbers of runs. */
+/** `GET /ui/storage`: returns the disk space that the store uses, and a page of projects with their numbers of runs. */
 export async function readStorage(
   { store, usage: parts }: { readonly store: TenantStore; readonly usage: TenantUsageParts },
   request: FastifyRequest,

@@ -70,8 +70,8 @@ export class TenantLimits {
   }
 
   /**
-   * Checks that a tenant may send more runs, spans or feedback today. The request that reaches the limit is still accepted,
-   * because its size is not known before it has arrived.
+   * Checks that a tenant may send more runs, spans or feedback today. The request that reaches the limit is still
+   * accepted, because its size is not known before it has arrived.
    *
    * @throws RequestError 429: it has reached the limit. The error says when the next day begins.
    */

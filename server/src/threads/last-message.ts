@@ -3,8 +3,8 @@ import { previewLastMessage } from "./message-preview.ts";
 import type { ThreadMessage } from "./thread.ts";
 
 /**
- * Returns the beginning of the last message of a turn, given the payloads of its run: its answer, its error, or the
- * question while it runs.
+ * Returns the beginning of the last message of a turn, given the payloads of its run: the answer, the error, or, while
+ * the turn has no answer yet, the question.
  */
 export function findLastMessage(
   bodies: readonly Uint8Array[],

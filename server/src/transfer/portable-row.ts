@@ -9,7 +9,7 @@ export type PortableValue = string | number | Uint8Array | null;
 export interface PortablePayload {
   readonly digest: string;
   readonly body: Buffer;
-  /** Where the texts are that other payloads may contain, too, in their order. */
+  /** The ranges of the texts that other payloads may contain, too, in their order. */
   readonly shared: readonly SharedRange[];
 }
 
@@ -38,7 +38,9 @@ export const encodeFileRow = (row: PortableRow): string =>
     ...(shared.length === 0 ? [] : [shared.map(({ kind, start, end }) => [kind, start, end])]),
   ]);
 
-/** Whether a payload of the row shares texts, so that its two lines differ. */
+/**
+ * Whether a payload of the row shares texts, so that {@link encodeRow} and {@link encodeFileRow} differ for this row.
+ */
 export const hasSharedTexts = ({ payloads = [] }: PortableRow): boolean =>
   payloads.some(({ shared }) => shared.length > 0);
 

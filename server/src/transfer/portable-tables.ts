@@ -3,7 +3,7 @@ import { measureNames } from "../runs/usage/measures.ts";
 // The one list of all tables: those whose rows are copied between databases, and those that are computed from them. A test
 // compares it with the tables and columns of both engines, so that a new table can't be forgotten.
 
-/** Numbers that a database assigns to rows, and that other rows refer to. A restored tenant gets further numbers. */
+/** Numbers that a database assigns to rows, and that other rows refer to. A restored tenant gets new numbers. */
 export type NumberSpace = "examples" | "exampleBlobs" | "queueEntries";
 
 /** A table whose rows belong to tenants, in the form that both engines have in common. */

@@ -26,7 +26,7 @@ export class SqliteTarget extends SqliteRows implements RowTarget {
   readonly #facets: FacetWriter;
   readonly #metrics: MetricMarker;
   readonly #sharedTexts: SqliteSharedTexts;
-  /** The number of the last example that the database had before. */
+  /** The number of the last example that the database had before any row was written. */
   readonly #lastExample: number;
 
   constructor(db: Connection, tenantId: string, offsets: NumberOffsets) {
@@ -41,7 +41,9 @@ export class SqliteTarget extends SqliteRows implements RowTarget {
     this.#sharedTexts = new SqliteSharedTexts(db);
   }
 
-  /** SQLite stores the halves of surrogate pairs that PostgreSQL may contain as U+FFFD, as it does when runs arrive. */
+  /**
+   * PostgreSQL may contain halves of surrogate pairs. SQLite stores U+FFFD in their place, as it does when runs arrive.
+   */
   toStored({ values, ...row }: PortableRow): PortableRow {
     return {
       ...row,

@@ -46,7 +46,7 @@ export interface TenantPlace {
    * The tenant: its handle or its id, or `default` for the tenant that serves requests without a key.
    */
   readonly tenant: string;
-  /** The data folder of the server: of its database, or with `store` of its file `token.key`. */
+  /** The data folder of the server. If `store` is set, only the file `token.key` in this folder is used. */
   readonly dataDir: string;
   /** The URL of a PostgreSQL database. @defaultValue the database of the data folder */
   readonly store?: string | undefined;
@@ -241,7 +241,7 @@ function deleteSqliteRows(db: Connection, tenantId: string): void {
   db.prepare("DELETE FROM tenant_keys WHERE tenant_id = ?1").run([tenantId]);
 }
 
-/** The columns by which rows of tables without a column for the tenant are deleted. The default is `digest`. */
+/** For tables without a column for the tenant: the column by which their rows are deleted. The default is `digest`. */
 const deletionKeys: Readonly<Record<string, string>> = { attachments: "rowid", settings: "key" };
 
 async function restoreIntoStore(

@@ -33,7 +33,7 @@ const defaultTimes: SenderTimes = {
 /** The share of each delay that is random, so that failed deliveries are not all sent again at the same moment. */
 const jitter = 0.1;
 
-/** The outcome of an attempt: the status of the response, and why it failed. */
+/** The outcome of an attempt: the status of the response, if there was one, and why the attempt failed, if it did. */
 export interface AttemptOutcome {
   readonly status: number | null;
   readonly error: string | null;
@@ -87,7 +87,10 @@ export class WebhookSender {
     });
   }
 
-  /** Stops. Attempts that are running are recorded; the caller closes the client, which cancels them. */
+  /**
+   * Stops sending, and waits until the attempts in progress have ended. The caller must close the client, which cancels
+   * these attempts.
+   */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -145,8 +148,8 @@ export class WebhookSender {
   }
 
   /**
-   * Ends an attempt. A delivery that is still due is not sent again for a while: sending it at once would repeat it
-   * endlessly.
+   * Ends an attempt. If the delivery is still due, because the attempt was not made or not recorded, it is not sent
+   * again before `pauseMs` have passed: sending it at once could repeat it endlessly.
    */
   #end(key: string, pauseMs: number): undefined {
     const end = (): void => {

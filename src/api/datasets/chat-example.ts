@@ -3,7 +3,7 @@ import type { KeyValues } from "../../model/run.ts";
 import type { ChatMessage } from "./example-options.ts";
 
 /**
- * Builds the inputs and outputs of an example in the chat format of the platform.
+ * Builds the inputs and outputs of an example for a dataset of the data type `chat`.
  *
  * @throws {@link ValidationError} if there is no message, or a message is not an object.
  */

@@ -128,7 +128,7 @@ export type SearchDataset = DatasetCall & {
   readonly inputs: KeyValues;
   /** Maximum number of examples, 1 to 100. @defaultValue 5 */
   readonly limit?: number | undefined;
-  /** An expression of the filter language. */
+  /** An expression of the filter language (docs/filter-language.md). */
   readonly filter?: string | undefined;
 };
 
@@ -137,7 +137,7 @@ export interface FilterSharedExamples extends CallOptions {
   readonly exampleIds?: readonly string[] | undefined;
   /** Entries that the metadata of an example must contain. */
   readonly metadata?: KeyValues | undefined;
-  /** An expression of the filter language. */
+  /** An expression of the filter language (docs/filter-language.md). */
   readonly filter?: string | undefined;
 }
 

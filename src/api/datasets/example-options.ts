@@ -51,8 +51,8 @@ export interface LangChainMessage {
 }
 
 /**
- * A chat message: a LangChain message, which is converted, or a message in the platform's format, which stays
- * unchanged.
+ * A chat message: a LangChain message, which is converted, or a message in the format of `chat` datasets
+ * (`{ type, data }`), which stays unchanged.
  */
 export type ChatMessage = LangChainMessage | KeyValues;
 
@@ -117,7 +117,7 @@ export type FilterExamples = DatasetKey &
     readonly splits?: readonly string[] | undefined;
     /** Entries that the metadata must contain. */
     readonly metadata?: KeyValues | undefined;
-    /** An expression of the filter language. */
+    /** An expression of the filter language (docs/filter-language.md). */
     readonly filter?: string | undefined;
   };
 

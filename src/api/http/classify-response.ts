@@ -72,7 +72,7 @@ export async function classifyResponse(
   }
   const previousMayHaveTakenEffect = previous?.kind === "failed" && previous.mayHaveTakenEffect;
   if (status === 404 && endpoint.method === "DELETE" && previousMayHaveTakenEffect) {
-    // The previous attempt deleted the resource although its response did not arrive.
+    // The previous attempt has probably deleted the resource, although its response did not arrive.
     return { kind: "succeeded", value: null };
   }
   const { detail, retryAfterMs, isQuotaExceeded, isUnprocessed, mayHaveTakenEffect } =

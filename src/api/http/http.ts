@@ -57,7 +57,7 @@ export interface HttpOptions {
   readonly retryAfterLimitMs: number;
   /** Maximum size in bytes of a response that is read into memory. */
   readonly maxResponseBytes: number;
-  /** Called for every call; returns a second signal that can abort the call, in addition to the option `signal`. */
+  /** Called at each API call; returns a second signal that can abort the call, in addition to the option `signal`. */
   readonly getAmbientSignal?: () => AbortSignal | undefined;
   /** Returns a random number from 0 to below 1. @defaultValue Math.random */
   readonly random?: () => number;
@@ -66,8 +66,8 @@ export interface HttpOptions {
 }
 
 /**
- * Sends the requests of all API calls. No other code in `src/api` sends requests. States: idle; open, from the first
- * call on; closed.
+ * Sends the requests of all API calls. No other code in `src/api` sends requests. No connection is opened before the
+ * first call, and no call is possible after {@link Http.close}.
  */
 export class Http implements ApiTransport {
   readonly #options: HttpOptions;
@@ -171,8 +171,14 @@ export class Http implements ApiTransport {
     const sendOnce = async (): Promise<unknown> => {
       const { createErrorMessage } = init;
       const { maxResponseBytes } = this.#options;
-      const callFacts = { endpoint, requestId, isRepeatable, createErrorMessage, maxResponseBytes };
-      const context = { ...callFacts, previous: lastResult };
+      const callContext = {
+        endpoint,
+        requestId,
+        isRepeatable,
+        createErrorMessage,
+        maxResponseBytes,
+      };
+      const context = { ...callContext, previous: lastResult };
       signal.throwIfAborted();
       const requester = await this.#pools.getRequester(init.server, kind);
       try {

@@ -90,7 +90,10 @@ export class PromptCache {
     return this.#serveOrSubstitute(entry, request);
   }
 
-  /** Waits for the requests and file operations in progress. The connections must be closed, so that requests fail. */
+  /**
+   * Waits for the requests and file operations in progress. Close the connections first, so that these requests fail at
+   * once.
+   */
   async close(): Promise<void> {
     await Promise.all(this.#pendingRequests);
   }
@@ -167,7 +170,7 @@ export class PromptCache {
     return isConfirmed && (isPinned(request) || (ageMs >= 0 && ageMs < ttlMs));
   }
 
-  /** Requests the prompt for later calls, unless a request failed a moment ago. */
+  /** Requests the prompt for later calls, unless a request failed less than {@link retryDelayMs} ago. */
   #refresh(entry: Entry, request: PromptRequest): void {
     const { failure } = entry;
     if (failure === undefined || this.#now() - failure.at >= retryDelayMs) {

@@ -27,7 +27,7 @@ import type { ServerInfoReader } from "../http/server-info.ts";
 /** A commit that is to be created. */
 export interface CommitDraft extends CallOptions {
   readonly manifest: KeyValues;
-  /** Hash of the parent commit, or its beginning. If absent or `latest`, the latest commit is the parent. */
+  /** Hash of the parent commit, or its first characters. If absent or `latest`, the latest commit is the parent. */
   readonly parentCommit?: string | undefined;
   readonly description?: string | undefined;
   readonly tags?: readonly string[] | undefined;

@@ -65,11 +65,12 @@ export async function requestOrNotFound<Response>(
   }
 }
 
-const optionsOfTimes = { ttlMs: "promptTtlMs", waitMs: "promptWaitMs" } as const;
+const clientOptionNames = { ttlMs: "promptTtlMs", waitMs: "promptWaitMs" } as const;
 
 /** @throws {@link ValidationError} if a duration is given that the client's corresponding option does not allow. */
 export function assertMilliseconds(name: "ttlMs" | "waitMs", value: number | undefined): void {
-  const problem = value === undefined ? undefined : findOptionProblem(optionsOfTimes[name], value);
+  const problem =
+    value === undefined ? undefined : findOptionProblem(clientOptionNames[name], value);
   if (problem !== undefined) {
     throw new ValidationError(`client.prompts.get: ${name} must be ${problem}`);
   }

@@ -27,7 +27,7 @@ export interface ListPrompts extends CallOptions {
   /** Substring of the handle or the description, case-insensitive. */
   readonly query?: string | undefined;
   readonly isPublic?: boolean | undefined;
-  /** `"any"` lists both archived prompts and others. @defaultValue false */
+  /** `true` lists only archived prompts, `false` only others, and `"any"` both. @defaultValue false */
   readonly isArchived?: boolean | "any" | undefined;
   /** Only prompts that have all these tags. */
   readonly tags?: readonly string[] | undefined;
@@ -53,7 +53,7 @@ export interface ListCommits extends CallOptions {
 export interface CommitPrompt extends CallOptions {
   /**
    * An object that can be serialized as JSON, or has a `toJSON` method, such as a LangChain prompt. It is
-   * copied when the method is called.
+   * copied as soon as `commit` or `push` is called.
    */
   readonly manifest: object;
   /**
@@ -77,12 +77,12 @@ export interface PullPrompt extends CallOptions {
 export interface GetPrompt extends PullPrompt {
   /**
    * A manifest to use if the server does not send the prompt, and there is no older version and no snapshot. Like
-   * {@link CommitPrompt.manifest}, it is copied when the method is called.
+   * {@link CommitPrompt.manifest}, it is copied as soon as `get` is called.
    */
   readonly fallback?: object | undefined;
   /**
-   * Milliseconds for which a prompt in memory is served without asking the server. With 0 the server is asked each
-   * time. A commit that is named by its hash never expires.
+   * Milliseconds for which a prompt in memory is served without a request to the server. With 0, each call sends a
+   * request. A commit that is named by its hash never expires.
    *
    * @defaultValue the client's option `promptTtlMs`
    */

@@ -28,8 +28,8 @@ const [groupWriteBit, otherUsersWriteBit] = [0o020, 0o002];
 const filePattern = /^[0-9a-f]{64}\.json$/;
 const temporaryPattern = /^[0-9a-f]{64}\.json\.[0-9a-f-]+\.tmp$/;
 /**
- * Age in milliseconds from which a temporary file is removed: the process that created it ended before it finished
- * writing.
+ * Age in milliseconds from which a temporary file is removed. By then, the process that created the file must have
+ * ended without finishing it.
  */
 const temporaryFileMs = 3_600_000;
 

@@ -20,7 +20,10 @@ export interface RunFilter {
   readonly endTime?: Date | string | undefined;
   /** Text to search for in the name and the payload. */
   readonly query?: string | undefined;
-  /** Condition that the run itself must match, in the filter language, if the server supports it. */
+  /**
+   * Condition that the run itself must match, in the filter language (docs/filter-language.md), if the server supports
+   * it.
+   */
   readonly filter?: string | undefined;
   /** Condition that the root run of the trace must match, in the filter language. */
   readonly traceFilter?: string | undefined;

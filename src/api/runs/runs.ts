@@ -249,10 +249,10 @@ function toWireSelect(select: readonly RunField[]): readonly string[] {
 /** Returns a run with its descendants from `trace`, each in its parent's `childRuns`, ordered by start. */
 export function nestRuns(run: Run, trace: readonly Run[]): Run {
   const children = new Map<string, Run[]>();
-  const inOrder = trace.toSorted((left, right) =>
+  const sortedTrace = trace.toSorted((left, right) =>
     (left.dottedOrder ?? "") < (right.dottedOrder ?? "") ? -1 : 1,
   );
-  for (const child of inOrder) {
+  for (const child of sortedTrace) {
     const parent = child.parentRunId ?? "";
     children.set(parent, [...(children.get(parent) ?? []), child]);
   }

@@ -18,8 +18,8 @@ export function watchRequests(): void {
 }
 
 /**
- * Whether the caller runs as part of handling an HTTP request. For a request that began before
- * {@link watchRequests} was called, this is detected only until its handler first awaits something.
+ * Whether the caller runs as part of handling an HTTP request. A request that began before {@link watchRequests} was
+ * called is recognized only until its handler first awaits something.
  */
 export const isHandlingRequest = (): boolean =>
   inRequest.getStore() === true ||

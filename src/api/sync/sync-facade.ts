@@ -36,12 +36,15 @@ export type BlockingResources<Resources> = {
   readonly [Name in keyof Resources]: BlockingResource<Resources[Name]>;
 };
 
-/** The same arguments in the same positions, without values that can't be sent to another thread. */
+/** The types of the arguments of a blocking method: those of the original method, converted by {@link BlockingArg}. */
 export type BlockingArgs<Args extends readonly unknown[]> = {
   [Index in keyof Args]: BlockingArg<Args[Index]>;
 };
 
-/** The type of one argument of a blocking method: {@link BlockingOptions} replace the option `signal`. */
+/**
+ * The type of one argument of a blocking method. {@link BlockingOptions} replace the option `signal`, and values that
+ * can't be sent to another thread are not accepted.
+ */
 export type BlockingArg<Arg> = Arg extends NonTransferable
   ? never
   : "signal" extends (string extends keyof Arg ? never : keyof Arg)

@@ -33,8 +33,8 @@ const ownRequestKey = Symbol.for("millrace.ownRequest");
  * replays only within the rows of an evaluation with the option `cache`, and sends all other requests unchanged.
  *
  * `evaluate` replaces the global `fetch` by such a function while it runs, and `millrace eval` does so before it loads
- * a file. Pass such a function to the client of a model that is created earlier, because the client keeps the `fetch`
- * that was global at its creation.
+ * a file. If the client of a model's API is created before that, pass such a function to it, because the client keeps
+ * the `fetch` that was global when it was created.
  *
  * @param fetch - sends the requests that are not replayed. By default `globalThis.fetch` at the time of each request.
  * @throws `ValidationError` if an argument is not valid.

@@ -11,9 +11,9 @@ const maxProblems = 5;
 const maxDepth = 500;
 
 /**
- * Converts a value to one that JSON can represent. A value that already is JSON, as usual, is returned unchanged.
- * Otherwise returns a copy in which the values that JSON can't represent are replaced by the same markers as in
- * recorded runs. Never throws.
+ * Converts a value to one that JSON can represent. A value that already is JSON, which is the usual case, is
+ * returned unchanged. Otherwise returns a copy in which the values that JSON can't represent are replaced by the same
+ * markers as in recorded runs. Never throws.
  */
 export function toJsonValue(value: unknown, label: string): JsonConversion {
   try {

@@ -181,7 +181,10 @@ export class Committer {
     }
   }
 
-  /** Waits until all recorded runs are delivered. Returns whether no run was lost or is still pending. */
+  /**
+   * Waits until all recorded runs are delivered, or until none is delivered for {@link deliveryTimeoutMs}. Returns
+   * whether all of them were delivered.
+   */
   async #deliverRuns(): Promise<boolean> {
     let hasLost = false;
     while (true) {

@@ -219,8 +219,8 @@ export const createJournalPath = (folder: string, experimentId: string): string 
   join(folder, `${String(Date.now()).padStart(15, "0")}-${experimentId}.jsonl`);
 
 /**
- * Continues an experiment for which this machine has no journal, for example because another machine began it. The
- * finished rows are read from the server. Returns `undefined` if there is no such experiment, or it may not be
+ * Continues an experiment for which this machine has no journal that can be continued, for example because another
+ * machine began it. The finished rows are read from the server. Returns `undefined` if there is no such experiment, or it may not be
  * continued.
  */
 async function importExperiment(
@@ -243,7 +243,8 @@ async function importExperiment(
       `The experiment ${JSON.stringify(name)} can't be continued, because its data or its number of repetitions was different. Pass another name as \`experiment\``,
     );
   }
-  // If this machine has a journal of this experiment, it is complete, and the server has the same rows.
+  // If this machine already has a journal of this experiment, that journal is complete. The new journal replaces it,
+  // because the server has the same rows.
   const path = createJournalPath(folder, project.id);
   const datasetVersion = stored?.datasetVersion;
   const journal = await Journal.create(path, {

@@ -59,11 +59,11 @@ export function lockFolder(folder: string, experiment: string): () => void {
  * lock is restored.
  */
 function removeStaleLock(path: string, stored: string | undefined): void {
-  const asidePath = `${path}.${process.pid}`;
+  const movedPath = `${path}.${process.pid}`;
   try {
-    renameSync(path, asidePath);
-    if (readLock(asidePath) !== stored) {
-      linkSync(asidePath, path);
+    renameSync(path, movedPath);
+    if (readLock(movedPath) !== stored) {
+      linkSync(movedPath, path);
     }
   } catch (error) {
     // Another process removed the file, or created another one, at the same time. The next attempt reads the lock
@@ -72,7 +72,7 @@ function removeStaleLock(path: string, stored: string | undefined): void {
       throw error;
     }
   }
-  rmSync(asidePath, { force: true });
+  rmSync(movedPath, { force: true });
 }
 
 function readLock(path: string): string | undefined {

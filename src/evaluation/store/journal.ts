@@ -47,7 +47,7 @@ export class Journal {
   /** Number of rows that earlier processes stored. */
   readonly resumedRows: number;
   readonly #file: FileHandle;
-  readonly #isReadable = new Set<() => void>();
+  readonly #waitingReaders = new Set<() => void>();
   #lines: string[] = [];
   #writing: Promise<void> | undefined;
   #failure: Error | undefined;
@@ -137,7 +137,7 @@ export class Journal {
         return;
       } else {
         await new Promise<void>((resolve) => {
-          this.#isReadable.add(resolve);
+          this.#waitingReaders.add(resolve);
         });
       }
     }
@@ -205,10 +205,10 @@ export class Journal {
   }
 
   #wakeReaders(): void {
-    for (const wake of this.#isReadable) {
+    for (const wake of this.#waitingReaders) {
       wake();
     }
-    this.#isReadable.clear();
+    this.#waitingReaders.clear();
   }
 }
 

@@ -88,7 +88,7 @@ export class ExperimentStore {
         );
       }
       await assertReachable(request.client);
-      // This limit is shorter than that of the hook, so that the reason of a failure is reported before the hook times
+      // This limit is shorter than that of the hook, so that the reason for a failure is reported before the hook times
       // out.
       const signal = AbortSignal.timeout(openTimeoutMs - 5_000);
       const { id: datasetId } = await openDataset(client, { name: datasetName, signal });

@@ -72,8 +72,8 @@ export class Operation {
 
   /**
    * Whether the program may have stopped reading the operation's stream: there is no activity except reads of the next
-   * chunk. The AI SDK also reads in advance if the program has stopped. After the operation was ended provisionally
-   * once, such reads no longer count as a sign of this.
+   * chunk. Such a read does not prove that the program is still reading, because the AI SDK reads the next chunk in
+   * advance. After the operation was ended provisionally once, only an idle operation may be abandoned.
    */
   get mayBeAbandoned(): boolean {
     return (

@@ -110,7 +110,7 @@ class Invocation {
     const response = this.#flushAfter(
       () =>
         new Promise((resolve, reject) => {
-          const answer = (error?: unknown, value?: unknown): void => {
+          const respondByCallback = (error?: unknown, value?: unknown): void => {
             if (error === undefined || error === null) {
               resolve(value);
             } else {
@@ -118,7 +118,7 @@ class Invocation {
               reject(error);
             }
           };
-          const returned = callHandler(this.#args.with(2, answer));
+          const returned = callHandler(this.#args.with(2, respondByCallback));
           isCallbackUsed = returned === undefined;
           if (isThenable(returned)) {
             // `resolve(returned)` would ignore a later call of the callback. The handler may use both, and the first
@@ -132,8 +132,8 @@ class Invocation {
     if (!isCallbackUsed) {
       return response;
     }
-    const passOn = (...answer: readonly unknown[]): unknown =>
-      Reflect.apply(callback, undefined, answer);
+    const passOn = (...callbackArguments: readonly unknown[]): unknown =>
+      Reflect.apply(callback, undefined, callbackArguments);
     void response.then((value) => passOn(null, value), passOn);
     return undefined;
   }

@@ -26,7 +26,7 @@ export interface SpanEnd {
 /** Metadata of a span whose data throws when it is read. */
 const unreadable: KeyValues = { millrace_error: "the data of the span can't be read" };
 
-/** The run type of each kind of span. All others are chains. */
+/** Run types by the kind of span. Spans of any other kind become runs of the type `chain`. */
 const runTypes: Readonly<Partial<Record<string, RunType>>> = {
   generation: "llm",
   response: "llm",
@@ -36,7 +36,7 @@ const runTypes: Readonly<Partial<Record<string, RunType>>> = {
   mcp_tools: "tool",
 };
 
-/** Never throws. */
+/** Returns what is known of a span at its start. Never throws. */
 export function describeStart(span: AgentsSpan): SpanStart {
   try {
     return readStart(span);
@@ -74,7 +74,7 @@ function createName(type: string, { name, turn, server }: Fields): string {
   return type;
 }
 
-/** Never throws. */
+/** Returns what is known of a span at its end. Never throws. */
 export function describeEnd(span: AgentsSpan): SpanEnd {
   try {
     return readEnd(span);
@@ -83,7 +83,7 @@ export function describeEnd(span: AgentsSpan): SpanEnd {
   }
 }
 
-/** Never throws. Returns `undefined` for a span without an error. */
+/** Returns the text of a span's error; `undefined` for a span without an error. Never throws. */
 export function describeError({ error }: AgentsSpan): string | undefined {
   if (error === null) {
     return undefined;

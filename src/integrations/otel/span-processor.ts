@@ -6,7 +6,7 @@ import type { EndedSpan, SpanRunOptions, SpanTime, StartedSpan } from "./span-ru
 type Attributes = Readonly<Record<string, unknown>>;
 
 /** OpenTelemetry's span context: the ids and the flags of a span, which are passed between processes. */
-interface SpanPosition {
+interface SdkSpanContext {
   readonly traceId: string;
   readonly spanId: string;
   readonly traceFlags: number;
@@ -22,25 +22,25 @@ interface Scope {
 export interface SdkSpan {
   readonly name: string;
   readonly kind: number;
-  spanContext(): SpanPosition;
-  /** Version 2. */
-  readonly parentSpanContext?: SpanPosition | undefined;
-  /** Version 1. */
+  spanContext(): SdkSpanContext;
+  /** Only in version 2 of the SDK. */
+  readonly parentSpanContext?: SdkSpanContext | undefined;
+  /** Only in version 1 of the SDK. */
   readonly parentSpanId?: string | undefined;
   readonly startTime: SpanTime;
   readonly endTime: SpanTime;
   readonly status: { readonly code: number; readonly message?: string | undefined };
   readonly attributes: object;
-  readonly links: readonly { readonly context: SpanPosition; readonly attributes?: object }[];
+  readonly links: readonly { readonly context: SdkSpanContext; readonly attributes?: object }[];
   readonly events: readonly {
     readonly name: string;
     readonly time: SpanTime;
     readonly attributes?: object;
   }[];
   readonly resource: { readonly attributes: object };
-  /** Version 2. */
+  /** Only in version 2 of the SDK. */
   readonly instrumentationScope?: Scope | undefined;
-  /** Version 1. */
+  /** Only in version 1 of the SDK. */
   readonly instrumentationLibrary?: Scope | undefined;
 }
 

@@ -97,7 +97,7 @@ export const keepingOptionRows: { readonly [Name in keyof KeepingOptions]: Optio
     min: 0,
     max: 60_000,
     env: toMillraceVariables("SPOOL_SYNC_MS"),
-    doc: "Milliseconds between two flushes of spooled records to disk (fsync). With 0 each write is flushed, and waits for it.",
+    doc: "Milliseconds between two flushes of spooled records to disk (fsync). With 0 each write is flushed at once, and completes only after that.",
   },
   replayBytesPerSecond: {
     kind: "number",

@@ -50,8 +50,8 @@ function findFormatProblem(
     case "address":
       return findAddressProblem(text);
     case "token":
-      // The value becomes part of an HTTP header. Characters that a header must not contain are refused here, because
-      // this message can name the option.
+      // The value becomes part of an HTTP header. Characters that a header must not contain are refused at this point,
+      // because the error can then name the option.
       return /^[\x21-\x7e]+$/.test(text)
         ? undefined
         : {

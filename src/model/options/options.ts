@@ -14,8 +14,8 @@ import { chooseProxy, parseProxy } from "./proxy.ts";
 export interface ResolvedOptions extends PlainOptions {
   readonly environmentFaults: readonly EnvironmentFault[];
   /**
-   * Source of each value that is not the default, by option: the name of an environment variable,
-   * or `option`.
+   * Source of each value that is not the default, by option: the name of an environment variable, or `option` if the
+   * caller passed the value, or `otlp` if the option `otlp` determines it.
    */
   readonly sources: ReadonlyMap<string, string>;
   /** Where runs are sent instead of to a Millrace server; `endpoint` and `apiKey` are then those of this backend. */

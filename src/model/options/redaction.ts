@@ -126,8 +126,8 @@ function computeMark(
 ): number {
   let hash = 7;
   for (const { name, pattern } of namedPatterns) {
-    for (const unit of `${name}${pattern.source}/${pattern.flags}`) {
-      hash = (hash * 31 + (unit.codePointAt(0) ?? 0)) % 65_521;
+    for (const character of `${name}${pattern.source}/${pattern.flags}`) {
+      hash = (hash * 31 + (character.codePointAt(0) ?? 0)) % 65_521;
     }
   }
   return 2 + (hash % (maskEverything.mark - 2));

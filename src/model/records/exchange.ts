@@ -60,7 +60,7 @@ export interface RawExchange {
   readonly value?: unknown;
 }
 
-/** A {@link RawExchange}, with notes of the thread that recorded it. */
+/** A {@link RawExchange}, with additional information from the thread that recorded it. */
 export interface RecordedExchange extends RawExchange {
   /**
    * The request is recorded again at the run's end, because the metadata of the end also contains the request's

@@ -28,9 +28,9 @@ export interface AnnotationQueue {
   /** The dataset to which reviewed runs are added as examples. */
   readonly defaultDatasetId?: string | undefined;
   readonly metadata?: KeyValues | undefined;
-  /** Present if a single queue was read. */
+  /** Present if the queue was read by itself and not as part of a list. */
   readonly rubricInstructions?: string | undefined;
-  /** Present if a single queue was read. */
+  /** Present if the queue was read by itself and not as part of a list. */
   readonly rubricItems?: readonly RubricItem[] | undefined;
   /** Number of runs in the queue; present in lists. */
   readonly totalRuns?: number | undefined;

@@ -35,10 +35,10 @@ const localUncountedLosses = uncountedLosses;
  * time, which at a low rate is more than recording its records takes. Later records do not extend the time. While as
  * many tapes as allowed are in flight, the open tape continues to fill, so that the tapes that wait are full.
  *
- * A program may record when its call stack is exhausted, and then any function call in here can throw a RangeError. So
- * a step that changes the state first makes its calls and creates its objects, which can fail, and then only assigns
- * fields. `record` catches what is thrown before that. Sending, timers and log messages begin in a later turn of the
- * event loop, where the stack is empty.
+ * A program may record when its call stack is exhausted, and then any function call in this class can throw a
+ * RangeError. So a step that changes the state first makes its calls and creates its objects, which can fail, and only
+ * then assigns fields. An error before the assignments leaves the state unchanged, and `record` catches it. Sending,
+ * timers and log messages begin in a later turn of the event loop, where the stack is empty.
  */
 export class Batcher {
   readonly #options: BatcherOptions;
@@ -85,13 +85,14 @@ export class Batcher {
     this.#cutTimer.requestTurn();
   }
 
-  /** Accepted records whose outcome is not known yet. */
+  /** Number of accepted records whose outcome is not known yet. */
   get pending(): number {
     return this.#pendingRecords;
   }
 
   /**
-   * The pending records that can be sent: all but those of runs that have not ended, if these are kept until their end.
+   * Number of pending records that can be sent. With the option `openRuns`, the records of runs that have not ended are
+   * not counted, because they are sent only when their run has ended.
    */
   get sendable(): number {
     return this.#pendingRecords - (this.#options.openRuns?.records ?? 0);
@@ -464,8 +465,8 @@ export class Batcher {
 
   /**
    * Whether the open tape, with `addedRecords` more records, is sent before its delay is over. This applies to a full
-   * batch on the first tape after a quiet period. If the queue is half full, it applies to every tape, so that callers
-   * do not wait for capacity longer than necessary.
+   * batch on the first tape after a quiet period. If the queue is at least half full, it applies to every tape, so that
+   * callers do not wait for capacity longer than necessary.
    */
   #shouldSendEarly(addedRecords: number): boolean {
     const { batchLimit, maxQueueRecords } = this.#options;
@@ -523,7 +524,7 @@ export class Batcher {
     this.#cutTimer.restart();
     const now = performance.now();
     this.#queue.push(tapeToCut, now);
-    // Keep this next to the push: an interruption between them would leave a queued tape open for writing.
+    // Keep this assignment next to the push: an interruption in between would leave a queued tape open for writing.
     this.#openTape = next;
     this.#lastCutAt = now;
     tapeToCut.sealJournal();
@@ -572,7 +573,7 @@ export interface BatcherOptions {
   readonly maxDelayMs: number;
   /** Maximum number of tapes (buffers of records) in flight: sent, but without a known outcome. */
   readonly maxTapesInFlight: number;
-  /** Maximum bytes of these tapes, each counted with its whole buffer. A larger tape is sent alone. */
+  /** Maximum bytes of the tapes in flight, each counted with its whole buffer. A larger tape is sent alone. */
   readonly maxBytesInFlight: number;
   readonly filters: PayloadFilters;
   readonly attachments: AttachmentRules;

@@ -9,7 +9,9 @@ export interface OpenRun {
   readonly sizeBytes: number;
   /** How many of the records are starts. */
   readonly starts: number;
-  /** Whether the records were moved to a tape together with the run's end. They are then not counted here any more. */
+  /**
+   * Whether the records were moved to a tape together with the run's end. {@link OpenRuns} then no longer counts them.
+   */
   isTaken: boolean;
 }
 
@@ -70,7 +72,7 @@ export class OpenRuns {
     return this.measure(recordBytes) <= this.#limits.maxBytes && this.#limits.maxRuns > 0;
   }
 
-  /** Returns the most memory in bytes that a record of this size takes here. */
+  /** Returns the maximum memory in bytes that keeping a record of this size takes. */
   measure(recordBytes: number): number {
     return recordBytes + overheadBytes;
   }

@@ -10,7 +10,7 @@ export interface Baggage {
   readonly projectName: string | undefined;
 }
 
-/** Keys of the entries in a `baggage` header that this SDK reads and writes. Langsmith's SDKs use the same keys. */
+/** Keys of the entries in a `baggage` header that this SDK reads and writes. LangSmith's SDKs use the same keys. */
 const entryKeys = {
   metadata: "langsmith-metadata",
   tags: "langsmith-tags",

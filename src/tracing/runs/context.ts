@@ -171,7 +171,10 @@ function findSharedStorage(): AsyncLocalStorage<unknown> {
 
 let sharedStorage: AsyncLocalStorage<unknown> | undefined;
 
-/** Returns `undefined` if the value under the key of the shared storage is something else. */
+/**
+ * Returns the storage that is shared under `sharedStorageKey`, and shares `defaultStorage` there if there is none.
+ * Returns `undefined` if the key holds a value that is not an `AsyncLocalStorage`.
+ */
 function lookUpSharedStorage(): AsyncLocalStorage<unknown> | undefined {
   const storage: unknown = Reflect.get(globalThis, sharedStorageKey);
   if (storage === undefined) {

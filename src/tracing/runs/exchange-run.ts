@@ -38,11 +38,11 @@ export interface ExchangeOptions extends Omit<
   readonly requestType?: string | undefined;
   /** Host and path of the request. Pass it without query and credentials, because it is recorded unchanged. */
   readonly url?: string | undefined;
-  /** A plain value in place of the request's body, for formats that consist of a value. */
+  /** A plain value in place of the request's body, for a format without bytes, such as `otel.span`. */
   readonly value?: unknown;
   /**
-   * Whether the run is recorded only when it ends, by one record with the value that is passed to {@link ExchangeRun.end}. For
-   * work that is described as a whole when it has ended, such as a span.
+   * Whether the run is recorded only when it ends, by one record with the value that is passed to {@link
+   * ExchangeRun.end}. Use it for work whose description is available only when it has ended, such as a span.
    *
    * @defaultValue false
    */
@@ -63,7 +63,7 @@ export interface ExchangeEnd {
   readonly ending?: ExchangeEnding | undefined;
   /** What was thrown, if the request failed or the response could not be read. */
   readonly error?: unknown;
-  /** A plain value in place of the response's body, for formats that consist of a value. */
+  /** A plain value in place of the response's body, for a format without bytes, such as `otel.span`. */
   readonly value?: unknown;
   /** Milliseconds since the Unix epoch, with fraction. Only with `recordedAtEnd`. @defaultValue now */
   readonly endTime?: number | undefined;
@@ -97,8 +97,8 @@ interface Attempt {
 }
 
 /**
- * A request larger than this many bytes is not recorded again at the end of its run. The metadata of the end then lacks
- * the request's settings.
+ * A request larger than this (in bytes, or in UTF-16 units for a text) is not repeated in the record of the run's end.
+ * The metadata of that record then lacks the request's settings.
  */
 const maxRepeatedBytes = 262_144;
 /** Maximum number of attempts of one run that are recorded as events. */

@@ -79,8 +79,8 @@ function findOwnAncestor(store: Fields): RunTree | undefined {
 }
 
 /**
- * Returns the thread and the user of a run of another library, which the runs below it inherit. Its other metadata is
- * not inherited.
+ * Returns the metadata that the runs below a run of another library inherit from it: the ids of the conversation
+ * (`thread_id`) and of the user. Its other metadata is not inherited.
  */
 function readInheritedMetadata(extra: unknown): KeyValues | undefined {
   const metadata = isObject(extra) ? extra["metadata"] : undefined;

@@ -7,8 +7,8 @@ const markedRunsKey = Symbol.for("millrace.modelCalls");
 
 /**
  * Marks a run as the record of a model call. While it is the current run, `millrace/fetch` and wrapped clients such as
- * those of `millrace/openai` do not record the requests to the provider, because they belong to this call: a call has one
- * owner. Runs that start below it are not affected. Never throws.
+ * those of `millrace/openai` do not record the requests to the provider, because they are part of this call and it must
+ * be recorded only once. Runs that start below the marked run are not affected. Never throws.
  */
 export function markModelCall(run: RunTree): void {
   findMarkedRuns()?.add(run);
@@ -35,7 +35,7 @@ export function isInModelCall(): boolean {
   );
 }
 
-/** Returns `undefined` if the value under the key is something else. */
+/** Returns the shared set of marked runs; `undefined` if the key on `globalThis` holds another value. */
 function findMarkedRuns(): WeakSet<object> | undefined {
   const existing: unknown = Reflect.get(globalThis, markedRunsKey);
   if (existing === undefined) {

@@ -64,8 +64,8 @@ export function readHeaders(
 }
 
 /**
- * Returns the existing headers and those that describe `run`. The latter replace existing headers of the same name.
- * Never throws.
+ * Returns the existing headers together with the headers that describe `run`. A header of `run` replaces an existing
+ * one of the same name; only the header `baggage` keeps the existing entries of other vendors. Never throws.
  */
 export function writeHeaders(
   run: PropagatedRun,

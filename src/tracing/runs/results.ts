@@ -15,8 +15,8 @@ export function watchResult(result: unknown, recording: CallRecording): unknown 
   try {
     return watch(result, recording);
   } catch {
-    // The result can't be observed, for example because it is a stream that already has a reader. It is returned
-    // unchanged.
+    // The result can't be observed, because it is a revoked proxy or, for example, a stream that already has a reader.
+    // It is returned unchanged, and the run ends now.
     if (isRevokedProxy(result)) {
       recording.recordReturn(result);
     } else {

@@ -22,12 +22,15 @@ export function addRunSource(source: RunSource): () => void {
   };
 }
 
-/** For each store that `withRun` created inside a source's run: that run. */
+/**
+ * Keys are context stores (values in the `AsyncLocalStorage`) that `withRun` created inside a run of a source. The
+ * value is the run of the source.
+ */
 const surroundingRuns = new WeakMap<object, RunTree>();
 
 /**
- * Remembers the run that the sources report at the moment at which a store is created. The store's own run is nested in
- * that run, so it takes precedence over it.
+ * Remembers which run the sources report when a context store is created. The run that the store represents is nested
+ * in the remembered run, so {@link findInnermostRun} prefers the store's run.
  */
 export function rememberSurroundingRun(store: unknown): void {
   if (sources.size > 0 && typeof store === "object" && store !== null) {
@@ -38,7 +41,10 @@ export function rememberSurroundingRun(store: unknown): void {
   }
 }
 
-/** Returns the run of a source if it was entered inside `run`, which is the run of `store`. Otherwise returns `run`. */
+/**
+ * Returns the current run. `run` is the run that the context store `store` represents. The run of a source takes
+ * precedence if there is no `run`, or if the source's run was entered inside `run`.
+ */
 export function findInnermostRun(run: RunTree | undefined, store: unknown): RunTree | undefined {
   if (sources.size === 0) {
     return run;

@@ -94,7 +94,7 @@ export interface Recorder {
   recordExchange?(record: ExchangeRecord): void;
   /** Counts a field that was truncated before it was recorded. */
   truncated(): void;
-  /** Counts a warning, and logs it at most once a minute. */
+  /** Counts a warning. The client logs warnings of the same kind at most once per `logRepeatMs`. */
   warn(kind: WarningKind, message: string): void;
 }
 

@@ -78,8 +78,8 @@ export class KeyCache {
   readonly #parentKeysByShape: CachedString[] = [];
 
   /**
-   * Returns the entry that serves as the parent key of values that have none: those written with this `shapeId`, a
-   * small number. Values with the same `shapeId` are expected to have the same shape.
+   * Returns the entry that takes the place of a parent key for a value that is not inside an object. `shapeId` is a
+   * small number: values with the same number are expected to have the same shape.
    */
   entryFor(shapeId: number): CachedString {
     return (this.#parentKeysByShape[shapeId] ??= new CachedString(""));

@@ -12,11 +12,13 @@ export interface OutcomeCounts {
   readonly delivered: number;
   readonly rejected: number;
   readonly quarantined: number;
-  /** Number of payloads in delivered records that a marker replaced because they were too large. */
+  /** Number of payloads and attachments of delivered runs that were replaced by markers. */
   readonly truncated: number;
 }
 
-/** Counts the outcomes that workers wrote into the heads of a tape's records. */
+/**
+ * Counts the outcomes that workers wrote into the heads of a tape's records, which are the fixed bytes at their start.
+ */
 export function countOutcomes(tape: Tape): OutcomeCounts {
   const counts = { pending: 0, delivered: 0, rejected: 0, quarantined: 0, truncated: 0 };
   for (const [offset, outcome] of readHeads(tape)) {

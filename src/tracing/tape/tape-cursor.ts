@@ -80,7 +80,9 @@ export abstract class TapeCursor {
     return length;
   }
 
-  /** Writes the record's length in bytes into the record's head, and returns it. */
+  /**
+   * Writes the record's length in bytes into the record's head, the fixed bytes at its start, and returns the length.
+   */
   closeRecord(): number {
     const length = this.position();
     this.view.setUint32(this.#recordStart + headOffset.length, length, true);
@@ -112,8 +114,8 @@ export abstract class TapeCursor {
     this.reserve(addedBytes);
     let targetOffset = this.offset;
     if (records.length > 1) {
-      // Of several updates of a run the last one counts, so the closed record must follow the others. A single start
-      // may be written after it, so that the closed record need not be moved.
+      // Of several updates of a run the last one counts, so the closed record must follow the others. Only the start
+      // may follow it: if the start is the only earlier record, the closed record need not be moved.
       this.bytes.copyWithin(this.#recordStart + addedBytes, this.#recordStart, this.offset);
       targetOffset = this.#recordStart;
       this.#recordStart += addedBytes;

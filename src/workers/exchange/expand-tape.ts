@@ -52,7 +52,8 @@ export function expandTape(original: TapeReader, redactor?: Redactor): ExpandedT
     expandRecord(out, original, { start, end });
     original.clearBeingWritten([record]);
     if (original.bytes[start + headOffset.redaction] !== redactionState.inProgress) {
-      // The original was masked without its exchanges.
+      // The rules were applied to the original record, but not to the content of its exchanges. Reset the state, so
+      // that the copy is searched again.
       out.bytes[copyStart + headOffset.redaction] = redactionState.none;
     }
     original.bytes[start + headOffset.redaction] = redactionState.inProgress;

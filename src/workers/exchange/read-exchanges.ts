@@ -10,8 +10,8 @@ const cancelledKey = "millrace_cancelled";
 const searchedTailBytes = 64;
 
 /**
- * Reads the fields of a run from the exchanges of one record: those of the run's start from a request, those of its end
- * from a response. Never throws.
+ * Reads the fields of a run from the exchanges of one record: the fields of the run's start from a request, those of
+ * its end from a response, and both from a call that is recorded as a whole. Never throws.
  */
 export function readExchanges(exchanges: readonly RecordedExchange[]): ExchangeFields {
   const fields: Writable<ExchangeFields> = {};

@@ -13,8 +13,8 @@ interface ReadValue {
 }
 
 /**
- * Returns the tagged value at `offset` as a JavaScript value. Binary data is copied,
- * because not every decoder accepts shared memory.
+ * Returns the tagged value at `offset`, which begins with a byte that states its type, as a JavaScript value. Binary
+ * data is copied, because not every decoder accepts shared memory.
  *
  * @throws RangeError if there is no value at `offset`.
  */

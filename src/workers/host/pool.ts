@@ -108,7 +108,7 @@ export class WorkerPool implements TapeShipper {
     return this.#options.threads > 0 && performance.now() >= this.#inlineModeUntil;
   }
 
-  /** Whether this thread itself is sending tapes. Their sockets keep the process alive. */
+  /** Whether this thread, and not only a worker, sends tapes. Its sockets then keep the process alive. */
   get isSendingHere(): boolean {
     return !this.isThreaded || this.#lastTapes.tasks.length > 0;
   }

@@ -27,9 +27,9 @@ const comma = 0x2c;
 const colon = 0x3a;
 
 /**
- * Writes a payload field as chunks (`model/options/content-deduplication.ts`). If the server already has a part of the
- * trace's content, a digest replaces this part. Used only in workers: it computes a hash of every text that is long
- * enough to be referenced.
+ * Writes a payload field as a sequence of chunks, whose format `model/options/content-deduplication.ts` describes. If
+ * the server already has a part of the trace's content, a digest replaces this part. Used only in workers, because it
+ * computes a hash of every text that is long enough to be referenced.
  */
 export class ChunkWriter {
   readonly #out: JsonWriter;

@@ -13,8 +13,8 @@ const escapedBits = 0x80808080;
  */
 function markEscaped(word: number): number {
   const low = word ^ 0x02020202;
-  const slash = word ^ 0x5c5c5c5c;
-  return ((low - 0x21212121) & ~low) | ((slash - 0x01010101) & ~slash);
+  const backslashDiff = word ^ 0x5c5c5c5c;
+  return ((low - 0x21212121) & ~low) | ((backslashDiff - 0x01010101) & ~backslashDiff);
 }
 
 /** Whether JSON.stringify escapes a byte of UTF-8 text. */

@@ -11,7 +11,10 @@ import type { TapeReader } from "./tape-reader.ts";
 import { readText } from "./tape-text.ts";
 import type { WasmJson } from "./wasm-json.ts";
 
-/** Fields other than payloads that are encoded as tagged values, each with its key in the JSON of a run. */
+/**
+ * Fields other than payloads that are encoded as tagged values (which begin with a byte that states their type), each
+ * with its key in the JSON of a run.
+ */
 const envelopeValues: readonly (readonly [number, DataView])[] = [
   [field.name, toView(',"name":')],
   [field.runType, toView(',"run_type":')],

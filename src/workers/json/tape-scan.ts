@@ -1,10 +1,10 @@
 import { longestShortText, tag } from "../../model/records/tape-format.ts";
 
-/** Finds where tagged values end, without decoding them. */
+/** Finds where tagged values end, without decoding them. A tagged value begins with a byte that states its type. */
 export class TapeScan {
-  /** Whether a value that was skipped since this was last reset has binary data. */
+  /** Whether binary data was skipped since the caller last set this to false. */
   hasSeenBytes = false;
-  /** Whether a value that was skipped since this was last reset is or contains an array. */
+  /** Whether an array, possibly inside another value, was skipped since the caller last set this to false. */
   hasSeenArray = false;
   readonly #bytes: Buffer;
   readonly #view: DataView;

@@ -20,9 +20,9 @@ const copyAlignment = 8;
  * The exports of the WebAssembly module (wasm/run.ts). A tape is a buffer of records; the records of one traced run are
  * written as one JSON object. In the module's memory, `tapeAt` is the address of the tape, `headsAt` the address of a
  * list with the addresses of the records to write, and `runtimeAt` the address of the JSON text about SDK and runtime,
- * which each run contains. There is space for at most `mostRecords` addresses and `mostRuntime` bytes of that text.
- * `run` writes the JSON of a run to the module's output, `valueAt` writes the JSON of one value to it, and `flushed`
- * copies the output out of the module.
+ * which each run contains. There is space for at most `mostRecords` addresses and `mostRuntime` bytes of that text. The
+ * memory must extend `marginBytes` beyond the tape. `run` writes the JSON of a run to the module's output, `valueAt`
+ * writes the JSON of one value to it, and `flushed` copies the output out of the module.
  */
 interface WasmExports {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };

@@ -173,7 +173,8 @@ export class SpanEncoder {
     this.#addPayload(attributes, run, "output");
     addErrorType(attributes, run);
     addPosition(attributes, run);
-    // Everything for which the conventions have no names, in the form from which a Millrace server restores the run.
+    // A Millrace server restores the run from these attributes, which also contain the fields for which the conventions
+    // have no names.
     attributes.set("millrace.run", run.envelope);
     for (const field of ["extra", "events", "error", "serialized"] as const) {
       const json = run.readJson(field);

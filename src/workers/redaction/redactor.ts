@@ -72,10 +72,10 @@ const failureMaskName = "redaction-failed";
  */
 const maxCachedKeys = 4_096;
 /**
- * Masks the matches of the rules in place in a buffer of records. A mask is as long as the text that it covers,
- * so that no other bytes move. Redaction fails closed: everything in a record is masked if a rule
- * throws on it, or if an earlier redaction of the record did not complete. In the latter case the thread that redacted
- * it crashed or hung, and a second attempt would do the same.
+ * Masks the matches of the rules in place in a buffer of records. A mask is as long as the text that it covers, so that
+ * no other bytes move. Redaction fails closed: everything in a record is masked if a rule throws on it, or if an
+ * earlier redaction of the record did not complete. A redaction that did not complete has crashed or blocked its
+ * thread, and a second attempt would do the same.
  *
  * The head of a record, the fixed bytes at its start, contains the state of its redaction: not begun, in progress, or a
  * number that identifies the rules that were applied.

@@ -72,7 +72,7 @@ export class TapeBatch implements Batch {
     }
     const startAndEnd = separateStartAndEnd(this.#reader, run);
     if (startAndEnd.length > 0) {
-      return startAndEnd.map((half) => this.withRuns([half]));
+      return startAndEnd.map((part) => this.withRuns([part]));
     }
     const [attachment] = run.attachments ?? [];
     if (attachment !== undefined && attachment.omittedReason === undefined) {
@@ -90,9 +90,10 @@ export class TapeBatch implements Batch {
   separateAttachments(): readonly TapeBatch[] {
     const [run] = this.runs;
     const { attachments = [] } = run ?? {};
-    const isUndivided = run !== undefined && separateStartAndEnd(this.#reader, run).length === 0;
+    const isOnlyStartOrEnd =
+      run !== undefined && separateStartAndEnd(this.#reader, run).length === 0;
     const minAttachments = run?.hasOnlyAttachments === true ? 2 : 1;
-    if (this.runs.length > 1 || !isUndivided || attachments.length < minAttachments) {
+    if (this.runs.length > 1 || !isOnlyStartOrEnd || attachments.length < minAttachments) {
       return [];
     }
     const { attachments: _attachments, ...runWithoutAttachments } = run;

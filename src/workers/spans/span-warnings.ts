@@ -1,8 +1,10 @@
 import { toJson } from "./json-text.ts";
 
-/** Limits of the warnings of one span, because each of its attributes may be malformed. */
+/** Maximum number of warnings of one span. Without a limit, each of its attributes could add one. */
 const warningLimit = 20;
+/** Maximum length of a warning, in UTF-16 units. */
 const warningChars = 300;
+/** Maximum length of the beginning of a value that a warning shows, in UTF-16 units. */
 const excerptChars = 80;
 
 /**

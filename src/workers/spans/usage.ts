@@ -134,7 +134,7 @@ interface AnthropicUsage {
 /**
  * Reads the usage of Anthropic's API from the metadata that the AI SDK records. Version 5 of the AI SDK reports input
  * tokens without the cached ones, and does not report the written ones elsewhere. Returns `undefined` if the numbers do
- * not explain the input tokens: the metadata of an operation with several model calls is that of the last one.
+ * not explain the input tokens: after an operation with several model calls, the metadata describes only the last call.
  */
 function readAnthropicUsage(bag: AttributeBag, inputTokens: number): AnthropicUsage | undefined {
   const text = bag.peekText("ai.response.providerMetadata");

@@ -25,7 +25,10 @@ interface SegmentBeingRead extends SegmentContent {
 
 /** A frame of records. They are masked before they are written. */
 interface FrameOfRecords extends FrameDescription {
-  /** Whether a worker has the originals of these records. It counts the matches that are masked, so they are not counted here. */
+  /**
+   * Whether these records are copies of records that a worker is sending. Their masked matches are not counted here,
+   * because the worker counts them.
+   */
   readonly isCopy?: boolean;
 }
 

@@ -15,7 +15,7 @@ export interface LiveSecond {
   readonly projects: Readonly<Record<string, LiveCounts>>;
 }
 
-/** Record counts that an SDK client reported. */
+/** An SDK client, and the numbers of records in its latest report. */
 export interface SdkClient {
   readonly id: string;
   readonly project: string;

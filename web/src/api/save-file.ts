@@ -1,4 +1,4 @@
-/** Saves a file in the browser's folder of downloads. */
+/** Saves a file in the browser's downloads folder. */
 export function saveFile(blob: Blob, name: string): void {
   const url = URL.createObjectURL(blob);
   const link = document.createElement("a");

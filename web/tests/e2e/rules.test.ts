@@ -208,7 +208,7 @@ describe.skipIf(browser === undefined)("rules, alerts and webhooks, in Chromium"
     expect(await form.getByRole("button", { name: "Create alert" }).isDisabled()).toBe(true);
     await form.getByLabel("Name").fill("Slow answers");
     await form.getByLabel("Threshold (s)").fill("2.5");
-    await form.getByLabel("Only with").selectOption({ label: "Name" });
+    await form.getByLabel("Filter by").selectOption({ label: "Name" });
     await form.getByRole("textbox", { name: "Name" }).nth(1).fill("good");
     await form.getByLabel("Webhook").selectOption({ index: 1 });
     await showScreen(page, "alert-form");

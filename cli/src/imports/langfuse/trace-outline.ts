@@ -6,7 +6,7 @@ export const maxObservations = 500_000;
 /** Maximum depth of a run below the root of its trace. */
 const maxDepth = 1_000;
 /** Maximum number of ancestors that are followed from an observation. Only damaged data is nested so deeply. */
-const maxWalk = 10_000;
+const maxAncestors = 10_000;
 
 /** The members of an observation that determine its position in the tree. */
 interface Outline {
@@ -65,7 +65,7 @@ export class TraceOutline {
   readAncestry(id: string): readonly { readonly id: string; readonly startMicros: number }[] {
     const upward = new Map<string, Outline>();
     let next: string | undefined = id;
-    while (next !== undefined && upward.size < maxWalk && !upward.has(next)) {
+    while (next !== undefined && upward.size < maxAncestors && !upward.has(next)) {
       const outline = this.#outlines.get(next);
       if (outline === undefined) {
         break;

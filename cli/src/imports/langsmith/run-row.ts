@@ -89,8 +89,8 @@ const toPayload = (value: unknown): KeyValues | undefined => (isObject(value) ? 
 const modelCallTypes: ReadonlySet<unknown> = new Set(["llm", "embedding"]);
 
 /**
- * Adds the tokens and costs that the server computed to the usage metadata, unless the run reports them itself. Otherwise
- * the target would compute the costs again, with other prices.
+ * Adds the tokens and costs that the source computed to the usage metadata, unless the run reports them itself. Without
+ * them, the target would compute the costs again, with its own prices.
  */
 function addUsage(run: KeyValues): RunExtra {
   const extra = toObject(run["extra"]);

@@ -87,7 +87,10 @@ export interface SourceClientInit {
   readonly signal: AbortSignal;
   /** Called with the reason before each wait. */
   readonly onWait: (reason: string) => void;
-  /** @defaultValue two minutes for a response of at most 64 MiB, five minutes of failures, 15 minutes of `Retry-After` */
+  /**
+   * @defaultValue among others: two minutes for one response of at most 64 MiB, five minutes of failures, and 15
+   * minutes of `Retry-After`
+   */
   readonly limits?: Partial<SourceLimits>;
 }
 

@@ -168,7 +168,6 @@ export class ImportTarget {
     await client.datasets.update({ datasetId: id, baselineExperimentId, signal });
   }
 
-  /** Uploads examples to a dataset. */
   addExamples(datasetId: string, examples: Rows<NewExample>): Promise<void> {
     const { client } = this.#init;
     return this.#upload("examples", examples, (rows, settings) =>
@@ -214,7 +213,6 @@ export class ImportTarget {
     tally.add("runs", "imported", runs.length);
   }
 
-  /** Uploads runs. */
   addRuns(projectName: string, runs: Rows<WirePost>): Promise<void> {
     const { client } = this.#init;
     return this.#upload("runs", runs, (rows, settings) =>

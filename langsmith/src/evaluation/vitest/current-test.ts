@@ -42,8 +42,8 @@ export function readCurrentTest(name: string): CurrentTest {
 }
 
 /**
- * Returns an evaluator whose calls are recorded in the project `evaluators`. Results with a key and a score become feedback
- * of the current test.
+ * Returns an evaluator whose calls are recorded in the project `evaluators`. Results with a key and a score become
+ * feedback on the current test.
  */
 export function wrapEvaluator<I, O extends SimpleEvaluationResult | SimpleEvaluationResult[]>(
   evaluator: (input: I) => O | Promise<O>,
@@ -86,6 +86,6 @@ const isScore = (result: unknown): result is SimpleEvaluationResult =>
   "key" in result &&
   typeof result.key === "string";
 
-/** The outputs that are recorded for the run of an evaluator. */
+/** Returns the outputs to score: the member `outputs` of an evaluator's input, or else the whole input. */
 const toOutputs = (input: unknown): unknown =>
   typeof input === "object" && input !== null && "outputs" in input ? input.outputs : input;

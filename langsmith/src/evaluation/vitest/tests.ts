@@ -100,14 +100,14 @@ export type LangSmithDescribe = LangSmithJestlikeDescribeWrapper & {
 };
 
 /**
- * Whether results are stored. As with langsmith, LANGSMITH_TRACING must be true, and LANGSMITH_TEST_TRACKING must not
- * be false.
+ * Whether results are stored. Without the option `enableTestTracking`, tracing must be on and LANGSMITH_TEST_TRACKING
+ * must not be `false`, as with langsmith.
  */
 const isTracked = (enableTestTracking: boolean | undefined): boolean =>
   enableTestTracking ??
   (process.env["LANGSMITH_TEST_TRACKING"] !== "false" && isEnvTracingEnabled());
 
-/** This is less than the default time limit of a hook, so that no test fails if the server can't be reached. */
+/** It is shorter than vitest's default time limit of a hook, so that no test fails if the server can't be reached. */
 const flushTimeoutMs = 5_000;
 
 /** Options of `describe` that have an effect. */
@@ -135,7 +135,8 @@ function wrapDescribe(describe: DescribeFunction): LangSmithJestlikeDescribeWrap
         ...(metadata === undefined || metadata === null ? {} : { metadata }),
       },
       async () => {
-        // Sends the runs of traced functions outside of tests, because vitest ends its processes without waiting for them.
+        // Sends the runs that traced functions recorded outside of tests, because vitest ends its processes without
+        // waiting for them.
         afterAll(() => flushSharedClient(flushTimeoutMs));
         await fn();
       },

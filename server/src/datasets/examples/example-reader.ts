@@ -37,7 +37,6 @@ export interface ExampleEngine {
   readonly search: ExampleTextSearch;
 }
 
-/** Queries examples. */
 export class ExampleReader implements ExampleReads {
   readonly #db: Database;
   readonly #search: ExampleTextSearch;

@@ -2,7 +2,6 @@ import type { Attachment, Example, ExamplePreview } from "./example.ts";
 import type { ExampleRow, PreviewRow } from "./example-queries.ts";
 import { readSplits } from "./splits.ts";
 
-/** Converts a row to an example. */
 export const parseExampleRow = (row: ExampleRow): Example => ({
   id: row.id,
   datasetId: row.dataset_id,

@@ -184,7 +184,8 @@ export const isSameContent = (a: Content, b: Content): boolean =>
   isSameJson(a.metadata, b.metadata);
 
 /**
- * Compares two JSON texts. Long texts must be equal as texts, because parsing them would block other writes too long.
+ * Compares two JSON texts. Long texts must be equal as texts, because parsing them would block other writes for
+ * too long.
  */
 const isSameJson = (a: string, b: string): boolean =>
   a === b ||

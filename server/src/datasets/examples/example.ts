@@ -210,7 +210,6 @@ export interface ExampleReads {
   findBlob(blob: number): Promise<Uint8Array | undefined>;
 }
 
-/** The writes of examples. */
 export interface ExampleWrites {
   /**
    * Creates examples, and with them one new version of each dataset. Identical examples that already exist stay

@@ -21,7 +21,7 @@ export interface TargetEstimate {
   readonly name: string;
   /** The prompt with its commit. */
   readonly prompt: string;
-  /** Number of rows. */
+  /** Number of rows: one for each repetition of each example. */
   readonly rows: number;
   /** The tokens of the target and of the judges. */
   readonly inputTokens: Range;
@@ -147,12 +147,12 @@ async function estimateTarget(
       const exampleChars = mean(
         examples.map(({ inputs, outputs }) => inputs.length + (outputs?.length ?? 0)),
       );
-      const fixed = toTokens(judge.template.length + exampleChars);
+      const tokensWithoutAnswer = toTokens(judge.template.length + exampleChars);
       return {
         choice: judge,
         inputTokens: {
-          low: fixed.low + outputTokens.low,
-          high: fixed.high + outputTokens.high,
+          low: tokensWithoutAnswer.low + outputTokens.low,
+          high: tokensWithoutAnswer.high + outputTokens.high,
         },
         outputTokens: limitOutput(assumedJudgement, judge),
       };

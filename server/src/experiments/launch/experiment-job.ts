@@ -232,7 +232,10 @@ async function findStoredRows(
   return { runIds, cost };
 }
 
-/** The models whose calls wait while the tenant has made too many in a minute: a job has nothing else to do. */
+/**
+ * Wraps the models so that a call waits while the tenant's limit of calls per minute is reached. A job can wait,
+ * because it has nothing else to do.
+ */
 const waitForRate = (models: JudgeModels): JudgeModels => ({
   findEndpoint: (name) => models.findEndpoint(name),
   call: async (call) => callWithinRate(models, call),

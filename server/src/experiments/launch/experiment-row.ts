@@ -36,7 +36,7 @@ export interface RowResult {
   /** The runs and the feedback of the row, which are stored together: a row is done if its run is stored. */
   readonly parts: readonly ResultPart[];
   readonly calls: readonly PricedAnswer[];
-  /** Why the model did not answer. */
+  /** Why there is no answer: the prompt could not be filled in, or the model did not answer. */
   readonly error?: string;
 }
 
@@ -91,10 +91,10 @@ export async function runRow(row: Row, dependencies: LaunchDependencies): Promis
   }
   const outputs = createOutputs(answer);
   const rootParts = createRootParts(row, { startMs, outputs });
-  const judged = await scoreAnswer(row, dependencies, outputs);
+  const scored = await scoreAnswer(row, dependencies, outputs);
   return {
-    parts: [...rootParts, ...callParts, ...judged.parts],
-    calls: [answer, ...judged.calls],
+    parts: [...rootParts, ...callParts, ...scored.parts],
+    calls: [answer, ...scored.calls],
   };
 }
 

@@ -78,7 +78,7 @@ export function addLaunchRoutes(app: FastifyInstance, dependencies: LaunchRouteD
   });
 }
 
-/** Number of a tenant's latest jobs in which the jobs of experiments are searched. */
+/** Number of a tenant's latest jobs that are searched for jobs of experiments. */
 const listedJobs = 200;
 
 function toJobJson({ id, state, progress, failures, error, parameters }: Job) {

@@ -11,9 +11,9 @@ interface CachedExperiment {
   readonly experiment: ComparedExperiment;
 }
 
-/** Keeps the results of the experiments that were compared last, each for as long as its version stays the same. */
+/** Caches the results of the most recently compared experiments, each for as long as its version stays the same. */
 export class ResultCache {
-  /** In the order of their last use: the experiment that was used last comes last. */
+  /** In the order of their last use: the most recently used experiment comes last. */
   readonly #entries = new Map<string, CachedExperiment>();
   readonly #maxResults: number;
   #resultCount = 0;

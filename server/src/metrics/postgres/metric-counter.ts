@@ -41,11 +41,11 @@ interface ReplacedUnits {
   readonly units: readonly MetricBodies[];
 }
 
-/** Counts the metrics that are out of date, and stores them. */
+/** Computes the metrics that are out of date, and stores them. */
 export class PostgresMetricCounter {
   readonly #db: PostgresDatabase;
   readonly #scanner: PostgresMetricScanner;
-  /** Whether the stored sums are known to be of this version. */
+  /** Whether the stored metrics are known to be of the version that this server computes. */
   #isCurrentVersion = false;
 
   constructor(db: PostgresDatabase) {
@@ -54,8 +54,9 @@ export class PostgresMetricCounter {
   }
 
   /**
-   * Counts some units in the transaction of the caller, and returns whether there was any. The transaction must be at
-   * level READ COMMITTED: the runs are read after the marks, so they include the changes for which the marks were set.
+   * Computes the metrics of some units in the transaction of the caller, and returns whether there was any unit to
+   * compute. The transaction must be at level READ COMMITTED: the runs are read after the marks, so they include the
+   * changes for which the marks were set.
    *
    * A unit that is still being written to is left for later: runs are patched soon after they were posted, and each
    * change would make its metrics out of date again.
@@ -85,7 +86,7 @@ export class PostgresMetricCounter {
     return true;
   }
 
-  /** Marks all stored sums if an earlier version has counted them. */
+  /** Marks all stored metrics if an earlier version of the server has computed them. */
   async #markEarlierVersion(): Promise<void> {
     if (this.#isCurrentVersion) {
       return;

@@ -60,7 +60,7 @@ export class PostgresMetricReader implements PromisedMetricReads {
     return step.value;
   }
 
-  /** Lists the projects that may have runs in a range: those with sums of days in it, or with marks. */
+  /** Lists the projects that may have runs in a range: those with stored metrics of a day in it, or with marks. */
   async #listActive(
     tenantId: string,
     { fromMicros, toMicros }: MicrosRange,

@@ -180,7 +180,7 @@ interface ScannedRow {
   readonly bytes: number | null;
 }
 
-/** Whether a run is the root of the trace that is named after it. */
+/** Whether a run is the root of its trace and has the same id as the trace. */
 const isRoot = (row: ScannedRow): boolean => row.parent_run_id === null && row.id === row.trace_id;
 
 const countedMembers: ReadonlySet<string> = new Set(["tags", "extra"]);

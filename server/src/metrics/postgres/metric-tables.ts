@@ -11,17 +11,18 @@ const unitSql = (row: string, micros: number): string =>
   `((${row}.start_us - (CASE WHEN ${row}.start_us < 0 THEN ${micros - 1} ELSE 0 END)) / ${micros})`;
 
 /**
- * SQL for the lock that deletions of runs share, and that the counter holds alone while it stores sums. Sums that were
- * counted before a deletion, and would be stored after it, would contain the names and users of deleted runs.
+ * SQL for the lock that deletions of runs share, and that the counter holds alone while it stores metrics. Without the
+ * lock, metrics that were counted before a deletion could be stored after it. They would contain the names and users of
+ * deleted runs.
  */
 export const metricLockSql = "hashtext('millrace.metrics')";
 
-/** SQL that deletes the sums of the minutes, hours and days of runs, because they contain names, tags and users. */
-const createDeleteSumsSql = (runs: string): string => `
+/** SQL that deletes the metrics of the minutes, hours and days of runs, because they contain names, tags and users. */
+const createDeleteMetricsSql = (runs: string): string => `
   PERFORM pg_advisory_xact_lock_shared(${metricLockSql});
   ${createDeleteUnitsSql(runs)};`;
 
-/** The dimensions are named, because they precede the unit in the key of the table. */
+/** Lists each dimension, so that PostgreSQL can use the key of the table, in which the dimension precedes the unit. */
 const createDeleteUnitsSql = (runs: string): string =>
   `DELETE FROM metrics m USING (
     SELECT u.*, d.dimension FROM (${(["minute", "hour", "day"] as const)
@@ -36,9 +37,9 @@ const createDeleteUnitsSql = (runs: string): string =>
       AND m.unit = g.unit`;
 
 /**
- * SQL that marks the minutes of runs, and those of the roots above runs of which the sums of the trace consist. Roots among
- * the runs are marked already, so usually no root must be searched. A root is in the same
- * partition as its runs, unless the partition of either is not known yet. Then all partitions are searched.
+ * SQL that marks the minutes of runs. If a run is counted in the sums of its trace, the minute of the trace's root is
+ * marked, too. A root that is one of the runs is marked already, so usually no root must be searched for. A root is in
+ * the same partition as its runs, unless the partition of either is not known yet. Then all partitions are searched.
  */
 const createMarkSql = (runs: string): string => `
   INSERT INTO metric_marks (tenant_id, project_id, level, unit)
@@ -112,24 +113,25 @@ export const markMetricsFunction = `
     BEGIN
       ${createMarkSql("changed_runs")}
       IF TG_OP = 'DELETE' THEN
-        ${createDeleteSumsSql("changed_runs")}
+        ${createDeleteMetricsSql("changed_runs")}
       END IF;
       RETURN NULL;
     END $$;
 `;
 
 /**
- * The version of the sums, which must be raised when more is counted. Version 2 added the first tokens of traces. A
- * database with sums of version 1 has no such setting.
+ * The version of the stored metrics, which must be raised when more is counted. Version 2 added the first tokens of
+ * traces. A database with metrics of version 1 has no such setting.
  */
 const versionSetting = { key: "metrics_version", value: "2" } as const;
 
-/** SQL that finds a row if the stored sums are of this version. */
+/** SQL that finds a row if the stored metrics are of this version. */
 export const findVersionSql = `SELECT key FROM settings WHERE key = '${versionSetting.key}' AND value = '${versionSetting.value}'`;
 
 /**
- * SQL that stores the version, and marks all hours with stored sums as unread. The server that counts executes it when it
- * begins. A migration would be too early: until all servers are replaced, one of the earlier version may go on counting.
+ * SQL that stores the version, and marks all hours with stored metrics as unread. The server that computes metrics
+ * executes it when it begins. A migration would be too early: until all servers are replaced, one of the earlier version
+ * may continue to compute metrics.
  */
 export const raiseVersionSql = [
   `INSERT INTO settings (key, value) VALUES ('${versionSetting.key}', '${versionSetting.value}')

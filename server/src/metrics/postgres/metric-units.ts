@@ -182,7 +182,8 @@ export class PostgresMetricUnits {
       if (currentLevel === "minute") {
         break;
       }
-      // Units that are out of date are replaced by the smaller units in them. An unread hour has no stored minutes.
+      // Units that are out of date are replaced by the smaller units in them, except unread hours, whose minutes are
+      // all out of date.
       const micros = unitMicros[currentLevel];
       const { unreadHour } = outdated;
       const isHour = currentLevel === "hour";

@@ -42,7 +42,7 @@ export class MetricComputer {
   readonly #scanner: MetricScanner;
   readonly #statements;
   #seen = new Map<string, SeenMark>();
-  /** The number of the last row of the table of runs at the step before, and the time of that step. */
+  /** The last row id of the table of runs at the previous step, and the time of that step. */
   #lastStep: { readonly row: number; readonly atMs: number } | undefined;
   /** Since when runs have been arriving too fast. */
   #busySinceMs: number | undefined;
@@ -75,7 +75,7 @@ export class MetricComputer {
    * Computes the metrics of some marks. A unit that is still being written to is left for later: runs are patched soon
    * after they were posted, and each change would make its metrics out of date again.
    *
-   * @param settleMs - a minute must not have changed for this long. Hours and days wait until no minute in them is
+   * @param settleMs - a minute must not have changed for this long. Hours and days wait until nothing in them is
    * marked
    * @param shouldStop - is called between short steps; if it returns true, the remaining marks stay
    */
@@ -108,7 +108,7 @@ export class MetricComputer {
     return computed;
   }
 
-  /** Whether so many runs have arrived since the step before that computing would slow down the writer. */
+  /** Whether runs have arrived so fast since the previous step that computing metrics would slow down the writer. */
   #isBusy(nowMs: number): boolean {
     const [[lastRow] = []] = parseRows(this.#statements.findLastRow.all());
     const row = Number(lastRow ?? 0);
@@ -121,7 +121,7 @@ export class MetricComputer {
     return isFast && nowMs - (this.#busySinceMs ?? nowMs) < maxBusyMs;
   }
 
-  /** Returns the marks that have not changed for a while, and remembers the others. */
+  /** Returns all marks except those of minutes that changed a short time ago. Remembers when each mark last changed. */
   #selectSettled(marks: readonly Mark[], nowMs: number, settleMs: number): readonly Mark[] {
     const seen = new Map<string, SeenMark>();
     const settled = marks.filter((mark) => {

@@ -4,8 +4,10 @@ import type { Connection } from "../../storage/sqlite/connection.ts";
 import { markLevels } from "../metrics.ts";
 import { createRootCondition, newVersionSql, raiseVersionSql, unitSql } from "./metric-tables.ts";
 
-/** Marks the minutes whose metrics a write makes stale, so that they are computed again later. Marking is part of the
- * transaction of the write. */
+/**
+ * Marks the minutes whose metrics a write makes stale, so that they are computed again later. Marking is part of the
+ * transaction of the write.
+ */
 export class MetricMarker implements RunMetrics {
   readonly #mark;
   /** The units that are marked in this batch already: most runs of a batch start in the same minute. */
@@ -50,7 +52,10 @@ export class MetricMarker implements RunMetrics {
     }
   }
 
-  /** A root that is stored in this batch, before or after this call, is marked by its own call of `mark`. */
+  /**
+   * Marks the minute of the trace's root if the root is stored already. A root that this batch stores, before or after
+   * this call, is marked by its own call of `mark`.
+   */
   markTrace(traceId: string): void {
     if (!this.#markedTraces.has(traceId)) {
       this.#markedTraces.add(traceId);

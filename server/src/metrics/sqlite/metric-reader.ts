@@ -30,7 +30,7 @@ export class MetricReader implements MetricReads {
     this.#hasTextIndex = hasTextIndex(db);
     this.#units = new MetricUnits(db);
     this.#findProject = db.prepare("SELECT 1 FROM projects WHERE id = ? AND tenant_id = ?").raw();
-    // Projects without sums of days and without marks have no runs in the range.
+    // Projects without marks, and without stored metrics of a day in the range, have no runs in it.
     this.#listActive = db
       .prepare(
         `SELECT id, name_json FROM projects p WHERE tenant_id = ? AND reference_dataset_id IS NULL AND (
@@ -47,9 +47,9 @@ export class MetricReader implements MetricReads {
     // A transaction, so that the stored metrics, the marks and the runs belong together.
     this.#db.exec("BEGIN");
     try {
-      const isOwn = this.#findProject.all([query.projectId, tenantId]).length > 0;
+      const belongsToTenant = this.#findProject.all([query.projectId, tenantId]).length > 0;
       const collect = (range: MicrosRange): CollectedUnits =>
-        isOwn ? this.#collect(tenantId, { ...query, ...range }, deadlineMs) : noUnits;
+        belongsToTenant ? this.#collect(tenantId, { ...query, ...range }, deadlineMs) : noUnits;
       const currentUnits = collect(query);
       const previous = collect(toPreviousRange(query));
       return summarizeUnits(query, joinPeriods(currentUnits, previous));

@@ -146,7 +146,7 @@ type RunValues = readonly [
   traceId: string,
 ];
 
-/** Whether a run is the root of the trace that is named after it. */
+/** Whether a run is the root of its trace and has the same id as the trace. */
 const isRoot = (row: RunValues): boolean => row[7] === null && idOf(row[1]) === row[12];
 
 function toScannedRun(

@@ -7,12 +7,12 @@ import type { Protocol } from "./protocol.ts";
 
 /** The version of the API, which each request must name. */
 const apiVersion = "2023-06-01";
-/** The limit of a request that sets none: the API requires one. */
+/** The limit on output tokens for a request that sets none, because the API requires one. */
 const defaultMaxTokens = 4_096;
-/** The tool by which the model answers in the form of an output schema, which works with every model. */
+/** Name of the tool that the model calls to answer in the form of an output schema. Every model can do that. */
 const answerTool = "answer";
 
-/** Anthropic's messages. */
+/** Anthropic's Messages API. */
 export const anthropic: Protocol = {
   createHeaders: (key) => ({
     "anthropic-version": apiVersion,
@@ -57,7 +57,7 @@ function createBody(request: ModelRequest): JsonObject {
   });
 }
 
-/** With other tools, the model decides whether it calls one of them first. */
+/** Makes the model call a tool. If the request has tools of its own, the model may call one of these first. */
 const createToolChoice = ({ tools = [] }: ModelRequest): JsonObject =>
   tools.length === 0 ? { type: "tool", name: answerTool } : { type: "any" };
 

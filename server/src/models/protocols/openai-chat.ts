@@ -5,7 +5,7 @@ import type { FinishReason, ModelUsage } from "../model-answer.ts";
 import type { ModelMessage, ModelRequest } from "../model-request.ts";
 import type { Protocol } from "./protocol.ts";
 
-/** OpenAI's chat completions, and servers with the same API. */
+/** OpenAI's Chat Completions API, which other servers have, too. */
 export const openAiChat: Protocol = {
   createHeaders: (key) => (key === undefined ? {} : { authorization: `Bearer ${key}` }),
   createBody: (request, host) => ({
@@ -21,13 +21,16 @@ export const openAiChat: Protocol = {
   },
 };
 
-/** OpenAI's models refuse the older name of the limit, and other servers may not know the newer one. */
-const newerNamesHost = /(?:^|\.)openai(?:\.azure)?\.com$/;
+/**
+ * Matches hosts at which the limit on output tokens is named `max_completion_tokens`: OpenAI's models refuse the older
+ * name `max_tokens`, and other servers may not support the newer one.
+ */
+const newerLimitHostPattern = /(?:^|\.)openai(?:\.azure)?\.com$/;
 
 /** The body of a request that does not stream, as OpenAI's API takes it. Runs record it as their inputs. */
 export function createChatBody(request: ModelRequest, host = ""): JsonObject {
   const { model, messages, tools = [], outputSchema, settings = {} } = request;
-  const maxTokensName = newerNamesHost.test(host) ? "max_completion_tokens" : "max_tokens";
+  const maxTokensName = newerLimitHostPattern.test(host) ? "max_completion_tokens" : "max_tokens";
   return withoutUndefined({
     model,
     messages: messages.map(toChatMessage),

@@ -5,7 +5,7 @@ import type { FinishReason, ModelUsage } from "../model-answer.ts";
 import type { ModelMessage, ModelRequest } from "../model-request.ts";
 import type { Protocol } from "./protocol.ts";
 
-/** OpenAI's responses. */
+/** OpenAI's Responses API. */
 export const openAiResponses: Protocol = {
   createHeaders: (key) => (key === undefined ? {} : { authorization: `Bearer ${key}` }),
   createBody,

@@ -14,8 +14,8 @@ interface RootRow {
 }
 
 /**
- * Finds root runs in the order in which they were stored. The number of a run's row is its place (`run-places.ts`), so the
- * search continues after the last place that it has read.
+ * Finds root runs in the order in which they were stored. In PostgreSQL, a run's place (`run-places.ts`) serves as the
+ * number of its row, so the search continues after the last place that it has read.
  */
 export class PostgresEndedRoots implements RuleRoots {
   readonly #db: PostgresDatabase;
@@ -60,7 +60,7 @@ export class PostgresEndedRoots implements RuleRoots {
     return rows[0]?.place ?? 0;
   }
 
-  /** Returns the place up to which one step reads. */
+  /** Returns the place up to which this step reads: at most `ruleLimits.scannedRows` runs. */
   async #findEnd(fromRow: number, latest: number): Promise<number> {
     const { rows } = await this.#db.query<{ readonly place: number }>(
       `SELECT place FROM runs WHERE place > $1::bigint AND place <= $2::bigint ORDER BY place
@@ -93,7 +93,7 @@ export class PostgresEndedRoots implements RuleRoots {
 
 /**
  * What one step has found: roots that have ended, roots to check again later, and the row numbers of earlier open roots
- * that ended or are not waited for any more.
+ * that have ended, were deleted or are no longer watched.
  */
 interface FoundRoots {
   readonly ended: EndedRoot[];
@@ -103,8 +103,8 @@ interface FoundRoots {
 }
 
 /**
- * A run of which only an update has arrived has no dotted order. It does not count as ended, because it may turn out
- * not to be a root.
+ * The columns of a root. A run has no dotted order while only an update of it has arrived. Such a run does not count as
+ * ended, because it may turn out not to be a root.
  */
 const rootColumns = `r.place, r.id, r.trace_id, r.project_id, r.tenant_id,
   r.end_us IS NOT NULL AND r.dotted_order <> '' AS is_ended, r.parent_run_id IS NULL AS is_root`;

@@ -18,7 +18,7 @@ export class EndedRoots {
   scan(nowMicros: number): RootScan {
     const latest = this.latestRow();
     const [cursor] = parseRows(this.#statements.readCursor.all());
-    // If the latest runs were deleted, new runs get the same row numbers.
+    // If the latest runs were deleted, new runs get the same row numbers, so the stored cursor may be too high.
     const fromRow = Math.min(Number(cursor?.[0] ?? latest), latest);
     const toRow = Math.min(fromRow + ruleLimits.scannedRows, latest);
     const foundRoots: FoundRoots = { ended: [], opened: [], closed: [], expired: [] };
@@ -57,7 +57,7 @@ export class EndedRoots {
 
 /**
  * What one step has found: roots that have ended, roots to check again later, and the row numbers of earlier open roots
- * that ended or are not waited for any more.
+ * that have ended, were deleted or are no longer watched.
  */
 interface FoundRoots {
   readonly ended: EndedRoot[];
@@ -73,8 +73,8 @@ interface FoundRoot extends EndedRoot {
 }
 
 /**
- * A run of which only an update has arrived has no dotted order. It does not count as ended, because it may turn out
- * not to be a root.
+ * The columns of a root. A run has no dotted order while only an update of it has arrived. Such a run does not count as
+ * ended, because it may turn out not to be a root.
  */
 const rootColumns = `r.rowid, r.id, r.trace_id, r.project_id, p.tenant_id,
   r.end_us IS NOT NULL AND r.dotted_order <> '', r.parent_run_id IS NULL`;
@@ -96,7 +96,7 @@ const parseRoot = (values: readonly unknown[]): FoundRoot => {
 const prepareStatements = (db: Connection) => ({
   readLatest: db.prepare("SELECT max(rowid) FROM runs").raw(),
   readCursor: db.prepare("SELECT last_row FROM rule_cursor").raw(),
-  // The rows are read in their own order, without any index.
+  // Without an index, SQLite reads the rows in the order of their numbers.
   listRoots: db
     .prepare(
       `SELECT ${rootColumns} FROM runs r NOT INDEXED CROSS JOIN projects p

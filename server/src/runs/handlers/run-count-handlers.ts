@@ -73,8 +73,8 @@ export async function countRuns(store: RunStore, request: FastifyRequest): Promi
 }
 
 /**
- * Returns the width of an interval. Counts are stored per minute, hour and day, so a width of more than one of these units
- * is a multiple of the longest such unit.
+ * Returns the width of an interval, which is at least `minMicros`. Counts are stored per minute, hour and day, so the
+ * width is a multiple of the longest of these units that is shorter than `minMicros`, or else of `countIntervalMicros`.
  */
 function chooseWidth(minMicros: number): number {
   const unitMicros =

@@ -18,7 +18,10 @@ const runsPerStep = 200;
 /** Maximum number of values of each property in the response. Those with the most runs are returned. */
 const maxReturnedValues = 10;
 
-/** Body of `POST /ui/runs/facets`: a search, and a filter of its own for each property that is counted without another. */
+/**
+ * Body of `POST /ui/runs/facets`: a search, and the properties (`facets`) that are counted with a filter of their own
+ * in place of the filter of the search.
+ */
 export const runFacetBody = Type.Object({
   ...runSearchBody.properties,
   facets: Type.Optional(
@@ -37,8 +40,9 @@ export type RunFacetBody = Static<typeof runFacetBody>;
 
 /**
  * `POST /ui/runs/facets`: counts the values of the matching runs by property, the latest runs first, for a limited time
- * (`time_limit_ms`). `counted_to` is the start time that was reached, or null if all runs were counted. A property in `facets` is counted
- * with its own filter, and has a `counted_to` of its own. All counts of a request share the time limit.
+ * (`time_limit_ms`). `counted_to` is the start time that was reached, or null if all runs were counted. A property in
+ * `facets` is counted with its own filter, and has a `counted_to` of its own. All counts of a request share the time
+ * limit.
  */
 export async function countRunFacets(
   store: RunStore,
@@ -57,7 +61,7 @@ export async function countRunFacets(
   const endMs = performance.now() + timeLimitMs;
   const counts: FacetTotals[] = [];
   for (const [index, search] of searches.entries()) {
-    // What one count leaves of its share of the time is for those after it.
+    // The remaining time is divided equally, so time that one count did not use is left for the counts after it.
     const limitMs = Math.max(0, endMs - performance.now()) / (searches.length - index);
     counts.push(await countValues(store, { tenantId, search, limitMs }));
   }

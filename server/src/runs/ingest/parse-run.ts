@@ -43,7 +43,7 @@ export interface ReceivedRun {
   readonly findMembers?: FindMembers | undefined;
   /** Set for a run that was received as an OpenTelemetry span. */
   readonly span?: SpanRecord;
-  /** The texts of members that may repeat, by member; their ranges are those in the member's JSON. */
+  /** The texts that may repeat in other runs, by the member that contains them. Their ranges are within its JSON. */
   readonly shareable?: ReadonlyMap<string, readonly ShareableText[]> | undefined;
 }
 

@@ -246,8 +246,8 @@ const noFacets: readonly string[] = [];
 const noFacetSet: ReadonlySet<string> = new Set();
 
 /**
- * Creates the sets of facets of a batch. New runs with the same facets share a set, so that what is done with the facets of
- * a batch can be done once for each set: most batches have many runs and few sets.
+ * Creates the sets of facets of a batch. New runs with the same facets share a set. What is computed from facets is
+ * then computed once for each set instead of once for each run: most batches have many runs and few sets.
  */
 class FacetSets {
   /** The sets of new runs, by the list that the payload has, and then by the name and type of the run. */

@@ -28,7 +28,7 @@ export class PostgresCostRecomputer {
     this.#prices = prices;
   }
 
-  /** Continues after `progress.position`, for as long as a slice of a long write may take. */
+  /** Continues after `progress.position`, until `serverLimits.writeSliceMs` have passed or all runs are examined. */
   async recomputeSome(tenantId: string, progress: RecomputeProgress): Promise<RecomputeProgress> {
     const endMs = performance.now() + serverLimits.writeSliceMs;
     await this.#prices.read(tenantId);
@@ -66,7 +66,7 @@ export class PostgresCostRecomputer {
       `SELECT place, ${runColumnNames.join(", ")} FROM runs
        WHERE place > $1::bigint AND place <= $2::bigint AND tenant_id = $3 AND ${createModelCallSql("run_type")} AND measured = 2
        ORDER BY place LIMIT ${runsPerScan}`,
-      // 0 is the beginning, before which are the runs that were copied from another database.
+      // Position 0 means that nothing was examined yet. Runs that were copied from another database have lower places.
       [position === 0 ? copiedRunsPlace : position, last, tenantId],
     );
     return rows;

@@ -4,9 +4,10 @@ import type { PostgresDatabase } from "../../storage/postgres/postgres-database.
 export const partitionedTables = ["runs", "payloads", "attachments"] as const;
 
 /**
- * Width of a partition: a week. Retention removes a partition as a whole as soon as all its runs have expired, so that at
- * most a week of expired runs remains to be deleted row by row; and a year has 52 partitions, each of which a query for a
- * project has to open. With days there would be seven times as many, with months a rule of 30 days would keep two.
+ * Width of a partition: a week. Retention removes a partition as a whole as soon as all its runs have expired, so that
+ * at most a week of expired runs remains to be deleted row by row. A query for a project has to open each partition: 52
+ * for a year of runs. If partitions covered a day, there would be seven times as many. If they covered a month, a rule
+ * of 30 days would still need two of them.
  */
 export const weekMicros = 7 * 86_400_000_000;
 
@@ -17,8 +18,9 @@ export const weekMicros = 7 * 86_400_000_000;
 const maxPartitions = 520;
 
 /**
- * How partitions are stored, where that is not PostgreSQL's default. Compressed payloads of up to half a page stay in
- * their rows: a further table with an index of its own would take a sixth more for storing them, and no less space.
+ * Storage options of partitions that differ from PostgreSQL's defaults. Compressed payloads of up to half a page stay
+ * in their rows. By default, PostgreSQL would move them to a further table with an index of its own: storing them would
+ * take a sixth longer, and they would need as much space.
  */
 const storageOptions: Readonly<Record<string, string>> = {
   payloads: "WITH (toast_tuple_target = 4080)",
@@ -108,7 +110,7 @@ export class Partitions {
     return rows[0]?.used === false;
   }
 
-  /** The partition may get a run until its lock is held, so it is checked again. */
+  /** Drops the partitions of a week that was empty, unless it has received a run before their locks were held. */
   async #drop(week: number): Promise<void> {
     await this.#lockTables(async () => {
       if (!(await this.#isEmpty(week))) {
@@ -216,10 +218,10 @@ export class Partitions {
 }
 
 /**
- * Lists the partitions of `runs` by name. They have no row-level security: PostgreSQL uses no index for operators of
- * lists or for differences where it has to hide rows of other tenants, as it has to in `runs`. A query
- * that needs such an index therefore finds the keys of runs in the partitions, with a condition on the tenant, and reads
- * the runs from `runs`.
+ * Lists the partitions of `runs` by name. `runs` has row-level security, which hides the rows of other tenants; its
+ * partitions have none. Where rows are hidden, PostgreSQL uses no index for operators on lists or for the difference of
+ * two columns. A query that needs such an index therefore finds the keys of runs in the partitions, with a condition on
+ * the tenant, and reads the runs from `runs`.
  */
 export async function listPartitionNames(db: PostgresDatabase): Promise<readonly string[]> {
   const { rows } = await db.query<{ readonly name: string }>(

@@ -21,14 +21,14 @@ export function createDocument(body: Buffer): string | null {
     : null;
 }
 
-/** The first bytes, in UTF-8, of the characters by which `encodeText` replaces others. Few other characters have them. */
+/** The first bytes, in UTF-8, of the placeholders of `encodeText`. Few other characters begin with these bytes. */
 const placeholderBytes = Buffer.from([0xf4, 0x8f]);
 
 /** Matches escapes of NUL and of lone surrogates, which `jsonb` can't hold. */
 const unstorablePattern =
   /\\u0000|\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F]/;
 
-/** Whether the payload may contain a character that `jsonb` can't hold, or one that stands for such a character. */
+/** Whether the payload may contain a character that `jsonb` can't hold, or a placeholder for such a character. */
 const mayNeedEncoding = (body: Buffer): boolean =>
   (body.includes("\\u") && unstorablePattern.test(body.toString("latin1"))) ||
   body.includes(placeholderBytes);

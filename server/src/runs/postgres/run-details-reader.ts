@@ -124,7 +124,10 @@ interface FileRow {
   readonly content_type: string;
 }
 
-/** The keys of runs and their places, beginning with 1. The parameters are those of {@link toKeyLists}. */
+/**
+ * The keys of the listed runs. `place` is a run's position in the list, from 1. See {@link toKeyLists} for the
+ * parameters.
+ */
 const keysSql =
   "unnest($2::bigint[], $3::text[], $4::text[]) WITH ORDINALITY i (root_us, trace_id, id, place)";
 

@@ -86,7 +86,9 @@ function createSource(runAlias: string): FilterSource {
   };
 }
 
-/** Matches the characters that JSON may contain in another form than a decoded text, or between two texts. */
+/**
+ * Matches characters that may be escaped or replaced in stored JSON, and those that JSON contains between two texts.
+ */
 const changingCharactersPattern = /[\p{Cc}\p{Surrogate}\uFFFD-\uFFFF"\\/{}[\]:,]+/u;
 
 /** Minimum number of characters of a text that is searched for in payloads. */

@@ -25,7 +25,7 @@ const traceModelsSql = createTraceModelsSql("r");
 const traceModelsMs = 60;
 /** Number of traces whose models one query reads. */
 const rootsPerQuery = 30;
-/** Maximum number of traces that one step reads: few more than the time for their models suffices for. */
+/** Maximum number of traces that one step reads. The models of many more traces can't be read in `traceModelsMs`. */
 const rootsPerStep = 60;
 
 const parseModels = (json: string | null): readonly string[] =>

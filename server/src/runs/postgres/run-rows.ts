@@ -545,7 +545,7 @@ export class RunRows {
   /** Records when the threads of the runs were last active. */
   async #updateThreads(tenantId: string, changes: readonly RunChange[]): Promise<void> {
     const threads = new Map<string, { projectId: string; id: string; block: number }>();
-    const listIds = once(listThreadIds);
+    const listIds = memoize(listThreadIds);
     for (const { row, facets } of changes) {
       for (const id of listIds(facets)) {
         const key = `${row.projectId} ${id}`;
@@ -669,12 +669,12 @@ const toKeyLists = (runs: readonly StoredState[]): readonly (readonly unknown[])
  * PostgreSQL must all have the same length, and runs have different numbers of facets.
  */
 function toColumnLists(changes: readonly RunChange[]): readonly (readonly unknown[])[] {
-  const toFacetLiteral = once((facets) => toArrayLiteral([...facets].map(encodeText)));
+  const toFacetLiteral = memoize((facets) => toArrayLiteral([...facets].map(encodeText)));
   return [...listColumnValues(changes), changes.map(({ facets }) => toFacetLiteral(facets))];
 }
 
 /** Returns a function of sets of facets that computes its result once for each set. Runs of a batch share sets. */
-function once<Result>(
+function memoize<Result>(
   compute: (facets: ReadonlySet<string>) => Result,
 ): (facets: ReadonlySet<string>) => Result {
   const results = new Map<ReadonlySet<string>, Result>();

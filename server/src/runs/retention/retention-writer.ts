@@ -81,7 +81,10 @@ export class RetentionWriter implements RetentionWrites {
       : { deleted: 0, next };
   }
 
-  /** After all expired runs, deletes the values that only they had. The sweep ends once no such value is left. */
+  /**
+   * Called once no expired run is left: deletes values that only deleted runs had. The sweep ends once no such value is
+   * left.
+   */
   async #deleteUnusedValues(next: string): Promise<SweepStep> {
     const examined = (await this.#engine.values?.deleteSome()) ?? 0;
     return { deleted: 0, next: examined > 0 ? next : null };

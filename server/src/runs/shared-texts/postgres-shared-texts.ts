@@ -18,11 +18,11 @@ const damagedPayloadJson = JSON.stringify(
 
 /**
  * SQL that creates the tables of texts that payloads of a tenant share, and the column of `payloads` that describes how
- * a payload is assembled (`encodeParts`); a payload without that column's value is stored as a whole.
+ * a payload is assembled (`encodeParts`). The column is NULL for a payload that is stored as a whole.
  *
  * - `shared_texts` has the texts by their hashes. `base` is the hash of the text that a text continues.
  * - `shared_text_uses` has a row for each payload, by its `seq`, and each text that it refers to. Counting the uses in the
- *   row of a text would make all transactions wait for each other that store runs with the same system prompt.
+ *   row of a text would make all transactions that store runs with the same system prompt wait for each other.
  * - `shared_text_candidates` lists the texts of payloads that were deleted. Only these can have become unused.
  *
  * Triggers maintain the last two tables, so that no statement that deletes payloads, or moves them to another partition,
@@ -90,7 +90,8 @@ export const sharedTextTables = `
 `;
 
 /**
- * SQL that removes the uses of payloads of a removed week, as the trigger does for payloads that are deleted one by one.
+ * SQL that removes the rows of `shared_text_uses` for payloads of a week that retention removed (`expired-weeks.ts`),
+ * as the trigger does for payloads that are deleted one by one.
  *
  * @param range - the rows of the payloads, as a subquery
  */
@@ -128,8 +129,9 @@ export const createSharedRangesSql = (alias: string): string =>
     FROM part LEFT JOIN (SELECT place, sum(bytes) AS bytes FROM chain GROUP BY place) c ON c.place = part.place) END)`;
 
 /**
- * SQL that updates the statistics of the texts, for a transaction that has written many and reads their payloads. With
- * those of an empty table, the planner would let each link of a chain read all texts of the tenant.
+ * SQL that updates PostgreSQL's statistics of the texts, for a transaction that has written many texts and then reads
+ * their payloads. With the statistics of an empty table, the planner would read all texts of the tenant for each link
+ * of a chain.
  */
 export const analyzeSharedTextsSql = "ANALYZE shared_texts";
 
@@ -157,8 +159,8 @@ export interface StoredPayload {
  * A text must not be deleted while a transaction stores a payload that refers to it. The transaction therefore locks
  * the row of the text (`FOR KEY SHARE`, which many transactions can hold at once) before it stores the payload.
  * A transaction that deletes texts locks their rows first, and then searches for uses with a new statement, which finds
- * the uses of all transactions that held a lock before. A transaction that waited for a text that was deleted does not get its
- * row, and stores the text again.
+ * the uses of all transactions that held a lock before. A transaction that waited for the lock of a text that was then
+ * deleted does not get its row, and stores the text again.
  */
 export class PostgresSharedTexts {
   readonly #db: PostgresDatabase;
@@ -243,7 +245,7 @@ export class PostgresSharedTexts {
 
   /**
    * Finds which texts of the payloads, and which beginnings of these texts, are stored already. Returns the depth of each
-   * by its hash: the number of texts that precede it in the chain of texts of which each continues the one before.
+   * by its hash: the number of texts that this one continues, directly or indirectly.
    */
   async #findStored(
     tenantId: string,

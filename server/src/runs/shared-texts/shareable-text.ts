@@ -33,7 +33,7 @@ export const maxBeginnings = 1_024;
 /** Maximum number of shared texts of one payload. The longest ones are chosen. */
 export const maxSharedTexts = 16;
 
-/** The kinds of hashes. A list and another text never have the same hash, even if someone constructs their content. */
+/** The kinds of hashes. A list never has the hash of another text, even if a client chooses their content for that. */
 export type HashKind = "list" | "text";
 const kindLetters: Readonly<Record<HashKind, string>> = { list: "L", text: "T" };
 
@@ -45,7 +45,7 @@ export const toHash = (kind: HashKind, digest: string): string =>
 export const toHashKind = (hash: string): HashKind | undefined =>
   (["list", "text"] as const).find((kind) => hash.startsWith(kindLetters[kind]));
 
-/** Moves a text by a number of bytes. */
+/** Returns a text with its positions increased by a number of bytes, for a payload in which something precedes it. */
 export const moveText = (text: ShareableText, bytes: number): ShareableText => ({
   ...text,
   start: text.start + bytes,

@@ -6,7 +6,7 @@ import type { HashKind, ShareableText } from "./shareable-text.ts";
 
 /** Range of a payload that is stored as a shared text, in bytes. */
 export interface SharedRange {
-  /** Whether the text is a list without its closing bracket, which may continue another one, or any other text. */
+  /** `list`: a list without its closing bracket, which may continue another list. `text`: any other text. */
   readonly kind: HashKind;
   readonly start: number;
   readonly end: number;
@@ -46,9 +46,10 @@ type StoredPart = readonly [restBytes: number, hash: string | null, textBytes: n
  * Returns the texts in ranges of a payload that another database stored as shared texts, so that this database stores
  * them in the same way.
  *
- * The hashes are computed from the payload, as a client computes them, and are never copied. A copied hash that is wrong
- * would, from then on, lead other payloads to a text that is not theirs. A wrong range only saves less: its text is stored
- * with the hash of what it contains. A list that can't be separated into items remains in its payload.
+ * The hashes are computed from the payload, as a client computes them, and are never copied: if a copied hash were
+ * wrong, later payloads with this hash would get the wrong text. A wrong range is harmless and only saves less space,
+ * because its text is stored with the hash of what it contains. A list that can't be separated into items remains in
+ * its payload.
  */
 export const toShareableTexts = (
   payload: Uint8Array,
@@ -97,7 +98,7 @@ function listBeginnings(payload: Uint8Array, start: number, end: number): readon
 const [comma, openBracket] = Array.from(",[", (character) => character.charCodeAt(0));
 
 /**
- * Finds where the items of a list end that has no closing bracket. Returns no ends if the range is not such a list.
+ * Finds where the items of a list without a closing bracket end. Returns no ends if the range is not such a list.
  */
 function findItemEnds(payload: Uint8Array, start: number, end: number): readonly number[] {
   if (payload[start] !== openBracket) {

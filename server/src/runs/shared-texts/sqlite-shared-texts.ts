@@ -6,11 +6,11 @@ import type { ShareableText } from "./shareable-text.ts";
 
 /**
  * SQL that creates the table of texts that payloads of a tenant share, and the column of `payloads` that describes how
- * a payload is assembled (`encodeParts`); a payload without that column's value is stored as a whole.
+ * a payload is assembled (`encodeParts`). The column is NULL for a payload that is stored as a whole.
  *
- * `uses` is the number of payloads and of texts that refer to a text. A text is deleted some time after the last of them;
- * until then a new payload may refer to it again. A trigger subtracts deleted payloads, so that no statement that deletes
- * payloads has to.
+ * `uses` is the number of payloads and of texts that refer to a text. When it has become 0, the text is deleted some
+ * time later; until then, a new payload may refer to it again. A trigger subtracts deleted payloads, so that no
+ * statement that deletes payloads has to.
  */
 export const sharedTextTables = `
   CREATE TABLE shared_texts (
@@ -76,8 +76,8 @@ export class SqliteSharedTexts {
   }
 
   /**
-   * Inserts a payload. Its texts that are stored already, or that may repeat, are stored in a table of their own. Returns whether
-   * the payload is new.
+   * Inserts a payload. Its texts that are stored already, or that may repeat, are stored in a table of their own.
+   * Returns whether the payload is new.
    */
   insertPayload(tenantId: string, payload: Payload, texts: readonly ShareableText[]): boolean {
     const { traceId, id, digest, body, checksum } = payload;
@@ -165,7 +165,7 @@ const prepareStatements = (db: Connection) => ({
   ),
   countBase: db.prepare("UPDATE shared_texts SET uses = uses + 1 WHERE id = ?"),
   releaseBase: db.prepare("UPDATE shared_texts SET uses = uses - 1 WHERE id = ?"),
-  // The same texts that the trigger counts when the payload is deleted.
+  // Counts the same texts as the trigger subtracts when the payload is deleted.
   countUses: db.prepare(
     `UPDATE shared_texts SET uses = uses + 1
      WHERE id IN (SELECT value ->> 2 FROM json_each(?) WHERE type = 'array')`,

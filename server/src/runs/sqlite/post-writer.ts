@@ -36,7 +36,7 @@ interface BatchDependencies {
   readonly findQualifiedIds: (listIds: () => readonly string[]) => ReadonlySet<string>;
 }
 
-/** Numbers of the runs that were inserted as rows. */
+/** How many runs were accepted and how many were duplicates, without those that `applyRecord` applied. */
 interface PostCounts {
   readonly accepted: number;
   readonly duplicates: number;

@@ -107,7 +107,7 @@ function toTokenDetails(input: Details["counts"], output: Details["counts"]): To
   const written = input.get("cache_creation") ?? input.get("cache_write") ?? 0;
   return {
     cacheRead: input.get("cache_read") ?? 0,
-    // Some libraries report the writes only by their lifetimes, others also as a sum.
+    // Some libraries report the tokens written to the cache only by their lifetimes, others also as a sum.
     cacheWrite: written < 0 ? written : Math.max(written, hour + minutes),
     cacheWriteHour: hour,
     inputAudio: input.get("audio") ?? 0,

@@ -88,9 +88,9 @@ export interface StoredCost {
 
 /** The progress of computing the costs of a tenant's stored runs again. */
 export interface RecomputeProgress {
-  /** The number of the last row in the table of runs that was examined. */
+  /** Runs up to this row number, or on PostgreSQL up to this place (`run-places.ts`), were examined. */
   readonly position: number;
-  /** The number of the last row in the table. */
+  /** The row number, or on PostgreSQL the place, up to which runs are to be examined. */
   readonly last: number;
   readonly isDone: boolean;
   /** Model calls with usage whose cost was computed again. */

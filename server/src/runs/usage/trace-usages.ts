@@ -4,7 +4,8 @@ import { isModelCall, roundCost } from "./run-cost.ts";
 /** Maximum number of runs from which the usage of one trace is summed: a list shows the usage of many traces. */
 const maxUsageRuns = 1_000;
 /**
- * Maximum number of runs that are read for all traces of a list. Of traces beyond it, only `minUsageRuns` runs are read.
+ * Maximum number of runs that are read for all traces of a list together. Once it is reached, up to `minUsageRuns` runs
+ * of each further trace are still read.
  */
 const maxUsageRunsOfList = 20_000;
 const minUsageRuns = 20;

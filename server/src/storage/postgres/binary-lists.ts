@@ -65,8 +65,9 @@ const listTypes = new Map<string, ReadonlyMap<number, string>>();
 const maxListTypes = 1_000;
 
 /**
- * Returns the parameters of a statement, with their lists in PostgreSQL's binary format. A list whose type the statement
- * does not say, as in `$1::text[]`, or which has an element of another type, stays as it is: the driver converts it.
+ * Returns the parameters of a statement, with their lists in PostgreSQL's binary format. The statement must contain the
+ * type of a list, as `$1::text[]` does. Lists without a type, and lists with an element of another type, stay as they
+ * are: the driver converts them.
  */
 export function encodeLists(sql: string, values: readonly unknown[]): unknown[] {
   if (!values.some((value) => Array.isArray(value))) {

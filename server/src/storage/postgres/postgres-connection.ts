@@ -236,7 +236,7 @@ const serverSettings =
 /** The code of PostgreSQL's protocol for the request to cancel a statement. */
 const cancelRequestCode = 80_877_102;
 
-/** The login is refused, the database or the user does not exist, or a permission is missing. */
+/** Codes of errors: the login is refused, the database or the user does not exist, or a permission is missing. */
 const refusalCodes = /^(?:28...|3D000|42501)$/;
 
 function toSslOptions({ sslMode, sslRootCertificate }: PostgresTarget): ConnectionOptions | false {

@@ -8,7 +8,7 @@ export const allTenants = "*";
  * SQL that protects each table with a `tenant_id` by row-level security: a transaction reads and writes only the rows
  * of its tenant, even if a query lacks its condition on the tenant. This is a second safeguard: every query has such a
  * condition as well. Partitions have no policies of their own: their rows are read through their parents, except for
- * the keys of runs that an index finds (`run-list-reader.ts`). Repeating the SQL has no effect.
+ * the keys of runs that an index finds (`listPartitionNames`). Repeating the SQL has no effect.
  *
  * The tenant is read in a subquery, so that it is read once per query and not once per row. An owner of tables is
  * exempt unless row-level security is forced; a superuser always is.

@@ -89,7 +89,8 @@ export function planRead({ resource, method, args }: ResourceCall<Readers>): Cal
     return { kind: "all" };
   }
   if (resource === "audit") {
-    // The query says whose entries are listed: those of one tenant or, for the operator of the server, of all of them.
+    // The query names the tenant whose entries are listed. Without it, the operator of the server lists those of all
+    // tenants.
     const listed = readMember(args[1], "tenantId");
     return listed === undefined
       ? { kind: "all" }

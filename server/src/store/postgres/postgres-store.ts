@@ -128,9 +128,9 @@ async function prepareRoleAlone(connection: PostgresConnection): Promise<string>
 }
 
 interface StoreParts {
-  /** For the threads that run queries. */
+  /** The `workerData` of the threads that run queries. */
   readonly reader: PostgresThreadData;
-  /** For the queries that authorize requests, which run in this thread. */
+  /** Connects the sessions for the queries that authorize requests. These queries run in this thread. */
   readonly reads: SessionFactory;
   readonly queryTimeoutMs: number;
   readonly defaultTenantId: string;

@@ -89,8 +89,8 @@ export class ServerNotices {
   }
 
   sendActivity(activity: readonly Activity[]): void {
-    const room = maxWaitingActivity - this.#waitingActivity.length;
-    this.#waitingActivity.push(...activity.slice(0, room));
+    const capacity = maxWaitingActivity - this.#waitingActivity.length;
+    this.#waitingActivity.push(...activity.slice(0, capacity));
     this.#scheduleSend(this.#options.collectMs);
   }
 

@@ -35,8 +35,9 @@ const candidatesPerQuery = 200;
 const maxWildcardRuns = 5_000;
 
 /**
- * Maximum number of threads that one query for the list reads. Each run with the wildcard facet may show that one of
- * them is later than the position, so that it does not belong to the page.
+ * Maximum number of threads that one query for the list reads from the table `threads`. It is larger than
+ * `candidatesPerQuery`, because the query removes some of these threads again: a run with the wildcard facet may show
+ * that a thread was active later than the table says, so that the thread belongs to an earlier page.
  */
 const maxListedThreads = candidatesPerQuery + maxWildcardRuns + 1;
 
@@ -86,7 +87,7 @@ export class PostgresThreadReader implements ThreadReads {
   async list(tenantId: string, query: ThreadQuery): Promise<ThreadPage> {
     const { projectId, limit, withinMs } = query;
     const startedMs = performance.now();
-    const partitions = await this.#openIndexes();
+    const partitions = await this.#prepareIndexes();
     const isPartial = await this.#hasManyWildcards(tenantId, projectId, partitions);
     const threads: Thread[] = [];
     let lastPosition = query.after;
@@ -124,7 +125,7 @@ export class PostgresThreadReader implements ThreadReads {
     const { turns, isTruncated } = await this.#listTurns(tenantId, {
       projectId,
       threadId,
-      partitions: await this.#openIndexes(),
+      partitions: await this.#prepareIndexes(),
     });
     const page = turns.slice(offset, offset + limit);
     const usage = await this.#dependencies.usage.readUsageOfTraces(
@@ -200,10 +201,11 @@ export class PostgresThreadReader implements ThreadReads {
   }
 
   /**
-   * Lists the partitions in which the index of facets can be used, and lets PostgreSQL use it until the end of the
-   * transaction: it would often rather read all runs, because it knows little about how many have a facet.
+   * Lists the partitions in which the index of facets can be used, and disables sequential scans until the end of the
+   * transaction. PostgreSQL would often prefer such a scan to the index, because its statistics say little about how
+   * many runs have a facet.
    */
-  async #openIndexes(): Promise<readonly string[]> {
+  async #prepareIndexes(): Promise<readonly string[]> {
     await this.#db.execute("SET LOCAL enable_seqscan = off");
     return listPartitionNames(this.#db);
   }
@@ -272,8 +274,8 @@ const createKeysSql = (partitions: readonly string[], condition: string): string
     .join(" UNION ALL ");
 
 /**
- * SQL for the runs `r` that meet a condition, which are found in the partitions and read from `runs`. OFFSET 0 keeps
- * the queries apart.
+ * SQL for the runs `r` that meet a condition, which are found in the partitions and read from `runs`. OFFSET 0 prevents
+ * PostgreSQL from merging the subqueries into one query.
  */
 const createFoundSql = (partitions: readonly string[], condition: string): string =>
   `(${createKeysSql(partitions, condition)} OFFSET 0) k CROSS JOIN LATERAL (SELECT * FROM runs r

@@ -59,13 +59,13 @@ export class ThreadCandidates {
       const listed = rows.map(([id, block]) => ({ id: textOf(id), block: Number(block) }));
       const end = isLast ? undefined : listed.at(-1);
       const start = position;
-      const due = wildcardThreads.filter(
+      const dueWildcardThreads = wildcardThreads.filter(
         (thread) =>
           (start === undefined || comparePositions(thread, start) > 0) &&
           (end === undefined || comparePositions(thread, end) <= 0),
       );
       const wildcardIds = new Set(wildcardThreads.map(({ id }) => id));
-      yield* [...listed.filter(({ id }) => !wildcardIds.has(id)), ...due].toSorted(
+      yield* [...listed.filter(({ id }) => !wildcardIds.has(id)), ...dueWildcardThreads].toSorted(
         comparePositions,
       );
       if (end === undefined) {
@@ -103,6 +103,6 @@ function toPrefixEnd(prefix: string): string {
   return prefix.slice(0, -1) + String.fromCharCode(lastCharCode + 1);
 }
 
-/** Compares ids as SQLite compares blobs. */
+/** Orders positions as the list does: the latest block first, then ids as SQLite compares blobs. */
 const comparePositions = (a: ThreadPosition, b: ThreadPosition): number =>
   b.block - a.block || Buffer.compare(Buffer.from(a.id), Buffer.from(b.id));

@@ -21,7 +21,7 @@ const maxBlockRuns = 200_000;
 const maxWildcardRuns = 5_000;
 const maxWildcardBlocks = 2_000;
 
-/** A run in a block of time, by its position in its trace. */
+/** A run that was found in a block of time, with its position in its trace. */
 interface FoundRun {
   readonly rowId: number;
   readonly traceId: string;
@@ -75,21 +75,21 @@ export class ThreadRunFinder {
   }
 
   /**
-   * Finds the runs that stand for the turns of a thread, in no particular order. A block of time in which a root run has
-   * the thread's id is not searched for other runs that have it: they are mostly its descendants, and reading the
-   * payloads of all runs of the block would take long.
+   * Finds the runs that stand for the turns of a thread, in no particular order. If a root run in a block of time has
+   * the thread's id, that block is not searched for other runs with the id: they are mostly descendants of the root,
+   * and reading the payloads of all runs of the block would take long.
    */
   find(projectId: string, threadId: string, wildcards: WildcardRuns): ThreadRuns {
     const facets = threadKeys.flatMap((key) => createPairFacet(key, threadId) ?? []);
     const blocks = this.#listBlocks(projectId, facets, maxBlocks + 1);
     const runs = this.#listRuns(projectId, blocks.slice(0, maxBlocks));
-    const isOfThread = this.#createFilter(threadId);
-    const roots = isOfThread(runs.filter(({ isRoot }) => isRoot));
+    const selectOfThread = this.#createFilter(threadId);
+    const roots = selectOfThread(runs.filter(({ isRoot }) => isRoot));
     const rootTraces = new Set(roots.map(({ traceId }) => traceId));
     const blocksWithRoots = new Set(
       runs.filter(({ traceId }) => rootTraces.has(traceId)).map(({ block }) => block),
     );
-    const otherRuns = isOfThread(
+    const otherRuns = selectOfThread(
       runs.filter(
         ({ isRoot, block, traceId }) =>
           !isRoot && !blocksWithRoots.has(block) && !rootTraces.has(traceId),
@@ -148,6 +148,7 @@ export class ThreadRunFinder {
     }));
   }
 
+  /** Returns a function that selects the runs of a thread from a list of runs. */
   #createFilter(threadId: string) {
     return (runs: readonly FoundRun[]): readonly FoundRun[] => {
       const threadIds = this.#readThreadIds(runs);

@@ -322,7 +322,10 @@ class Mover {
     }
   }
 
-  /** Returns the result of the last comparison. If a move was killed after its end, compares everything again. */
+  /**
+   * Returns the result of the last comparison. Compares all rows first if an earlier process had already ended the
+   * move.
+   */
   async readResult(): Promise<MoveResult> {
     if (this.#sums.size === 0) {
       await this.#inSnapshot(() => this.#compareRows());

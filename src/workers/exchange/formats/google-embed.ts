@@ -59,7 +59,9 @@ function readEmbedUsage(response: JsonObject, warnings: Warnings): UsageMetadata
   );
 }
 
-/** Replaces the vectors of `embedding`, `embeddings`, and of Vertex AI's `predictions`. */
+/**
+ * Replaces long vectors in `embedding`, `embeddings` and Vertex AI's `predictions` by the number of their dimensions.
+ */
 function replaceVectors(response: JsonObject): JsonObject {
   const replaced: MutableJsonObject = { ...response };
   if (isJsonObject(response["embedding"])) {

@@ -97,7 +97,7 @@ function readGoogleUsage(response: JsonObject, warnings: Warnings): UsageMetadat
   );
 }
 
-/** Where the tokens of modalities other than text are reported. */
+/** Returns, for each modality other than text, the place of its token count in a list of token details. */
 const readModalities = (details: unknown) =>
   Object.fromEntries(
     toList(details)
@@ -108,7 +108,7 @@ const readModalities = (details: unknown) =>
       ),
   );
 
-/** Replaces images and recordings that the model created. */
+/** Replaces the data of images and audio that the model created by type and size. */
 function replaceGeneratedData(response: JsonObject): JsonObject {
   const { candidates } = response;
   if (!Array.isArray(candidates)) {

@@ -42,7 +42,7 @@ const responseReader: ResponseReader = {
       : undefined,
 };
 
-/** Replaces files in a request, and images that the model created in a response. */
+/** Replaces the data of files in a request, and of images that the model created in a response, by type and size. */
 function replaceFiles(body: JsonObject): JsonObject {
   return toObject(
     replaceTexts(body, (text, key, owner) => {
@@ -125,10 +125,10 @@ class ResponseJoiner {
     if (type.startsWith("response.output_item.") && isJsonObject(item)) {
       this.#items.set(position, structuredClone(item));
     } else if (type.endsWith("_part.added") && isJsonObject(part)) {
-      const [list, at] = type.includes("summary")
+      const [list, listIndex] = type.includes("summary")
         ? this.#openList(position, "summary", event["summary_index"])
         : this.#openList(position, "content", event["content_index"]);
-      list[at] = { ...part };
+      list[listIndex] = { ...part };
     } else if (type === "response.output_text.annotation.added") {
       const target = this.#openPart(position, "content", event["content_index"]);
       appendItems(target, "annotations", [event["annotation"]]);
@@ -163,26 +163,26 @@ class ResponseJoiner {
     return item;
   }
 
-  #openList(position: number, name: string, index: unknown): [list: unknown[], at: number] {
+  #openList(position: number, name: string, index: unknown): [list: unknown[], listIndex: number] {
     const item = this.#openItem(position);
     const list: unknown[] = Array.isArray(item[name]) ? item[name] : [];
     item[name] = list;
-    // An index far beyond the end would create a list with as many holes.
-    const at =
+    // The index is limited to the end of the list: an assignment far beyond the end would make the list that long.
+    const listIndex =
       typeof index === "number" && Number.isSafeInteger(index) && index >= 0
         ? Math.min(index, list.length)
         : 0;
-    return [list, at];
+    return [list, listIndex];
   }
 
   #openPart(position: number, name: string, index: unknown): MutableJsonObject {
-    const [list, at] = this.#openList(position, name, index);
-    const existingPart = list[at];
+    const [list, listIndex] = this.#openList(position, name, index);
+    const existingPart = list[listIndex];
     if (isJsonObject(existingPart)) {
       return existingPart;
     }
     const part: MutableJsonObject = {};
-    list[at] = part;
+    list[listIndex] = part;
     return part;
   }
 }

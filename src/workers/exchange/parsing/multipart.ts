@@ -11,15 +11,15 @@ const maxFieldBytes = 65_536;
  * several times becomes a list. Returns `undefined` if the body is something else.
  */
 export function readFormData(exchange: RawExchange, warnings: Warnings): JsonObject | undefined {
-  const boundary = /^\s*multipart\/form-data\b.*?;\s*boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(
+  const match = /^\s*multipart\/form-data\b.*?;\s*boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(
     exchange.contentType ?? "",
   );
-  const delimiter = boundary?.[1] ?? boundary?.[2];
-  if (delimiter === undefined) {
+  const boundary = match?.[1] ?? match?.[2];
+  if (boundary === undefined) {
     return undefined;
   }
   const fields: MutableJsonObject = {};
-  for (const part of splitParts(exchange, delimiter, warnings)) {
+  for (const part of splitParts(exchange, boundary, warnings)) {
     const { name, value } = readPart(part);
     if (name !== undefined) {
       const earlierValue = Object.hasOwn(fields, name) ? fields[name] : undefined;
@@ -39,20 +39,20 @@ interface FormPart {
 
 function splitParts(
   { body, omittedBytes, omittedAt = 0, ending }: RawExchange,
-  delimiter: string,
+  boundary: string,
   warnings: Warnings,
 ): FormPart[] {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  const mark = `--${delimiter}`;
+  const delimiter = `--${boundary}`;
   const parts: FormPart[] = [];
-  let start = bytes.indexOf(mark);
+  let start = bytes.indexOf(delimiter);
   while (start !== -1) {
-    const partStart = start + mark.length;
+    const partStart = start + delimiter.length;
     if (bytes.toString("latin1", partStart, partStart + 2) === "--") {
       return parts;
     }
-    const nextMark = bytes.indexOf(`\r\n${mark}`, partStart);
-    const end = nextMark === -1 ? bytes.length : nextMark;
+    const nextDelimiter = bytes.indexOf(`\r\n${delimiter}`, partStart);
+    const end = nextDelimiter === -1 ? bytes.length : nextDelimiter;
     const headersEnd = bytes.indexOf("\r\n\r\n", partStart);
     if (headersEnd !== -1 && headersEnd < end) {
       const contentStart = headersEnd + 4;
@@ -63,7 +63,7 @@ function splitParts(
         sizeBytes: end - contentStart + (hasGap ? omittedBytes : 0),
       });
     }
-    start = nextMark === -1 ? -1 : nextMark + 2;
+    start = nextDelimiter === -1 ? -1 : nextDelimiter + 2;
   }
   if (ending !== "cancelled" && ending !== "failed") {
     warnings.add("The form data of the request has no closing boundary.");

@@ -59,6 +59,7 @@ export function readResponse(exchange: RawExchange, format: ResponseReader): Exc
   return warnings.addTo(readFields({ exchange, format, warnings }));
 }
 
+/** What the functions below need to read one response. */
 interface Reading {
   readonly exchange: RawExchange;
   readonly format: ResponseReader;

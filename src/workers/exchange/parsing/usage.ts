@@ -117,7 +117,10 @@ export function readCount(
   return undefined;
 }
 
-/** Reads the usage of OpenAI's APIs. Chat completions and embeddings use the first names, the other APIs the second. */
+/**
+ * Reads the usage of OpenAI's APIs. Chat completions, text completions and embeddings use names with `prompt` and
+ * `completion`, the other APIs names with `input` and `output`.
+ */
 export function readOpenAiUsage(
   response: JsonObject,
   warnings: Warnings,
@@ -146,7 +149,7 @@ export function readOpenAiUsage(
       inputDetails: {
         cache_read: [
           [inputDetails, "cached_tokens"],
-          // DeepSeek's name.
+          // The name that DeepSeek's API uses.
           [usage, "prompt_cache_hit_tokens"],
         ],
         cache_creation: [[inputDetails, "cache_write_tokens"]],

@@ -87,11 +87,11 @@ export function findOnlyReference(
   series: readonly ChartSeries[],
   index: number,
 ): number | undefined {
-  const withValue = [...series.keys()].filter(
+  const indexesWithValue = [...series.keys()].filter(
     (seriesIndex) => (series[seriesIndex]?.values[index] ?? 0) !== 0,
   );
   const isReference = (seriesIndex: number): boolean => series[seriesIndex]?.kind === "reference";
-  return withValue.every(isReference) ? withValue[0] : undefined;
+  return indexesWithValue.every(isReference) ? indexesWithValue[0] : undefined;
 }
 
 /** Describes a chart for screen readers: the last, the lowest and the highest value of each series. */

@@ -39,8 +39,8 @@ export interface ChartProps {
   readonly onSelect?: (from: number, to: number) => void;
   /**
    * Called with the index of a position and the index of a series when the user clicks on a bar or a line. With the
-   * keyboard, the arrow keys, Home and End move between the positions, and Enter picks all series but references. The index
-   * of the series is then `undefined`; if only a reference has a value at the position, it is that of the reference.
+   * keyboard, the arrow keys, Home and End select a position, and Enter picks it. `seriesIndex` is then `undefined`,
+   * which means all series except references; if only a reference has a value there, it is the index of the reference.
    */
   readonly onPick?: (index: number, seriesIndex: number | undefined) => void;
 }

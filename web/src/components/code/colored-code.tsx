@@ -4,7 +4,7 @@ import type { CodeToken } from "./code-tokens.ts";
 import "./code.css";
 
 /**
- * Code that is only read, colored if its language is known. The document contains the plain text: the browser paints
+ * Read-only code, colored if its language is known. The document contains the plain text: the browser paints
  * the colors (CSS Custom Highlight API). If each token were an element, a search would not find a text across tokens.
  */
 export const ColoredCode = ({

@@ -4,7 +4,7 @@ import "./dialog.css";
 
 /**
  * A modal dialog, which Escape or a click outside closes. It uses the browser's `<dialog>`, which traps and restores
- * the focus. Unlike other dialogs, it needs no style elements, which the Content-Security-Policy forbids.
+ * the focus. Unlike Mantine's modal dialog, it needs no style elements, which the Content-Security-Policy forbids.
  */
 export const Dialog = ({
   title,

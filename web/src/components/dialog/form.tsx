@@ -1,12 +1,12 @@
 import type { ReactNode } from "react";
 
 /** Matches the HTTP status in front of an error message, which does not help the person who fills in the form. */
-const invalidStatus = /^422: /;
+const statusPrefix = /^422: /;
 
 /** The error of a form, next to its buttons. Screen readers announce it when it appears. */
 export const FormError = ({ error }: { readonly error?: string | undefined }) => (
   <p className="form-fault" role="alert" hidden={error === undefined}>
-    {error?.replace(invalidStatus, "")}
+    {error?.replace(statusPrefix, "")}
   </p>
 );
 

@@ -60,7 +60,7 @@ export const FilterChips = ({
         item.offsetLeft + item.offsetWidth / 2 - scroller.current.clientWidth / 2;
     }
   });
-  /** Scrolls until an element that got the focus is beside the marks, which would cover it. */
+  /** Scrolls until the marks at the sides of the row do not cover an element that got the focus. */
   const revealFocus = (element: Element): void => {
     // A click leaves the row where it is: otherwise the button would move away from the pointer.
     if (scroller.current !== null && element.matches(":focus-visible")) {

@@ -145,7 +145,7 @@ const commonFields: readonly string[] = [
 ];
 
 /** The position of a field among the suggestions. Fields that are not common follow in their own order. */
-const rankOf = ({ name }: FilterField): number =>
+const rankField = ({ name }: FilterField): number =>
   commonFields.includes(name) ? commonFields.indexOf(name) : commonFields.length;
 
 /** A field as the beginning of a condition, such as `latency > `; `undefined` if only functions can test the field. */
@@ -170,7 +170,7 @@ function toConditionStart({ name, type, comparators }: FilterField): string | un
 
 /**
  * Suggests how a condition outside of functions begins: with a field and an operator, or with a word such as `not`. After
- * another word it suggests nothing until the user types, because the next word may be a search term.
+ * any other text it suggests nothing until the user types, because the next word may be a search term.
  */
 function completeCondition(
   range: TokenRange,
@@ -194,7 +194,7 @@ function completeCondition(
   }
   const conditions = language.fields
     .filter(({ name }) => startsWithIgnoringCase(name, typed))
-    .toSorted((left, right) => rankOf(left) - rankOf(right))
+    .toSorted((left, right) => rankField(left) - rankField(right))
     .flatMap((field) => {
       const start = toConditionStart(field);
       return start === undefined
@@ -213,7 +213,7 @@ function completeCondition(
       if (combines) {
         return [{ label: `${name} …`, detail: doc, insertedText: `${name} ` }];
       }
-      // All other functions have an operator.
+      // Of the other functions, suggest only `exists`: the rest can be written with an operator.
       return name === "exists" ? [{ label: form, detail: doc, insertedText: "exists(" }] : [];
     });
   return { from, to, suggestions: [...conditions, ...words] };
@@ -358,7 +358,7 @@ function completeValue(
 
 const equalityNames: ReadonlySet<string> = new Set(["eq", "neq"]);
 
-/** The fields whose values are the models that are named in metadata. */
+/** The fields that contain names of models. Their values are suggested from the metadata key `ls_model_name`. */
 const modelFields: ReadonlySet<string> = new Set(["model", "trace_model"]);
 
 /** The values to request for a field; `undefined` for a metadata value whose key is unknown. */

@@ -4,7 +4,10 @@ export type RunGrouping = "model" | "name" | "tag" | "user" | "status";
 const quote = (text: string): string => JSON.stringify(text);
 
 interface Conditions {
-  /** @param isTraceList - whether the filter is one of a list of traces, in which `model` stands for those of the trace */
+  /**
+   * @param isTraceList - whether the filter is for a list of traces, in which the field `model` contains the models of
+   * all runs of a trace
+   */
   readonly equals: (value: string, isTraceList?: boolean) => string;
   /**
    * The condition that a run has the property, with any value. Absent if every run has the property, or if the filter

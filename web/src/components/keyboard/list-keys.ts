@@ -26,7 +26,7 @@ const selectCommand: Command = {
   keys: "x",
 };
 
-/** Lists the keys of a table in the shortcut list while the table is mounted. */
+/** Adds the keys of a table to the shortcut list while it is mounted. `j` and `k` then move the focus into it. */
 export function useListKeys({
   canOpen,
   canSelect,

@@ -22,8 +22,8 @@ const maxLevels = 100;
  */
 const maxNodes = 20_000;
 /**
- * The parser compares the marks of one paragraph with each other. This is the maximum sum of the squares of the numbers
- * of marks: for example, one paragraph can have 2,000 marks, or ten can have 600 each.
+ * The parser compares the inline marks of a paragraph, such as `*` and `[`, with each other. This limits the sum, over
+ * all paragraphs, of the square of the number of marks: one paragraph can have 2,000 marks, or ten can have 600 each.
  */
 const maxComparedMarks = 2_000 ** 2;
 

@@ -1,8 +1,8 @@
-/** A link or an image, whose text is all that a line of plain text needs. */
+/** Matches a link or an image. A line of plain text keeps only its text. */
 const linkPattern = /!?\[(?<text>[^[\]\n]*)\]\([^()\s]*\)/g;
 const emphasisPattern =
   /(?<![\w*])(?<mark>\*{1,3})(?=[^\s*])(?<text>[^*\n]*[^\s*])\k<mark>(?![\w*])/g;
-/** The first mark of a bold text whose end was cut off. */
+/** Matches the `**` that begins a bold text whose end was cut off. */
 const openBoldPattern = /(?<![\w*])\*\*(?=\w)/g;
 const lineStartPattern = /(?<start>^|\n) {0,3}(?:#{1,6}|>) +/g;
 

@@ -87,7 +87,8 @@ function renderMarkdown(text: string): ReactNode | undefined {
     // Call the component as a function: if it were rendered as an element, an error in it would replace the page.
     return ReactMarkdown({ remarkPlugins: plugins, components, children: toVisibleText(text) });
   } catch (cause) {
-    // A RangeError means that the call stack is exhausted, which depends on the caller.
+    // A RangeError means that the call stack is exhausted. The limits can't rule that out, because it also depends on
+    // how much of the stack the callers use.
     if (cause instanceof MarkdownLimitError || cause instanceof RangeError) {
       return undefined;
     }

@@ -25,8 +25,8 @@ type Fields = Readonly<Record<string, unknown>>;
 const maxMessages = 2_000;
 
 /**
- * Finds the messages in the inputs or outputs of a run. It recognizes the formats of OpenAI (chat completions,
- * responses and completions), Anthropic, Gemini, LangChain and the AI SDK. Returns `undefined` if there are none.
+ * Finds the messages in the inputs or outputs of a run. It recognizes the formats of OpenAI (Chat Completions,
+ * Responses and Completions), Anthropic, Gemini, LangChain and the AI SDK. Returns `undefined` if there are none.
  */
 export function toChatMessages(value: unknown): readonly ChatMessage[] | undefined {
   const messages = findMessages(value, 0);
@@ -105,7 +105,7 @@ function parseList(items: readonly unknown[], depth: number): ChatMessage[] | un
   return messages.length === 0 ? undefined : messages;
 }
 
-/** The text that OpenAI's responses and completions accept in place of messages, next to the model's name. */
+/** The text that OpenAI's Responses and Completions APIs accept in place of messages, next to the model's name. */
 function parseTextPrompt({ model, input, prompt }: Fields): ChatMessage | undefined {
   const text = input ?? prompt;
   return typeof model === "string" && typeof text === "string"
@@ -213,7 +213,7 @@ function parseLangChainMessage(fields: Fields): ChatMessage | undefined {
     : undefined;
 }
 
-/** Items of OpenAI's responses that are not messages: calls of tools, their results, and reasoning. */
+/** Matches the types of OpenAI's response items that are not messages: tool calls, their results, and reasoning. */
 const responseItemType = /^(?:reasoning|item_reference|[a-z_]+_call(?:_output)?|mcp_[a-z_]+)$/;
 
 function parseResponseItem(fields: Fields): ChatMessage | undefined {

@@ -1,11 +1,11 @@
 import type { ChatMessage, ChatPart } from "./chat-messages.ts";
 
-/** A part of a message, or a call of a tool with its results. */
+/** A part of a message. A tool call contains its results. */
 export type ShownPart =
   | Exclude<ChatPart, { readonly kind: "toolCall" }>
   | (Extract<ChatPart, { readonly kind: "toolCall" }> & { readonly results: readonly unknown[] });
 
-/** A message whose calls of tools have their results. */
+/** A message in which each tool call contains its results. */
 export interface ShownMessage extends Omit<ChatMessage, "parts"> {
   readonly parts: readonly ShownPart[];
 }

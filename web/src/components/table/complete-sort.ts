@@ -17,7 +17,7 @@ type Pages = Pick<
 /** The rows of a list, in the order that the user chose if all of them are loaded. */
 export interface CompleteSort<Row> {
   readonly rows: readonly Row[] | undefined;
-  /** The columns of the table. Those that can't sort the list have no sort order. */
+  /** The columns of the table. A column by which the list can't be sorted has no `sort`. */
   readonly columns: readonly Column<Row>[];
   /** The order of the rows; `undefined` while it is that of the server. */
   readonly sort: Sort | undefined;
@@ -52,7 +52,7 @@ export function useCompleteSort<Row>({
   readonly listKey: string;
   readonly columns: readonly Column<Row>[];
   readonly search: SortSearch;
-  /** Whether a column that the table does not have yet may follow from rows that are not loaded. */
+  /** Whether the table may get a column with this id when more rows are loaded. */
   readonly isLaterColumn?: (columnId: string) => boolean;
 }): CompleteSort<Row> {
   const { data, hasNextPage, isFetching, isPlaceholderData, error, fetchNextPage } = pages;
@@ -65,7 +65,7 @@ export function useCompleteSort<Row>({
   const isTooLong =
     hasNextPage &&
     ((rows?.length ?? 0) >= maxSortedRows || (data?.pages.length ?? 0) >= maxSortedPages);
-  // When another page follows after the last one, the rows that were complete stay in view until it is loaded.
+  // If a refetch finds another page after the last one, the rows that were complete stay in view until it is loaded.
   const [complete, setComplete] = useState<{
     readonly listKey: string;
     readonly rows: readonly Row[];
@@ -124,7 +124,7 @@ function toState({
   return hasFailed ? "failed" : "loading";
 }
 
-/** Returns a column that does not sort the table, unless the server sorts by it. */
+/** Removes the sort order of a column, unless the server sorts by this column. */
 function removeSort<Row>(column: Column<Row>): Column<Row> {
   const { sort: _sort, ...otherMembers } = column;
   return column.sortValue === undefined

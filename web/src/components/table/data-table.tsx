@@ -41,9 +41,9 @@ export interface DataTableProps<Row> {
   readonly onLayout?: (layout: ColumnLayout) => void;
   /**
    * Renders the row's link, which contains the first column: `(row, linkProps) => <Link to=… {...linkProps} />`. A
-   * click or a middle click anywhere in the row, and Enter, open it.
+   * click or a middle click anywhere in the row, and Enter, open the link.
    */
-  readonly renderLink?: (row: Row, part: RowLinkProps) => ReactNode;
+  readonly renderLink?: (row: Row, linkProps: RowLinkProps) => ReactNode;
   /**
    * Whether a row that appears has just arrived: its background then fades in. Pass the same function at each render.
    */
@@ -85,7 +85,7 @@ const enabledFeatures = tableFeatures({
 });
 
 const lineRowHeight = 36;
-/** The height of a row with its narrow detail, without the detail, in pixels. */
+/** In a row with a narrow detail, the height of the part above the detail, in pixels. */
 const detailHeadHeight = 40;
 /** The number of rows below the view at which more rows are loaded. */
 const readAheadRows = 30;

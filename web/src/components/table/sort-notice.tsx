@@ -4,7 +4,10 @@ import { Failure } from "../page/states.tsx";
 import type { CompleteSort } from "./complete-sort.ts";
 import "./sort-notice.css";
 
-/** Shown above a list that does not have the chosen order: its other rows are being loaded, or why they are not. */
+/**
+ * Explains above a list why it does not have the chosen order: its other rows are still being loaded, could not be
+ * loaded, or are too many.
+ */
 export const SortNotice = <Row,>({
   resourceName,
   sorting: { state, retry },

@@ -19,7 +19,8 @@ const formatDigits = (cost: number, digits: number): string => {
 };
 
 /**
- * The digits after the point that a cost needs: two for a dollar or more, otherwise those of its significant digits.
+ * The number of digits after the point that a cost needs, at most `most`: two for a dollar or more, otherwise as many
+ * as its significant digits take.
  */
 function chooseFractionDigits(cost: number, significantDigits: number, most: number): number {
   const magnitude = Math.abs(cost);

@@ -24,7 +24,7 @@ export interface TimeSelection {
   readonly to?: string | undefined;
 }
 
-/** A {@link TimeSelection} without members that are `undefined`, which the state of a page contains. */
+/** A {@link TimeSelection} in the state of a page: members without a value are absent, not `undefined`. */
 export interface UrlTimes extends TimeSelection {
   readonly last?: TimePreset;
   readonly from?: string;
@@ -39,7 +39,7 @@ export function parseTimeSelection(search: Readonly<Record<string, unknown>>): U
     : { ...(isTime(from) ? { from } : {}), ...(isTime(to) ? { to } : {}) };
 }
 
-/** Returns only the time range of the state of a page, for a link to another page. */
+/** Picks the time range from the state of a page, for a link to another page. */
 export const pickTimes = ({ last, from, to }: TimeSelection): UrlTimes =>
   last === undefined
     ? { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }

@@ -114,10 +114,7 @@ export const CommentForm = ({
 /** Unsent texts by `draftKey`. They are kept until the page is closed. */
 const drafts = new Map<string, string>();
 
-/**
- * The form for a new comment. The form asks for the person's name if neither the browser has stored one nor the API key
- * has one.
- */
+/** The form for a new comment. It asks for the person's name if neither the browser nor the API key provides a name. */
 export const NewComment = ({
   draftKey,
   keyName,

@@ -55,11 +55,11 @@ function parseComment(value: unknown): Comment {
   };
 }
 
-/** The number of comments by the id of their run. @throws TypeError `value` has no such numbers. */
+/** Parses the numbers of comments, by the id of their run. @throws TypeError `value` has no list of runs. */
 export const parseCommentCounts = (value: unknown): ReadonlyMap<string, number> =>
   parseCounts(value, "runs", "run_id");
 
-/** The number of comments by the id of their example. @throws TypeError `value` has no such numbers. */
+/** Parses the numbers of comments, by the id of their example. @throws TypeError `value` has no list of examples. */
 export const parseExampleCounts = (value: unknown): ReadonlyMap<string, number> =>
   parseCounts(value, "examples", "example_id");
 

@@ -9,8 +9,8 @@ import type { Metrics } from "../metrics/metrics.ts";
 import { toRunListSearch } from "./run-links.ts";
 
 /**
- * The charts of the dashboard. Clicking a bar or a line, or pressing Enter, opens the runs that it counts, those of the
- * previous period for its dashed line. Dragging selects a time range.
+ * The charts of the dashboard. A click on a bar or a line, or the Enter key, opens the runs that the bar or the point
+ * of the line counts. The dashed line opens the runs of the previous period. Dragging selects a time range.
  */
 export const ChartGrid = ({
   metrics,

@@ -170,7 +170,7 @@ const DashboardControls = ({ search }: { readonly search: DashboardSearch }) => 
   );
 };
 
-/** The keys are the same as in the run list. Both focus the filter bar, which also searches for words. */
+/** The keys are the same as in the run list. Both commands focus the filter bar, which also searches for words. */
 const filterCommands: readonly Command[] = [
   { id: "dashboard-search", group: "This page", label: "Search runs", keys: "/", run: focusFilter },
   { id: "dashboard-filter", group: "This page", label: "Filter runs", keys: "f", run: focusFilter },

@@ -13,7 +13,7 @@ const maxScoreColumns = 12;
 const statusColumnId = "status";
 const scorePrefix = "score ";
 
-/** Whether a column has a score. The list has a column for each score of the loaded experiments. */
+/** Whether a column shows a score. The list has a column for each feedback key of the loaded experiments. */
 export const isScoreColumn = (columnId: string): boolean => columnId.startsWith(scorePrefix);
 
 /** The columns of the experiment list, with the status and one column per score, compared with the baseline. */
@@ -22,7 +22,7 @@ export function toExperimentColumns(
   baseline: Experiment | undefined,
   readStatus: (experiment: Experiment) => ExperimentStatus,
 ): readonly Column<Experiment>[] {
-  // The columns have the same order in each order of the list.
+  // Collect the feedback keys in the order of the start times, so that sorting the list does not move the columns.
   const newestFirst = experiments.toSorted((left, right) => right.startMs - left.startMs);
   const keys = [...new Set(newestFirst.flatMap(({ scores }) => Object.keys(scores)))];
   return [
@@ -88,21 +88,21 @@ const StatusText = ({ status: { kind, label, reason } }: { readonly status: Expe
   );
 };
 
-/** The status of a run whose color an experiment has. A status that needs no attention has no color. */
+/** The statuses of an experiment that are shown in color, each with the status of a run that has the same color. */
 const statusColors: { readonly [Kind in ExperimentStatus["kind"]]?: "error" | "pending" } = {
   failed: "error",
   partial: "error",
   running: "pending",
 };
 
-const factsPerLine = 2;
+const valuesPerLine = 2;
 /** The height of the status, and of a line with titles and values of other columns, in pixels. */
 const statusHeight = 24;
-const factHeight = 40;
+const valueLineHeight = 40;
 
 /** The height of the lines that `renderExperimentDetail` renders, in pixels. */
 export const toDetailHeight = (columns: readonly Column<Experiment>[]): number =>
-  statusHeight + Math.ceil(columns.filter(isFact).length / factsPerLine) * factHeight;
+  statusHeight + Math.ceil(columns.filter(isDetailColumn).length / valuesPerLine) * valueLineHeight;
 
 /**
  * Renders the values that have no column on a narrow screen: the status, and each other value below the title of its
@@ -114,7 +114,7 @@ export const renderExperimentDetail = (
 ): ReactNode => (
   <div className="experiment-detail">
     {columns.find(({ id }) => id === statusColumnId)?.renderCell(experiment)}
-    {columns.filter(isFact).map((column) => (
+    {columns.filter(isDetailColumn).map((column) => (
       <span key={column.id} data-title={column.title}>
         {column.renderCell(experiment)}
       </span>
@@ -122,7 +122,8 @@ export const renderExperimentDetail = (
   </div>
 );
 
-const isFact = ({ id, isShownWhenNarrow = false }: Column<Experiment>): boolean =>
+/** Whether `renderExperimentDetail` shows the value of a column below the column's title. */
+const isDetailColumn = ({ id, isShownWhenNarrow = false }: Column<Experiment>): boolean =>
   !isShownWhenNarrow && id !== statusColumnId;
 
 /** Shown in place of a number that the server could not read in time. */

@@ -38,7 +38,7 @@ export const Experiments = ({
 }) => {
   const navigate = route.useNavigate();
   const sortSearch = route.useSearch();
-  // The server sorts by the start; the other orders need all experiments.
+  // The server sorts only by the start time. To sort by another column, the browser first loads all experiments.
   const startOrder = sortSearch.sort === "start" ? (sortSearch.order ?? "desc") : "desc";
   const { pages, experiments, readStatus } = useExperiments(datasetId, startOrder);
   const [isDialogOpen, setIsDialogOpen] = useState(false);
@@ -121,8 +121,8 @@ export const Experiments = ({
         )}
       </div>
       <SortNotice resourceName="experiments" sorting={sorting} error={pages.error}>
-        There are more than {maxSortedRows.toLocaleString("en")} experiments. Such a list can be
-        sorted only by the column Started.
+        There are more than {maxSortedRows.toLocaleString("en")} experiments. A list of this length
+        can be sorted only by the column Started.
       </SortNotice>
       <DataTable
         resourceName="experiments"

@@ -46,7 +46,7 @@ export const createExperimentsQuery = (datasetId: string, startOrder: "asc" | "d
     initialPageParam: 0,
     getNextPageParam: (page: readonly Experiment[], pages) =>
       page.length < experimentPageSize ? undefined : pages.length * experimentPageSize,
-    // While the other order is loaded, the list keeps its rows; that of another dataset does not.
+    // Keep the rows of this dataset while they are loaded in the other order. Do not show the rows of another dataset.
     placeholderData: (previousData, previousQuery) =>
       previousQuery?.queryKey[1] === datasetId ? previousData : undefined,
   });

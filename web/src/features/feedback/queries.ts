@@ -9,7 +9,7 @@ const bucketCount = 30;
 
 export interface TrendRequest {
   readonly projectId: string;
-  /** `undefined` for the key of the latest feedback. */
+  /** `undefined` for the most frequent key in the time range. */
   readonly key: string | undefined;
   readonly days: number;
 }
@@ -48,8 +48,8 @@ export const createRecentFeedbackQuery = (projectId: string, key: string | undef
   });
 
 /**
- * The id of the project with the latest feedback; `null` if there is no feedback, or if the server has not received the
- * runs to which the latest feedback belongs.
+ * The id of the project with the latest feedback; `null` if there is no feedback, or if the server has not received any
+ * of the runs to which the 20 latest feedback entries belong.
  */
 export const latestFeedbackProjectQuery = queryOptions({
   queryKey: ["feedback", "latest-project"],

@@ -15,7 +15,7 @@ export type JobState = "queued" | "running" | "succeeded" | "failed" | "canceled
 
 const states = ["queued", "running", "succeeded", "failed", "canceled"] as const;
 
-/** A task that the server continues after the request that started it, or a download. */
+/** A task that the server performs in the background, or a download. */
 export interface Job {
   readonly id: string;
   readonly kind: string;
@@ -27,7 +27,7 @@ export interface Job {
   readonly done: number;
   /** Absent while the number of items is unknown. */
   readonly total?: number;
-  /** Other numbers of the progress by name, such as `cost_usd`. */
+  /** Other numbers that the job reports about its progress, by name, such as `cost_usd`. */
   readonly figures: readonly (readonly [name: string, value: number])[];
   /** Number of items that failed, and the error messages of the first ones. */
   readonly failureCount: number;

@@ -36,7 +36,7 @@ export const jobListQuery = infiniteQueryOptions({
   refetchInterval: ({ state: { data } }) => toRefetchInterval(data?.pages.flat()),
 });
 
-/** The ids of the jobs that were started in this tab. Only their end is announced. */
+/** The ids of the jobs that were started in this tab. A notice is shown only when one of these jobs ends. */
 const startedIds = new Set<string>();
 
 export const isStartedInThisTab = (id: string): boolean => startedIds.has(id);
@@ -52,7 +52,10 @@ export async function startJob(
   return job;
 }
 
-/** Shows a job that another request has started in this tab, and announces its end. */
+/**
+ * Registers a job as started in this tab, so that the job menu lists it and shows a notice when it ends. Call this
+ * function if a request other than that of {@link startJob} has started the job.
+ */
 export async function trackStartedJob(queryClient: QueryClient, id: string): Promise<void> {
   startedIds.add(id);
   await queryClient.invalidateQueries({ queryKey: [jobsKey] });

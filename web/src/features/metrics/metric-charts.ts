@@ -148,7 +148,7 @@ interface ChartOptions {
  * The grouping in which a run can be in several groups. The sum of these groups can't be compared with the number of
  * runs in the previous period.
  */
-const uncomparableGrouping = "tag";
+const overlappingGrouping = "tag";
 
 function createGroupChart(
   { groups, previous, previousPoints }: Metrics,
@@ -156,7 +156,7 @@ function createGroupChart(
   grouping: string | undefined,
 ): MetricChart {
   const references: readonly ChartSeries[] =
-    kind === "stack" && grouping !== uncomparableGrouping
+    kind === "stack" && grouping !== overlappingGrouping
       ? [{ ...previousSeries, values: read(previousPoints), total: readTotal(previous) }]
       : [];
   return {
@@ -177,12 +177,12 @@ function createGroupChart(
   };
 }
 
-/** The series of the previous period. It is the last one, so that its line is drawn over bars. */
+/** Properties of the series for the previous period. Charts draw it last, so that its line is over the bars. */
 const previousSeries = { label: "Previous", color: "--ink-2", kind: "reference" } as const;
 
 /**
- * Returns how many milliseconds before a point of a chart the runs have started that a series counts there: the length
- * of the range for the previous period, else 0.
+ * Returns the difference between the time of a point in a chart and the start of the runs that a series counts at this
+ * point, in milliseconds. It is the length of the time range for the series of the previous period, and 0 for others.
  */
 export const findPeriodShift = (
   { fromMs, toMs }: Pick<Metrics, "fromMs" | "toMs">,

@@ -7,7 +7,7 @@ import { formatDuration } from "../../components/time/time.ts";
 import { computeErrorRate, formatChange, formatShareChange } from "./metrics.ts";
 import type { MetricValues, Metrics } from "./metrics.ts";
 
-interface Figure {
+interface MetricTile {
   readonly name: string;
   /** The name of the metric in an alert. */
   readonly figure: string;
@@ -20,7 +20,7 @@ interface Figure {
 
 const countTile = "Runs";
 
-const tiles: readonly Figure[] = [
+const tiles: readonly MetricTile[] = [
   { name: countTile, figure: "runs", read: ({ runs }) => runs, format: formatCount },
   {
     name: "Error rate",
@@ -81,7 +81,7 @@ export const MetricTiles = ({
 }: {
   readonly metrics: Metrics;
   readonly label?: string;
-  /** The name of the runs that are counted. */
+  /** The name of the tile that shows the number of runs. */
   readonly countName?: string;
   /** The project for which alerts on the metrics can be created; absent if none can be created. */
   readonly address?: { readonly tenantId: string; readonly projectId: string };
@@ -130,5 +130,5 @@ export const MetricTiles = ({
   </Tiles>
 );
 
-/** The name of the tile that may be left out. Only streamed runs have a first token, and traces with such a run. */
+/** The name of the tile that may be left out: only streamed runs, and traces that contain one, have a first token. */
 const firstTokenTile = "p50 first token";

@@ -182,10 +182,7 @@ export function formatShareChange(
   return `${sign}${text.replace(/\.0$/, "")} points`;
 }
 
-/**
- * Maximum number of missing ranges that the note on a chart lists. For the other ranges, the note gives only their
- * number.
- */
+/** Maximum number of missing ranges that {@link describeMissing} lists. Of others, it gives only the number. */
 const maxNamedRanges = 3;
 
 /**
@@ -208,14 +205,14 @@ export function describeMissing(
   const namedRanges = unnamedCount > 0 ? `${ranges} and ${unnamedCount} more` : ranges;
   return hasFilter
     ? `Incomplete, because reading all runs would take too long. Not counted: ${namedRanges}`
-    : `Counting the latest changes. The figures do not include ${namedRanges} yet.`;
+    : `Counting the latest changes. The metrics do not include ${namedRanges} yet.`;
 }
 
 const formatMinute = (timeMs: number): string => formatTime(timeMs).slice(0, 16);
 
 /**
- * Returns the time range of a run list with the runs that a number counts. The end of a list's range is inclusive, but
- * the number does not count runs that start at `toMs`.
+ * Returns the time range with which a run list shows the runs that a metric counts. A run list includes the end of its
+ * time range, but a metric does not count runs that start at `toMs`.
  */
 export const toCountedTimes = (fromMs: number, toMs: number): Pick<UrlTimes, "from" | "to"> => ({
   from: new Date(fromMs).toISOString(),

@@ -7,9 +7,9 @@ import { parseMetrics, parseValues } from "./metrics.ts";
 import type { MetricValues, Metrics } from "./metrics.ts";
 import type { OverviewRange } from "./overview-range.ts";
 
-/** The traces of a project in a time range. */
+/** Metrics of a project's traces in a time range. */
 export interface ProjectMetrics {
-  /** Whether the traces are included in the figures of all projects. */
+  /** Whether the traces are included in the metrics of all projects. */
   readonly isCounted: boolean;
   readonly total: MetricValues;
   /** The number of traces at each point of the range, and of the period before. */
@@ -17,23 +17,23 @@ export interface ProjectMetrics {
   readonly previousRuns: readonly number[];
 }
 
-/** The traces of all projects in a time range. */
+/** Metrics of the traces of all projects in a time range. */
 export interface OverviewMetrics {
   readonly metrics: Metrics;
   /** Metrics by project id. Projects without traces in the range and in the period before are left out. */
   readonly projects: ReadonlyMap<string, ProjectMetrics>;
-  /** Whether some projects are not included in the figures, because reading all projects would take too long. */
+  /** Whether some projects are not included in the metrics, because reading all projects would take too long. */
   readonly isPartial: boolean;
 }
 
 const refetchIntervalMs = 10_000;
-/** The milliseconds after which the figures are requested again while the server is still counting some of them. */
+/** The milliseconds after which metrics are requested again while the server is still counting some time ranges. */
 const incompleteRefetchMs = 3_000;
 
 /**
- * The traces of all projects in a range that ends now. The server and the SDK record model calls of the playground and
- * of judges in separate projects. The figures of all projects include these projects only if `countsOwnProjects` is
- * set.
+ * Metrics of the traces of all projects in a range that ends now. The server and the SDK record model calls of the
+ * playground and of judges in separate projects. The metrics of all projects include these projects only if
+ * `countsOwnProjects` is true.
  */
 export const createOverviewQuery = (range: OverviewRange, countsOwnProjects = false) =>
   queryOptions({

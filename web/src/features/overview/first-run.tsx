@@ -27,7 +27,7 @@ export LANGSMITH_PROJECT=first-steps`,
   opentelemetry: (
     origin: string,
   ) => `export OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=${origin}/otel/v1/traces
-export OTEL_EXPORTER_OTLP_HEADERS="Langsmith-Project=first-steps"    # with keys: ",x-api-key=<key>"`,
+export OTEL_EXPORTER_OTLP_HEADERS="Langsmith-Project=first-steps"    # with an API key, append ",x-api-key=<key>"`,
   langchain: (origin: string) => `export LANGCHAIN_TRACING_V2=true
 export LANGCHAIN_ENDPOINT=${origin}
 export LANGCHAIN_API_KEY=any    # or a key of this server

@@ -81,7 +81,7 @@ export const Overview = () => {
             ? overview.error === null && <Loading resourceName="the metrics" />
             : overview.error === null && (
                 // The key resets the selected point of a chart when the range changes.
-                <RangeFigures
+                <RangeMetrics
                   key={range}
                   overview={overview.data}
                   range={range}
@@ -130,7 +130,7 @@ const useCountsOwnProjects = () =>
   });
 
 /** Metrics of the traces of all projects in a time range, each compared with the previous period. */
-const RangeFigures = ({
+const RangeMetrics = ({
   overview,
   range,
   projects,
@@ -296,7 +296,7 @@ const LiveStatus = ({
   return <span className={isLive ? "live on" : "live"}>{isLive ? "Live" : "Connecting"}</span>;
 };
 
-/** Key figures of the last minute. */
+/** Metrics of the last minute. */
 export const LiveTiles = ({ live }: { readonly live: LiveReport }) => {
   const { runsPerSecond, errorRate, p50Ms, p99Ms, tokens, cost } = summarize(live, 60);
   const isBad = (errorRate ?? 0) > 0;

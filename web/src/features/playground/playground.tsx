@@ -89,7 +89,7 @@ const Editor = ({
   const [state, setState] = useState(() => chooseEndpoints(initialState, models));
   const [isStored, setIsStored] = useState(true);
   const [problem, setProblem] = useState<string>();
-  const [keyName, setKeyName] = useState<string>();
+  const [keyEndpointName, setKeyEndpointName] = useState<string>();
   const [isCommitting, setIsCommitting] = useState(false);
   const { answers, run, stop } = useAnswers();
   // Store the state only when the user pauses, so that storing it does not slow down typing.
@@ -99,7 +99,7 @@ const Editor = ({
   }, [state]);
   const change = (changes: Partial<PlaygroundState>): void =>
     setState((current) => ({ ...current, ...changes }));
-  const keyEndpoint = models.endpoints.find(({ name }) => name === keyName);
+  const keyEndpoint = models.endpoints.find(({ name }) => name === keyEndpointName);
   const isRunning = Object.values(answers).some((answer) => answer.isRunning);
   const canCall = models.endpoints.length > 0 && !models.needsToken;
   const call = (stateToSend: PlaygroundState, targets: readonly Target[]): void => {
@@ -162,7 +162,7 @@ const Editor = ({
             state={state}
             models={models}
             onChange={change}
-            onKey={({ name }) => setKeyName(name)}
+            onKey={({ name }) => setKeyEndpointName(name)}
           />
           <MessageFields state={state} onChange={change} />
           <VariableFields state={state} onChange={change} />
@@ -233,7 +233,7 @@ const Editor = ({
         </section>
       </div>
       {keyEndpoint !== undefined && (
-        <KeyDialog endpoint={keyEndpoint} onClose={() => setKeyName(undefined)} />
+        <KeyDialog endpoint={keyEndpoint} onClose={() => setKeyEndpointName(undefined)} />
       )}
       {isCommitting && (
         <CommitDialog

@@ -29,8 +29,8 @@ export const priceKinds = [
 export type PriceKind = (typeof priceKinds)[number][0];
 
 /**
- * A price that depends on the number of input tokens of a run. The price of the last tier applies whose `start` is less
- * than this number, or `base` if there is no such tier.
+ * A price that depends on the number of input tokens of a run. If the number is greater than the `start` of one or more
+ * tiers, the price of the last of these tiers applies, otherwise `base`.
  */
 export interface TieredRate {
   readonly base: number;

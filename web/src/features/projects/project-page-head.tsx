@@ -17,7 +17,7 @@ export const ProjectPageHead = ({
   readonly title: string;
   /** The filter that the link back to the run list restores. */
   readonly filter?: string | undefined;
-  /** The time range of the page, which the link back also applies to the run list, and other state of that list. */
+  /** The state of the run list, such as its time range, that the link back to the run list restores. */
   readonly times?: UrlTimes;
   readonly children: ReactNode;
 }) => {

@@ -28,7 +28,7 @@ const rangeTitles = {
   tokens: "Tokens",
   cost: "Cost",
 } as const;
-/** The number of projects whose last activity is shown. It is limited, because it takes a request for each project. */
+/** The last activity is shown only for this many projects, because each of them needs a request of its own. */
 const maxActiveRows = 50;
 
 /** A table of projects with metrics of their traces in a time range. The busiest projects come first. */

@@ -12,7 +12,7 @@ const refetchIntervalMs = 5_000;
 const statsRefetchIntervalMs = 10_000;
 const hourMs = 3_600_000;
 
-/** The first projects of the overview, without experiments. */
+/** At most 100 projects for the overview. Experiments are left out. */
 export const projectsQuery = queryOptions({
   queryKey: ["projects"],
   queryFn: async ({ signal }) =>

@@ -27,7 +27,7 @@ export const ManifestDiff = ({
   );
   const variables = useMemo(() => listAllVariables(contents), [contents]);
   const isFilled = variables.some(({ name }) => (enteredValues[name] ?? "") !== "");
-  // The readable text leaves out some differences, such as the class of a node. Compare the JSON if there are only such
+  // The readable text leaves out some differences, such as the class of a node. Compare the JSON if there are no other
   // differences.
   const isOnlyInJson = useMemo(
     () =>

@@ -133,13 +133,13 @@ export const AlertForm = ({
           data={Object.entries(alertScopes).map(([key, text]) => ({ value: key, label: text }))}
         />
         <NativeSelect
-          label="Only with"
+          label="Filter by"
           value={grouping}
           onChange={({ currentTarget }) =>
             setGrouping(findKey(alertGroupings, currentTarget.value) ?? "")
           }
           data={[
-            { value: "", label: "Any property" },
+            { value: "", label: "No filter" },
             ...Object.entries(alertGroupings).map(([key, text]) => ({ value: key, label: text })),
           ]}
         />
@@ -177,7 +177,7 @@ export const AlertForm = ({
   );
 };
 
-/** The highest value that a figure can have, in the unit of the server. */
+/** The highest value that a metric can have, in the unit of the server. */
 const maxOf = (figure: FigureName): number =>
   figure === "error_rate" ? 1 : Number.POSITIVE_INFINITY;
 

@@ -5,16 +5,16 @@ import { formatDuration, formatTime, parseTimeMs } from "../../components/time/t
 import { toGroupingCondition } from "../../components/filter/grouping-conditions.ts";
 import type { RunListSearch } from "../runs/run-list-search.ts";
 
-interface Figure {
+interface Metric {
   readonly label: string;
   /** The unit in which a threshold is entered. */
   readonly unit: string;
-  /** The number of the server's units that one such unit contains. */
+  /** The factor that converts a threshold from `unit` to the unit of the server, for example from seconds to ms. */
   readonly factor: number;
   readonly format: (value: number) => string;
 }
 
-const createDurationFigure = (label: string): Figure => ({
+const createDurationMetric = (label: string): Metric => ({
   label,
   unit: "s",
   factor: 1_000,
@@ -30,15 +30,15 @@ export const figures = {
     format: (value: number) => `${Number((value * 100).toFixed(2))} %`,
   },
   runs: { label: "Runs", unit: "runs", factor: 1, format: formatCount },
-  latency_p50: createDurationFigure("p50 latency"),
-  latency_p95: createDurationFigure("p95 latency"),
-  latency_p99: createDurationFigure("p99 latency"),
-  first_token_p50: createDurationFigure("p50 first token"),
-  first_token_p95: createDurationFigure("p95 first token"),
-  first_token_p99: createDurationFigure("p99 first token"),
+  latency_p50: createDurationMetric("p50 latency"),
+  latency_p95: createDurationMetric("p95 latency"),
+  latency_p99: createDurationMetric("p99 latency"),
+  first_token_p50: createDurationMetric("p50 first token"),
+  first_token_p95: createDurationMetric("p95 first token"),
+  first_token_p99: createDurationMetric("p99 first token"),
   tokens: { label: "Tokens", unit: "tokens", factor: 1, format: formatCount },
   cost: { label: "Cost", unit: "$", factor: 1, format: formatDollars },
-} as const satisfies Readonly<Record<string, Figure>>;
+} as const satisfies Readonly<Record<string, Metric>>;
 
 export type FigureName = keyof typeof figures;
 
@@ -81,8 +81,8 @@ export interface Alert {
   readonly state: AlertState;
   readonly value: number | undefined;
   /**
-   * When the alert was last evaluated. Absent until the first evaluation, and after a change of what the alert watches
-   * until the next evaluation.
+   * When the alert was last evaluated; `undefined` if it was not evaluated since it was created, or since the last
+   * change of what it watches.
    */
   readonly evaluatedMs: number | undefined;
   readonly changedMs: number | undefined;
@@ -129,11 +129,11 @@ export const parseAlerts = (value: unknown): readonly Alert[] =>
 /** @throws TypeError the value is not a list of changes. */
 export const parseAlertHistory = (value: unknown): readonly AlertEvent[] =>
   requireItems(value, "changes").map((item) => {
-    const { at, state, value: figure } = toRecord(item);
+    const { at, state, value: metricValue } = toRecord(item);
     return {
       atMs: parseTimeMs(at) ?? 0,
       state: parseName(state, alertStateLabels) ?? "no_data",
-      value: toNumber(figure),
+      value: toNumber(metricValue),
     };
   });
 

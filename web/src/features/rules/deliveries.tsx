@@ -8,7 +8,7 @@ import { createDeliveriesQuery, resendDeliveries } from "./queries.ts";
 import { deliveryStates } from "./webhook.ts";
 import type { Delivery, Webhook } from "./webhook.ts";
 
-/** The latest deliveries of a webhook. Deliveries that have finally failed can be sent again. */
+/** The latest deliveries of a webhook. A failed delivery, which the server does not retry, can be sent again. */
 export const Deliveries = ({
   webhook,
   onClose,

@@ -224,7 +224,7 @@ function useActionTargets(
 
 const dayMs = 86_400_000;
 
-/** The number of traces of the last 24 hours to which the rule would have been applied. */
+/** The number of traces of the last 24 hours that match the filter, and about how many of them would be sampled. */
 const MatchPreview = ({
   projectId,
   filter,

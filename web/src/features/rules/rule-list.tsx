@@ -115,7 +115,7 @@ const RuleCard = ({
       )}
       {pastProgress !== undefined && (
         <p>
-          <output>Applying to past runs: {formatPercent(pastProgress)}</output>{" "}
+          <output>Applying to past traces: {formatPercent(pastProgress)}</output>{" "}
           <ActionButton
             label="Cancel"
             onClick={async () => change(async () => applyRule(id, undefined))}

@@ -34,10 +34,10 @@ export interface Rule {
     readonly runId: string;
     readonly atMs: number;
     readonly reason: string;
-    /** When the action is tried again; `undefined` if it failed for good. */
+    /** When the server tries the action again; `undefined` if it does not. */
     readonly nextMs: number | undefined;
   }[];
-  /** The progress of applying the rule to past runs, from 0 to 1. */
+  /** The progress of applying the rule to past traces, from 0 to 1; `undefined` while it is not applied to them. */
   readonly pastProgress: number | undefined;
 }
 

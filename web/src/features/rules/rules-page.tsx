@@ -138,7 +138,7 @@ const ProjectSelect = ({
 };
 
 /**
- * The button for the primary action of a tab. If the URL contains a figure or a filter, the form of the action is open
+ * The button for the primary action of a tab. If the URL contains a metric or a filter, the form of the action is open
  * from the start.
  */
 const NewButton = ({

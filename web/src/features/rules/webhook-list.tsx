@@ -41,7 +41,7 @@ export const WebhookList = () => {
       ) : (
         <ul className="automation-list" aria-label="Webhooks">
           {webhooks.map((webhook) => (
-            // A changed URL discards the result of a test of the old one.
+            // The key contains the URL, so that a change of the URL discards the test result of the old URL.
             <WebhookCard
               key={`${webhook.id} ${webhook.url}`}
               webhook={webhook}

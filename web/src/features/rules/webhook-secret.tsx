@@ -74,7 +74,8 @@ export const ChangeSecret = ({
         </p>
         {webhook.previousSecretUntilMs !== undefined && (
           <p className="bad">
-            The secret was changed recently. The secret before the current one becomes invalid now.
+            The secret was changed recently. If you change it again, the secret before the current
+            one becomes invalid at once.
           </p>
         )}
         <Select

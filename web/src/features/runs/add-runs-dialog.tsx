@@ -22,7 +22,10 @@ import { describeTarget } from "./all-matches/run-target.ts";
 import type { RunTarget } from "./all-matches/run-target.ts";
 import type { ProjectAddress } from "./run-list-search.ts";
 
-/** Adds all runs that match a filter, instead of single runs. `start` starts the job that adds them. */
+/**
+ * How to add all runs that match a filter, instead of single runs: `start` starts the job that adds the runs of
+ * `target` to the dataset or queue with the id `targetId`.
+ */
 interface AllMatches<Options extends readonly unknown[]> {
   readonly target: RunTarget;
   readonly start: (targetId: string, ...options: Options) => Promise<unknown>;

@@ -75,7 +75,7 @@ export const CompareRuns = ({
   );
 };
 
-/** What is compared line by line. An error is compared as text, so that each call of a stack is a line. */
+/** The fields that are compared line by line. An error is compared as text, so each call of its stack is a line. */
 const comparedFields: readonly {
   readonly label: string;
   readonly language: "json" | "text";
@@ -198,9 +198,9 @@ export function formatDifference(
     return "=";
   }
   const sign = difference > 0 ? "+" : "−";
-  const share =
+  const percentage =
     first === 0 ? "" : ` (${sign}${Math.round((Math.abs(difference) / first) * 100)} %)`;
-  return `${sign}${format(Math.abs(difference))}${share}`;
+  return `${sign}${format(Math.abs(difference))}${percentage}`;
 }
 
 const RunColumn = ({ run, letter }: { readonly run: RunDetails; readonly letter: string }) => (

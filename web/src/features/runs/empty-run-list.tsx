@@ -1,7 +1,7 @@
 import { Empty } from "../../components/page/states.tsx";
 import type { RunListQuery } from "./queries.ts";
 
-/** Says why a list has no runs, and how to see some. */
+/** Explains why a list has no runs, and how to see some. */
 export const EmptyRunList = ({ filter, isRoot, range }: RunListQuery) => {
   const noun = isRoot ? "traces" : "runs";
   if (filter !== "") {

@@ -77,8 +77,8 @@ export const ProjectHeader = ({
 };
 
 /**
- * Links to the pages of the project, with the state of the list. A page uses what it has, too, such as the filter and
- * the time range.
+ * Links to the pages of the project, with the state of the list. Each page uses the parts of the state that it
+ * supports, such as the filter and the time range.
  */
 const ProjectPages = () => {
   const { selected: _selected, compare: _compare, ...search } = route.useSearch();

@@ -7,8 +7,8 @@ import { QuickFilterButton } from "./quick-filter-button.tsx";
 import { findQuickValue, hasConditionOn, setQuickFilter } from "./quick-filters.ts";
 
 /**
- * Menus that set frequently used conditions in the filter. They show only whether there is a condition on their field:
- * its text is that of the chip in the filter bar.
+ * Menus that set frequently used conditions in the filter. The button of a menu shows only whether the filter has a
+ * condition on the menu's field. The condition itself is a chip in the filter bar.
  */
 export const QuickFilterBar = (props: QuickFilterProps) => (
   <>

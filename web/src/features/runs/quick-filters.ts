@@ -26,7 +26,7 @@ export function hasConditionOn(filter: string, isField: (field: string) => boole
   );
 }
 
-/** Finds the value that a filter compares with a field in this way; `undefined` if it has no such condition. */
+/** Finds the value that a filter compares with a field by `comparator`; `undefined` if it has no such condition. */
 export function findQuickValue(
   filter: string,
   { field, comparator }: { readonly field: string; readonly comparator: string },

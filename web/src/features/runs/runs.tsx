@@ -262,8 +262,8 @@ function useFilterFault(
 ): FilterFault | undefined {
   const { data } = useQuery({ ...createFilterCheckQuery("runs", filter), enabled: filter !== "" });
   const replace = useEffectEvent(onFunctions);
-  const isOtherForm = data?.functions !== undefined && !/^\s*[a-z]+\s*\(/.test(filter);
-  const functions = isOtherForm ? data.functions : undefined;
+  const needsConversion = data?.functions !== undefined && !/^\s*[a-z]+\s*\(/.test(filter);
+  const functions = needsConversion ? data.functions : undefined;
   useEffect(() => {
     if (functions !== undefined) {
       replace(functions);
@@ -292,7 +292,7 @@ const fieldCommands: readonly Command[] = [
   },
 ];
 
-/** Registers the keyboard shortcuts of the search and filter fields. The table registers its own shortcuts. */
+/** Registers the keyboard shortcuts that focus the filter field. The table registers its own shortcuts. */
 const useRunKeys = (): void => useCommands(fieldCommands);
 
 /** Shown after the last row: the start time that the search has reached, and a button to continue a paused search. */

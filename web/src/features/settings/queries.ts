@@ -72,7 +72,7 @@ export interface StorageUsage {
 
 /** How long runs are kept. */
 export interface RetentionRule {
-  /** `null` for the rule that applies to all projects that have no rule. */
+  /** `null` for the rule that applies to all projects without a rule of their own. */
   readonly projectId: string | null;
   /** `null` to keep the runs forever. */
   readonly days: number | null;

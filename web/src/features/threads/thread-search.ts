@@ -2,7 +2,7 @@ import { toSearchText } from "../../api/parse.ts";
 import { parseSortSearch } from "../../components/table/sort-search.ts";
 import type { SortSearch } from "../../components/table/sort-search.ts";
 
-/** Maximum number of characters of a thread's id, as on the server. */
+/** Maximum number of characters of a thread's id in a URL. The server accepts ids of the same length in requests. */
 const maxIdChars = 4_000;
 
 /** Search parameters in the URL of the list of threads. */

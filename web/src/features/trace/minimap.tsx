@@ -22,29 +22,29 @@ export const Minimap = ({
   const { window, fullRange } = view;
   const { ref, width } = useElementSize();
   const scheme = useComputedColorScheme("light");
-  const drag = useRef<(share: number) => TimeWindow>(undefined);
+  const drag = useRef<(fraction: number) => TimeWindow>(undefined);
   const visibleBar = toBar(fullRange, window.from, window.to);
   const isFullRange = visibleBar.width > 0.9999;
-  const toTime = (share: number): number =>
-    fullRange.from + share * (fullRange.to - fullRange.from);
+  const toTime = (fraction: number): number =>
+    fullRange.from + fraction * (fullRange.to - fullRange.from);
   const createDrag =
-    (fixedShare: number) =>
-    (draggedShare: number): TimeWindow =>
-      createWindow(toTime(fixedShare), toTime(draggedShare), fullRange);
+    (fixedFraction: number) =>
+    (draggedFraction: number): TimeWindow =>
+      createWindow(toTime(fixedFraction), toTime(draggedFraction), fullRange);
   const onPointerDown = (event: PointerEvent): void => {
     event.currentTarget.setPointerCapture(event.pointerId);
-    const share = computeShare(event);
+    const fraction = computeFraction(event);
     const isNear = (edge: number): boolean =>
-      !isFullRange && Math.abs(share - edge) * width < gripPixels;
+      !isFullRange && Math.abs(fraction - edge) * width < gripPixels;
     const [left, right] = [visibleBar.left, visibleBar.left + visibleBar.width];
     if (isNear(left)) {
       drag.current = createDrag(right);
     } else if (isNear(right)) {
       drag.current = createDrag(left);
-    } else if (!isFullRange && share > left && share < right) {
-      drag.current = (to) => pan(window, (to - share) / visibleBar.width, fullRange);
+    } else if (!isFullRange && fraction > left && fraction < right) {
+      drag.current = (to) => pan(window, (to - fraction) / visibleBar.width, fullRange);
     } else {
-      drag.current = createDrag(share);
+      drag.current = createDrag(fraction);
     }
   };
   return (
@@ -54,7 +54,7 @@ export const Minimap = ({
       aria-hidden="true"
       onPointerDown={onPointerDown}
       onPointerMove={(event) =>
-        drag.current !== undefined && onWindow(drag.current(computeShare(event)))
+        drag.current !== undefined && onWindow(drag.current(computeFraction(event)))
       }
       onPointerUp={() => {
         drag.current = undefined;
@@ -80,7 +80,7 @@ export const Minimap = ({
   );
 };
 
-function computeShare({ clientX, currentTarget }: PointerEvent): number {
+function computeFraction({ clientX, currentTarget }: PointerEvent): number {
   const bounds = currentTarget.getBoundingClientRect();
   return Math.min(1, Math.max(0, (clientX - bounds.left) / bounds.width));
 }

@@ -13,7 +13,7 @@ export const TimeRuler = ({ window, fullRange, onWindow }: ZoomTarget) => {
   const ruler = useRef<HTMLDivElement>(null);
   const [draggedRange, setDragged] = useState<{ readonly from: number; readonly to: number }>();
   const windowLength = window.to - window.from;
-  const computeShare = ({ clientX }: PointerEvent): number => {
+  const computeFraction = ({ clientX }: PointerEvent): number => {
     const bounds = ruler.current?.getBoundingClientRect();
     const width = bounds?.width ?? 0;
     return width === 0 ? 0 : Math.min(1, Math.max(0, (clientX - (bounds?.left ?? 0)) / width));
@@ -24,7 +24,7 @@ export const TimeRuler = ({ window, fullRange, onWindow }: ZoomTarget) => {
       draggedRange !== undefined &&
       Math.abs(draggedRange.to - draggedRange.from) * width > minDragPixels
     ) {
-      const toTime = (share: number): number => window.from + share * windowLength;
+      const toTime = (fraction: number): number => window.from + fraction * windowLength;
       onWindow(createWindow(toTime(draggedRange.from), toTime(draggedRange.to), fullRange));
     }
     setDragged(undefined);
@@ -37,10 +37,10 @@ export const TimeRuler = ({ window, fullRange, onWindow }: ZoomTarget) => {
         ref={ruler}
         onPointerDown={(event) => {
           event.currentTarget.setPointerCapture(event.pointerId);
-          setDragged({ from: computeShare(event), to: computeShare(event) });
+          setDragged({ from: computeFraction(event), to: computeFraction(event) });
         }}
         onPointerMove={(event) =>
-          draggedRange !== undefined && setDragged({ ...draggedRange, to: computeShare(event) })
+          draggedRange !== undefined && setDragged({ ...draggedRange, to: computeFraction(event) })
         }
         onPointerUp={onPointerUp}
         onDoubleClick={() => onWindow(fullRange)}

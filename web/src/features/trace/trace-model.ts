@@ -7,7 +7,7 @@ const statusNames: readonly TraceStatus[] = ["success", "error", "pending"];
 
 /**
  * The runs of one trace as columns. A run is identified by its index, the same in every column. Times are
- * microseconds since {@link TraceModel.baseMicros}. A model is immutable: {@link createTraceBuilder} returns a new one.
+ * microseconds since {@link TraceModel.baseMicros}. A model is immutable: {@link TraceBuilder} builds a new one.
  */
 export interface TraceModel {
   readonly count: number;
@@ -332,16 +332,16 @@ function toTreeOrder(parents: Int32Array, starts: readonly number[]): Tree {
   const sortedRuns = sortByStart(starts);
   // The children of each run form a linked list, the latest first: each child is inserted at the head of the list.
   // The stack below returns them in order of start.
-  const firstChild = new Int32Array(count).fill(-1);
-  const nextSibling = new Int32Array(count).fill(-1);
+  const latestChild = new Int32Array(count).fill(-1);
+  const earlierSibling = new Int32Array(count).fill(-1);
   const topRuns: number[] = [];
   for (const runIndex of sortedRuns) {
     const parent = parents[runIndex] ?? -1;
     if (parent < 0) {
       topRuns.push(runIndex);
     } else {
-      nextSibling[runIndex] = firstChild[parent] ?? -1;
-      firstChild[parent] = runIndex;
+      earlierSibling[runIndex] = latestChild[parent] ?? -1;
+      latestChild[parent] = runIndex;
     }
   }
   const tree: Tree = {
@@ -361,7 +361,11 @@ function toTreeOrder(parents: Int32Array, starts: readonly number[]): Tree {
       rank += 1;
       const parent = parents[runIndex] ?? -1;
       tree.depths[runIndex] = parent < 0 ? 0 : (tree.depths[parent] ?? 0) + 1;
-      for (let child = firstChild[runIndex] ?? -1; child >= 0; child = nextSibling[child] ?? -1) {
+      for (
+        let child = latestChild[runIndex] ?? -1;
+        child >= 0;
+        child = earlierSibling[child] ?? -1
+      ) {
         if (tree.ranks[child] === -1) {
           stack.push(child);
         }

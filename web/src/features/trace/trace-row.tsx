@@ -143,12 +143,12 @@ const Bar = ({ model, runIndex, now, window, criticalIntervals }: TraceRowProps)
         style={{ left: `${bar.left * 100}%`, width: `${bar.width * 100}%` }}
       />
       {criticalIntervals?.map(({ from, to }) => {
-        const sectionBar = toBar(window, from, to);
-        return sectionBar.isVisible ? (
+        const intervalBar = toBar(window, from, to);
+        return intervalBar.isVisible ? (
           <span
             key={from}
             className="bar-path"
-            style={{ left: `${sectionBar.left * 100}%`, width: `${sectionBar.width * 100}%` }}
+            style={{ left: `${intervalBar.left * 100}%`, width: `${intervalBar.width * 100}%` }}
           />
         ) : null;
       })}

@@ -20,7 +20,7 @@ export interface View {
   readonly traceFilter?: string;
   /** Condition that any run of the trace must match. */
   readonly treeFilter?: string;
-  /** Empty for a view that was created without the UI: it is shown as the list is by default. */
+  /** Empty for a view that was not created in the UI. The run list then has its default state. */
   readonly list: ListState;
   readonly modifiedMs?: number;
 }

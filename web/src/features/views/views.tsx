@@ -218,7 +218,8 @@ const ViewForm = ({
       onClose={onClose}
       onSubmit={async () =>
         submit(async () => {
-          // Convert the filter to functions, because the run list can split only functions into conditions.
+          // Store the filter as functions, such as `gt(latency, "5s")`, because the run list can split only this form
+          // into conditions.
           const { functions = filter, fault } =
             filter.trim() === ""
               ? noFilter
@@ -257,7 +258,7 @@ const ViewForm = ({
       <p className="quiet">
         {listText === ""
           ? "The view shows traces of all times, the newest first."
-          : `The view also keeps what the list shows: ${listText}.`}
+          : `The view also saves these settings of the list: ${listText}.`}
       </p>
     </DialogForm>
   );

@@ -135,7 +135,7 @@ test("what the figures lack is still being counted without a filter, and was not
   };
   expect(describeMissing([], false)).toBeUndefined();
   expect(describeMissing([range(5)], false)).toBe(
-    `Counting the latest changes. The figures do not include ${named(5)} yet.`,
+    `Counting the latest changes. The metrics do not include ${named(5)} yet.`,
   );
   expect(describeMissing([range(9), range(7), range(5), range(3), range(1)], true)).toBe(
     `Incomplete, because reading all runs would take too long. Not counted: ${named(9)}, ${named(7)}, ${named(5)} and 2 more`,

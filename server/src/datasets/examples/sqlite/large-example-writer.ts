@@ -533,7 +533,10 @@ interface ClassifiedDrafts {
   readonly datasets: ReadonlyMap<string, Dataset>;
   /** Times of the identical examples that already exist, by example id. */
   readonly existingTimes: Readonly<Record<string, ExampleTimes>>;
-  /** For each dataset id, the latest creation time of its new examples: the version that adds them is not older. */
+  /**
+   * For each dataset id, the latest creation time of its new examples, which becomes the time of the new version if
+   * `chooseVersionTime` allows it.
+   */
   readonly requestedMicros: ReadonlyMap<string, number>;
   /** The ids of the new examples whose ids the client has chosen; ids that the server generated are left out. */
   readonly newIds: Set<string>;

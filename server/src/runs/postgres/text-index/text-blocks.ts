@@ -112,7 +112,7 @@ export class TextBlocks {
   }
 }
 
-/** The position between the runs that start at a time and those that start earlier or later. */
+/** `beforeAll` is a position earlier than all runs that start at a time, `afterAll` is later than all of them. */
 const beforeAll = (micros: number): ListPosition => ({ micros: micros - 1, id: highestId });
 const afterAll = (micros: number): ListPosition => ({ micros: micros + 1, id: lowestId });
 

@@ -108,7 +108,8 @@ const toPreview = (value: unknown): TextPreview => {
 };
 
 /**
- * Members of the global `JSON` that TypeScript's types lack: `rawJSON`, and `source`, which is the text of a number.
+ * The parts of the global `JSON` that TypeScript's types lack: `rawJSON`, and the reviver's argument `context`, whose
+ * `source` is the text of a number.
  */
 interface ExactJson {
   readonly rawJSON?: (text: string) => unknown;

@@ -21,9 +21,9 @@ export interface ImportState {
   readonly firstRejectedRows: readonly RejectedRow[];
 }
 
-/** The number of rows at which a request is sent. Each request creates one version of the dataset. */
+/** A request is sent when this many rows are collected. Each request creates one version of the dataset. */
 const batchRows = 5_000;
-/** The number of characters of JSON at which a request is also sent. */
+/** A request is also sent when the JSON of the collected rows has this many characters. */
 const batchChars = 4 * 1_048_576;
 const maxListedRejections = 500;
 const maxBusyRetries = 20;

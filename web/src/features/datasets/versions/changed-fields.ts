@@ -2,7 +2,7 @@ import type { ExamplePreview, TextPreview } from "../examples/example.ts";
 import { diffExamples } from "./diff-examples.ts";
 import type { FieldChange } from "./diff-examples.ts";
 
-/** The changed fields of an example that the previews of its payloads contain. */
+/** The changed fields of an example, as far as the previews of its payloads show them. */
 export interface ChangedFields {
   readonly fields: readonly FieldChange[];
   /** Whether a payload is longer than its preview. Other fields may then also have changed. */

@@ -69,8 +69,8 @@ export const ExampleFields = ({
 };
 
 /**
- * Returns the versions to choose from: the latest one, the tagged ones, and the listed ones. If `chosen` is not among
- * them, it is added.
+ * Returns the versions to choose from: the latest one, the tagged ones, and the listed ones. If `chosenVersion` is not
+ * among them, it is added.
  */
 export function toVersionChoices(versions: readonly DatasetVersion[], chosenVersion: string) {
   const tags = versions.flatMap(({ tags: names, atMs }) =>

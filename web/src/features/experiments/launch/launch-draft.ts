@@ -76,7 +76,7 @@ export type LaunchResult =
   | { readonly body: LaunchBody; readonly targetCount: number };
 
 /** The maximum number of experiments that one request starts. */
-const maxTargets = 20;
+const maxExperiments = 20;
 
 /** Checks the entered values, and converts them to the body of a request. */
 export function toLaunchBody(
@@ -136,8 +136,8 @@ function findPromptFault(promptCount: number, targetCount: number): string | und
   if (promptCount === 0) {
     return "Choose a prompt.";
   }
-  return targetCount > maxTargets
-    ? `${targetCount} experiments are too many: choose at most ${maxTargets} combinations.`
+  return targetCount > maxExperiments
+    ? `${targetCount} experiments are too many: choose at most ${maxExperiments} combinations.`
     : undefined;
 }
 

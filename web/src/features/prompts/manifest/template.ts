@@ -21,12 +21,12 @@ export interface Variable {
 
 export type TemplateValues = Readonly<Record<string, unknown>>;
 
-/** A template, parsed like in the SDK and the server, or an error message if it is malformed. */
-type Parsed =
+/** A template, parsed as in the SDK and the server, or an error message if it is malformed. */
+type ParseResult =
   | { readonly kind: "template"; readonly template: Template }
   | { readonly kind: "fault"; readonly fault: string };
 
-function parse(text: string, format: Exclude<TemplateFormat, "jinja2">): Parsed {
+function parse(text: string, format: Exclude<TemplateFormat, "jinja2">): ParseResult {
   try {
     return { kind: "template", template: parseTemplate(text, format) };
   } catch (cause) {

@@ -50,7 +50,7 @@ export const Correction = ({
               Add correction <kbd>e</kbd>
             </>
           ) : (
-            // No keyboard shortcut: one accidental press would lose the correction.
+            // This action has no keyboard shortcut, because one accidental key press would lose the correction.
             "Discard correction"
           )}
         </Button>

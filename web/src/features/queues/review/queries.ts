@@ -25,8 +25,8 @@ export const createSubmittedReviewQuery = (runId: string, session: ReviewSession
   });
 
 /**
- * Sends the feedback of a review. The call can be repeated after a failure: the server recognizes feedback that was
- * already sent by its id, and does not create it twice.
+ * Sends the feedback of a review. The call can be repeated after a failure: feedback that the server already has is
+ * recognized by its id, and is not created twice.
  *
  * @throws {@link ApiError} a request failed; the feedback sent before it stays.
  */
@@ -35,7 +35,7 @@ export async function sendFeedback(
   { runId, session }: { readonly runId: string; readonly session: ReviewSession },
 ): Promise<void> {
   for (const write of writes) {
-    // Sequential, so that nothing is sent after a failed request.
+    // Send one request at a time, so that nothing is sent after a failed request.
     await sendWrite(write, { runId, session });
   }
 }

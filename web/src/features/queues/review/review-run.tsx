@@ -35,7 +35,7 @@ export const ReviewRun = ({
         {run.endMs !== undefined && <span>{formatDuration(run.endMs - run.startMs)}</span>}
         <Ago timeMs={run.startMs} />
         {run.projectId !== undefined && (
-          // Opens a new tab, so that the review stays open.
+          // The link opens a new tab, so that the review stays open.
           <Link
             to="/o/$tenantId/projects/p/$projectId"
             params={{ tenantId, projectId: run.projectId }}

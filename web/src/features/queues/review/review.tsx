@@ -45,7 +45,7 @@ export const Review = ({ queue, session, claim, tenantId, error }: ReviewProps) 
     }
   };
   useReviewKeys((action) => {
-    // The keys are meant for the correction, whose editor gets the focus as soon as it is loaded.
+    // Ignore keys while the editor of the correction is loading, because the user presses them to type the correction.
     if (
       actions.correctionStarts > 0 &&
       container.current?.querySelector(".review-correction .code-wait")

@@ -56,8 +56,8 @@ const minRenewalDelayMs = 2_000;
 
 /**
  * Returns the milliseconds until the claim is renewed: a third of its remaining time, so that the claim survives one
- * failed request. If no run was waiting (`null`), returns the interval at which the queue is polled. Returns `false` if
- * there is no claim to renew.
+ * failed request, but at least 2 seconds and at most a minute. If no run was waiting (`null`), returns the interval at
+ * which the queue is polled. Returns `false` if there is no claim to renew.
  */
 export function computeRenewalDelayMs(
   claim: Claim | null | undefined,

@@ -29,6 +29,6 @@ export function toAllTarget(
   return { runs, count, isExact, isAll: true };
 }
 
-/** The number of runs in words: `1,200 runs`, `more than 1,200 runs`. */
+/** Formats the number of runs: `1,200 runs`, `more than 1,200 runs`. */
 export const describeTarget = ({ count, isExact }: RunTarget): string =>
   isExact ? pluralize(count, "run") : `more than ${pluralize(count, "run")}`;

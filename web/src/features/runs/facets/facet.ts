@@ -15,8 +15,8 @@ export interface Facet {
   readonly valueCount: number;
   readonly values: readonly FacetValue[];
   /**
-   * Set for a facet with chosen values, which is counted without its own conditions, if counting all runs would have
-   * taken too long: runs that started before this time were not counted.
+   * A facet with chosen values is counted separately, without its own conditions. If counting all of these runs would
+   * have taken too long, runs that started before this time were not counted. Otherwise `undefined`.
    */
   readonly countedFromMs?: number | undefined;
 }
@@ -35,7 +35,7 @@ export interface FacetCounts {
    * `undefined`.
    */
   readonly countedFromMs: number | undefined;
-  /** Whether not all runs were counted, for any of the facets. */
+  /** Whether some runs were not counted, for at least one facet. */
   readonly isPartial: boolean;
 }
 

@@ -20,14 +20,14 @@ export interface AuditEntry {
   readonly actor: string;
   readonly actorKind: string;
   readonly actorName: string;
-  /** `undefined` for a command on the server's machine. */
+  /** The IP address of the client; `undefined` for a command on the server's machine. */
   readonly address: string | undefined;
   readonly action: string;
   /** What the action does, such as "create key". */
   readonly title: string;
   readonly target: string;
   readonly outcome: AuditOutcome;
-  /** `undefined` if the action took effect. */
+  /** The HTTP status of the response; `undefined` if the action took effect. */
   readonly status: number | undefined;
   readonly requestId: string | undefined;
 }
