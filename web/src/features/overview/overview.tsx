@@ -237,11 +237,11 @@ function pickTraces({
     endMs: startMs + metrics.widthMs,
     isError: chart.isError,
     projects: projects.flatMap((project) => {
-      const metrics = metricsByProject.get(project.id);
-      const runs = shiftMs > 0 ? metrics?.previousRuns : metrics?.runs;
-      const traceCount = metrics?.isCounted === true ? (runs?.[index] ?? 0) : 0;
+      const figures = metricsByProject.get(project.id);
+      const runs = shiftMs > 0 ? figures?.previousRuns : figures?.runs;
+      const traceCount = figures?.isCounted === true ? (runs?.[index] ?? 0) : 0;
       // For each project, errors are counted only for the whole range, not for each point.
-      const hasNoError = chart.isError && shiftMs === 0 && metrics?.total.errors === 0;
+      const hasNoError = chart.isError && shiftMs === 0 && figures?.total.errors === 0;
       return traceCount === 0 || hasNoError ? [] : [{ project, traceCount }];
     }),
   };

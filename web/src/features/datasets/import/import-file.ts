@@ -19,14 +19,14 @@ export interface FilePreview {
   readonly rows: readonly FileRow[];
 }
 
-const previewBytes = 262_144;
+const previewBytes = 256 * 1_024;
 const previewRows = 20;
 
 /**
  * Reads the first rows of a file. Detects its format from the file name and the content, and maps CSV
  * columns to parts of an example by their names.
  *
- * @throws RangeError the file is empty, its first record is malformed, or two columns have the same name.
+ * @throws RangeError the file is empty, its first record is malformed or too long, or two columns have the same name.
  * @throws TypeError the file is not UTF-8.
  */
 export async function previewFile(file: File): Promise<FilePreview> {
@@ -35,7 +35,7 @@ export async function previewFile(file: File): Promise<FilePreview> {
     throw new RangeError("the file is empty");
   }
   const isCompleteFile = file.size <= previewBytes;
-  const shape = detectShape(file, text);
+  const shape = detectShape(file, text, isCompleteFile);
   const reader = new RowReader(shape);
   const rows = [...reader.read(text), ...(isCompleteFile ? reader.finish() : [])];
   return { shape, rows: rows.slice(0, previewRows) };
@@ -51,12 +51,15 @@ async function readText(blob: Blob): Promise<string> {
   }
 }
 
-function detectShape({ name }: File, text: string): FileShape {
+function detectShape({ name }: File, text: string, isCompleteFile: boolean): FileShape {
   if (/\.(jsonl|ndjson)$/i.test(name) || (!/\.csv$/i.test(name) && text.trimStart()[0] === "{")) {
     return { kind: "jsonl" };
   }
   const reader = new CsvReader();
-  const [header] = [...reader.read(text), ...reader.finish()];
+  const [header] = [...reader.read(text), ...(isCompleteFile ? reader.finish() : [])];
+  if (header === undefined && !isCompleteFile) {
+    throw new RangeError(`line 1: the header is longer than ${previewBytes / 1_024} KiB`);
+  }
   if (header?.fault !== undefined) {
     throw new RangeError(`line ${header.line}: ${header.fault}`);
   }

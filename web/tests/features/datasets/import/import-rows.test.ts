@@ -74,6 +74,18 @@ describe("a file", () => {
     expect(lines.shape).toEqual({ kind: "jsonl" });
   });
 
+  test("is previewed up to the last row that is complete in its beginning", async () => {
+    const quoted = `"${"long ".repeat(20_000)}",A\n`;
+    const csv = await previewFile(new File([`question,answer\n${quoted.repeat(5)}`], "a.csv"));
+    expect(csv.shape).toMatchObject({ columns: ["question", "answer"] });
+    expect(csv.rows.map(({ kind, line }) => [kind, line])).toEqual([
+      ["row", 2],
+      ["row", 3],
+    ]);
+    const header = new File([`"${"long ".repeat(60_000)}",answer\nQ,A\n`], "a.csv");
+    await expect(previewFile(header)).rejects.toThrow("line 1: the header is longer than 256 KiB");
+  });
+
   test("that is empty, not text, or has a repeated column is rejected with the reason", async () => {
     await expect(previewFile(new File([" \n"], "a.csv"))).rejects.toThrow("empty");
     const bytes = new Uint8Array([0x50, 0x4b, 0x03, 0xff]);
