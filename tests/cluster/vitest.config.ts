@@ -9,7 +9,8 @@ export default defineConfig({
     // These test options of a server of their own, and what is shared with a second one.
     exclude: ["tests/interop/langsmith-{addresses,dataset-shares}.test.ts"],
     pool: "forks",
-    maxWorkers: 1,
+    // The tests wait for the servers most of the time, and each file has a tenant of its own.
+    maxWorkers: 4,
     // A server that is being killed, and a busy machine.
     testTimeout: 120_000,
     hookTimeout: 120_000,

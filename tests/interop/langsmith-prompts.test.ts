@@ -7,6 +7,8 @@ import { unusualText } from "./langsmith/traces.ts";
 const testServer = new LangsmithTestServer("prompts");
 
 const handle = (): string => `prompt-${crypto.randomUUID()}`;
+/** On a server that other runs of the tests use too, another tenant may have a plain name. */
+const tenantHandle = `mill-${crypto.randomUUID()}`;
 
 const manifest = (template: string) => ({
   lc: 1,
@@ -141,13 +143,13 @@ describe.each(versions)("prompts of %s", (version) => {
   });
 
   test("a public prompt is found under the tenant's handle", async () => {
-    await testServer.reader.tenant.setHandle("mill");
+    await testServer.reader.tenant.setHandle(tenantHandle);
     const client = testServer.either(version);
     const name = handle();
-    await client.createPrompt(`mill/${name}`, { isPublic: true });
-    expect(await client.getPrompt(`mill/${name}`)).toMatchObject({
-      owner: "mill",
-      full_name: `mill/${name}`,
+    await client.createPrompt(`${tenantHandle}/${name}`, { isPublic: true });
+    expect(await client.getPrompt(`${tenantHandle}/${name}`)).toMatchObject({
+      owner: tenantHandle,
+      full_name: `${tenantHandle}/${name}`,
       is_public: true,
     });
     const isPublic = await toArray(client.listPrompts({ isPublic: true, query: name }));

@@ -79,6 +79,7 @@ export function addKeys(program: Command, env: NodeJS.ProcessEnv): void {
 interface OpenedKeys {
   create(draft: KeyDraft): Promise<{ readonly id: string; readonly key: string }>;
   list(): Promise<readonly ListedKey[]>;
+  /** @returns the last characters of the key, as the list shows them */
   revoke(id: string): Promise<{ readonly hint: string }>;
   close(): void | Promise<void>;
 }

@@ -43,7 +43,6 @@ export interface Dataset extends DatasetFields {
   /** Time of the newest version; `null` until an example is written. */
   readonly versionMicros: number | null;
   readonly exampleCount: number;
-  /** Number of experiments on the dataset. */
   readonly experimentCount: number;
   /** Start time of the newest experiment; `null` if the dataset has no experiments. */
   readonly lastExperimentStartMicros: number | null;

@@ -105,7 +105,8 @@ export function compileValueComparison(
 
 /**
  * Creates the condition that a JSON value equals the expected value. An expected text that looks like a number or a
- * boolean also equals that number or boolean, because metadata from environment variables is always text.
+ * boolean also equals that number or boolean: one program stores the same metadata as text, because it comes from an
+ * environment variable, and another as a number, and one filter should find both.
  */
 function createEqualityCondition(
   { bind, toNumberText }: FilterSql,

@@ -24,7 +24,10 @@ export interface AttachedJobStore {
   readonly write: Promised<{ readonly jobs: Pick<JobWrites, "record"> }>;
 }
 
-/** What attached jobs need of the runner of their process, which renews their leases. */
+/**
+ * The dependencies of attached jobs: those that the request which started them performs itself, and not a job runner. The
+ * job runner of the same process renews their leases.
+ */
 export interface AttachedJobOptions {
   readonly store: AttachedJobStore;
   /** Returns the owner of the process's leases, the current time, and the length of a lease. */

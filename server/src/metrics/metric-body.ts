@@ -101,8 +101,8 @@ export class MetricCounts {
   }
 }
 
-/** One cell of a body. Its numbers are decoded on demand, because most queries need only some of the cells. */
-export interface BodyEntry {
+/** A stored cell of metrics. Its numbers are decoded on demand, because most queries need only some of the cells. */
+export interface StoredCell {
   readonly key: CellKey;
   readonly runs: number;
   /** Adds the numbers of the cell to another one. */
@@ -110,14 +110,14 @@ export interface BodyEntry {
 }
 
 /** Reads the cells of an encoded body. */
-export function readBody(body: Uint8Array, onEntry: (entry: BodyEntry) => void): void {
+export function readBody(body: Uint8Array, onCell: (cell: StoredCell) => void): void {
   const reader = new ByteReader(body);
   while (reader.hasMore) {
     const code = reader.readCount();
     const value = reader.readText();
     const runs = reader.readCount();
     const bytes = reader.readBytes();
-    onEntry({
+    onCell({
       key: {
         runClass: Math.floor(code / kinds.length),
         kind: kinds[code % kinds.length] ?? "other",

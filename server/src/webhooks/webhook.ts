@@ -134,7 +134,7 @@ export interface DeliveryQuery {
 
 /** The reads of webhooks and deliveries. */
 export interface WebhookReads {
-  /** Lists the webhooks of a tenant by name. */
+  /** Lists the webhooks of a tenant in the order of their names. */
   list(tenantId: string): Promise<readonly Webhook[]>;
   /** @throws RequestError 404: there is no such webhook. */
   find(tenantId: string, id: string): Promise<Webhook>;

@@ -13,7 +13,10 @@ export interface NewExampleRow {
   readonly tenantId: string;
   readonly datasetId: string;
   readonly id: string;
-  /** The position of the row that this one replaces; defaults to the key of the new row. */
+  /**
+   * The position of the example in the order in which the dataset was written. A row that replaces another one keeps its
+   * position; the default is the key of the new row.
+   */
   readonly position?: number;
   readonly createdMicros: number;
   /** Time of the version from which on the row is valid. */

@@ -21,7 +21,7 @@ import { RunFinder } from "./run-finder.ts";
 import type { PostgresRunReader } from "./run-reader.ts";
 
 const traceModelsSql = createTraceModelsSql("r");
-/** Milliseconds after which one step reads the models of no further traces. */
+/** Milliseconds after which a step stops reading the models of traces. */
 const traceModelsMs = 60;
 /** Number of traces whose models one query reads. */
 const rootsPerQuery = 30;

@@ -27,7 +27,7 @@ import {
   findRowRange,
   findSlice,
   allRunsCondition,
-  maxFirstRange,
+  maxTextIndexRange,
   createOrderSql,
   createRangeCondition,
   toFoundRow,
@@ -88,7 +88,7 @@ export class RunListReader implements RunListReads {
     const { limit, scanLimit } = listQuery.search;
     const count = Math.ceil(scanLimit / firstScanDivisor);
     const range = findRowRange(this.#db, selectFirstRuns(listQuery, count));
-    if (range.to - range.from > maxFirstRange) {
+    if (range.to - range.from > maxTextIndexRange) {
       return undefined;
     }
     const slice = this.#scan(listQuery, count, range);

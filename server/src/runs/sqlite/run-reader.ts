@@ -21,7 +21,7 @@ import {
   findRowRange,
   findSlice,
   allRunsCondition,
-  maxFirstRange,
+  maxTextIndexRange,
 } from "./run-slices.ts";
 import type { RunOrder } from "./run-slices.ts";
 import { createShape } from "./run-shape.ts";
@@ -213,7 +213,7 @@ export class RunReader implements RunReads {
     const index = chooseIndex(runOrder);
     const firstRuns = { runs: runOrder, index, count: limit * firstScanPages };
     const range = findRowRange(this.#db, firstRuns);
-    if (range.to - range.from > maxFirstRange) {
+    if (range.to - range.from > maxTextIndexRange) {
       return undefined;
     }
     const { end } = findSlice(this.#db, firstRuns);

@@ -151,4 +151,4 @@ function createOrderedQuery(runOrder: RunOrder, index: ListIndex): Conditions {
  * Maximum width of a range of rows for which a text is searched in the text index. For a wider range, that may take
  * longer than counting all runs that contain the text.
  */
-export const maxFirstRange = 20_000;
+export const maxTextIndexRange = 20_000;

@@ -33,7 +33,7 @@ export interface ExampleVersionRow {
  * Also assigns the keys of new rows for both kinds of writes.
  */
 export class SqliteExampleRows {
-  readonly #keys: TenantKeyWriter;
+  readonly #tenantKeys: TenantKeyWriter;
   readonly #queries;
   readonly #statements;
   readonly #idIndex: ExampleIdIndex;
@@ -42,8 +42,8 @@ export class SqliteExampleRows {
   /** Key of the last row that {@link SqliteExampleRows.indexNewIds} has indexed. */
   #lastIndexedKey = 0;
 
-  constructor(db: Connection, keys: TenantKeyWriter) {
-    this.#keys = keys;
+  constructor(db: Connection, tenantKeys: TenantKeyWriter) {
+    this.#tenantKeys = tenantKeys;
     this.#idIndex = new ExampleIdIndex(db);
     this.#queries = {
       insert: prepareQuery(db, exampleQueries.insert),
@@ -184,7 +184,7 @@ export class SqliteExampleRows {
     const { attachments = [], runAttachments = [], sourceRunId, datasetId, id } = draft;
     const owner = { tenantId, datasetId, id };
     const copiedFiles = runAttachments.map((name) => {
-      const runKey = this.#keys.keyOf("run", tenantId, sourceRunId ?? "");
+      const runKey = this.#tenantKeys.keyOf("run", tenantId, sourceRunId ?? "");
       const file = this.copyRunFile(owner, runKey, name);
       if (file === undefined) {
         throw createMissingFileError(sourceRunId, name);
