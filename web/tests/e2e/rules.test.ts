@@ -200,6 +200,30 @@ describe.skipIf(browser === undefined)("rules, alerts and webhooks, in Chromium"
     expect(opened.faults).toEqual([]);
   });
 
+  test("an alert from the dashboard watches the runs whose metrics it shows", async () => {
+    const form = dialog("New alert");
+    await page.goto(`${projectAddress}/dashboard?scope=all&group=name`);
+    await page.getByRole("link", { name: "Create alert on Error rate" }).click();
+    expect(await form.getByLabel("Metric").inputValue()).toBe("error_rate");
+    expect(await form.getByLabel("Runs").inputValue()).toBe("all");
+    expect(await form.getByLabel("Filter by").inputValue()).toBe("");
+    await page.goto(`${projectAddress}/dashboard?scope=all&group=name`);
+    await page.getByRole("link", { name: "Create alert on good" }).click();
+    expect(await form.getByLabel("Runs").inputValue()).toBe("all");
+    expect(await form.getByLabel("Filter by").inputValue()).toBe("name");
+    expect(await form.getByRole("textbox", { name: "Name" }).nth(1).inputValue()).toBe("good");
+    // An alert can have neither a filter nor a status.
+    await page.goto(`${projectAddress}/dashboard?group=status`);
+    await page.getByRole("link", { name: "Create alert on Error rate" }).waitFor();
+    await page.getByRole("region", { name: "Groups" }).waitFor();
+    expect(await page.getByRole("region", { name: "Groups" }).getByText("alert").count()).toBe(0);
+    const filter = encodeURIComponent('eq(name, "good")');
+    await page.goto(`${projectAddress}/dashboard?group=name&filter=${filter}`);
+    await page.getByText("An alert can't have a filter: remove it to create one.").waitFor();
+    expect(await page.getByRole("link", { name: /^Create alert/ }).count()).toBe(0);
+    expect(opened.faults).toEqual([]);
+  });
+
   test("a tile of the dashboard opens the form of an alert on its metric", async () => {
     await page.goto(`${projectAddress}/dashboard`);
     await page.getByRole("link", { name: "Create alert on p95 latency" }).click();

@@ -64,6 +64,32 @@ describe.skipIf(browser === undefined)("a list of traces, in Chromium", () => {
     }
   }
 
+  test("the preview has space, and the table fits, also on a small screen and beside the facets", async () => {
+    const facets = page.getByRole("button", { name: "Facets" });
+    for (const [width, hasFacets] of [
+      [1_024, false],
+      [1_440, false],
+      [1_440, true],
+    ] as const) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.goto(address);
+      await rows().first().waitFor();
+      if (((await facets.getAttribute("aria-expanded")) === "true") !== hasFacets) {
+        await facets.click();
+      }
+      const table = page.locator(".data-table");
+      await expect
+        .poll(async () => table.evaluate((element) => element.scrollWidth - element.clientWidth))
+        .toBeLessThanOrEqual(0);
+      const preview = await cellsOf("preview").first().boundingBox();
+      expect(preview?.width).toBeGreaterThan(240);
+      await showScreen(page, `run-list-${width}${hasFacets ? "-facets" : ""}`);
+    }
+    await facets.click();
+    await page.setViewportSize({ width: 1_280, height: 800 });
+    expect(faults).toEqual([]);
+  }, 60_000);
+
   const rows = () => page.locator("tbody tr");
   const cellsOf = (column: string) => page.locator(`tbody td[data-column="${column}"]`);
   const filter = () => page.getByRole("combobox", { name: "Filter" });

@@ -54,8 +54,8 @@ describe.skipIf(browser === undefined)("every screen of a server with data, in C
   });
 
   test.each([
-    ["light", 1_280],
-    ["dark", 1_280],
+    ["light", 1_440],
+    ["dark", 1_024],
     ["dark", 390],
     ["light", 390],
   ] as const)(

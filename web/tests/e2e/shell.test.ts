@@ -263,7 +263,7 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
     await page.getByText("kept for 30 days").waitFor();
     await page.getByRole("button", { name: "Actions of the rule for All projects" }).click();
     await page.getByRole("menuitem", { name: "Remove rule" }).click();
-    await page.getByText("Runs are kept forever.", { exact: false }).nth(1).waitFor();
+    await page.getByText("No retention rules.").waitFor();
     await page.getByRole("button", { name: "Save rule" }).click();
     await page.getByRole("button", { name: "Delete old runs" }).click();
     await page.getByText("kept for 30 days").waitFor();

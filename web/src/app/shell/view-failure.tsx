@@ -89,7 +89,7 @@ const FailedView = ({
     <div className="heading">
       <div>
         <p className="crumbs">
-          <Link to="/">Home</Link>
+          <Link to="/">Overview</Link>
         </p>
         <h1>{title}</h1>
       </div>

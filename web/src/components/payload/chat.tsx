@@ -5,8 +5,8 @@ import { Markdown } from "../markdown/markdown.tsx";
 import { isSafeImage, toImageFile, toSafeLink } from "../text/safe-link.ts";
 import { toVisibleText } from "../text/visible-text.ts";
 import type { ChatMessage, ChatPart } from "./chat-messages.ts";
-import { messageIcon, modelIcon, toolIcon } from "./icon-paths.ts";
 import { JsonView } from "./json-view.tsx";
+import { RoleIcon } from "./role-icon.tsx";
 import { placeToolResults } from "./tool-results.ts";
 import type { ShownPart } from "./tool-results.ts";
 import "./chat.css";
@@ -25,14 +25,6 @@ const maxToolValueHeight = 240;
  */
 const maxParsedChars = 1_000_000;
 
-/** The SVG paths of the icons of the usual roles, drawn in a box of 16 by 16 units. */
-const roleIcons: Readonly<Record<string, string>> = {
-  system: "M2 4.5h6M12 4.5h2M10 2.5v4M2 11.5h2M8 11.5h6M6 9.5v4",
-  user: "M8 8a2.7 2.7 0 1 0 0-5.4A2.7 2.7 0 0 0 8 8ZM3 13.5c.6-5 9.4-5 10 0",
-  assistant: modelIcon,
-  tool: toolIcon,
-};
-
 /** Shows the messages between a user, a model and its tools. The result of a tool is shown below its call. */
 export const Chat = ({
   messages: recordedMessages,
@@ -48,9 +40,7 @@ export const Chat = ({
         // The index is a stable React key, because the order of messages does not change.
         <li key={index} className="chat-message" data-role={message.role}>
           <p className="chat-role">
-            <svg className="icon" viewBox="0 0 16 16" aria-hidden="true">
-              <path d={roleIcons[message.role] ?? messageIcon} />
-            </svg>
+            <RoleIcon role={message.role} />
             <bdi>{toVisibleText(message.role)}</bdi>
             {message.name !== undefined && <bdi>{toVisibleText(message.name)}</bdi>}
           </p>

@@ -71,6 +71,9 @@ export const GroupTable = ({
       ? []
       : [{ ...column, format: column.createFormat?.(values) ?? column.format }];
   });
+  // An alert watches the runs that have a model, name, tag or user; it can't have a filter or a status.
+  const alertGrouping =
+    search.filter === undefined && search.group !== "status" ? search.group : undefined;
   return (
     <section className="table-section">
       <h2>Groups</h2>
@@ -84,6 +87,11 @@ export const GroupTable = ({
                   {title}
                 </th>
               ))}
+              {alertGrouping !== undefined && (
+                <th scope="col">
+                  <span className="unseen">Alert</span>
+                </th>
+              )}
             </tr>
           </thead>
           <tbody>
@@ -112,6 +120,26 @@ export const GroupTable = ({
                 {shownColumns.map((column) => (
                   <NumberCell key={column.title} column={column} group={group} />
                 ))}
+                {alertGrouping !== undefined && (
+                  <td className="number">
+                    {group.kind === "value" && (
+                      <Link
+                        to="/o/$tenantId/rules"
+                        params={{ tenantId: address.tenantId }}
+                        search={{
+                          project: address.projectId,
+                          tab: "alerts",
+                          scope: resolveScope(search),
+                          group: alertGrouping,
+                          value: group.value,
+                        }}
+                        aria-label={`Create alert on ${toGroupLabel(group)}`}
+                      >
+                        Create alert
+                      </Link>
+                    )}
+                  </td>
+                )}
               </tr>
             ))}
           </tbody>

@@ -77,14 +77,16 @@ export const MetricTiles = ({
   metrics: { total, previous },
   label = "Totals",
   countName = countTile,
-  address,
+  alerts,
 }: {
   readonly metrics: Metrics;
   readonly label?: string;
   /** The name of the tile that shows the number of runs. */
   readonly countName?: string;
-  /** The project for which alerts on the metrics can be created; absent if none can be created. */
-  readonly address?: { readonly tenantId: string; readonly projectId: string };
+  /** The project and the runs whose metrics an alert can watch; absent if no alert can be created. */
+  readonly alerts?:
+    | { readonly tenantId: string; readonly projectId: string; readonly scope: string }
+    | undefined;
 }) => (
   <Tiles label={label}>
     {tiles
@@ -112,11 +114,16 @@ export const MetricTiles = ({
             value={value === undefined ? undefined : format(value)}
             change={describeChange(value, previousValue)}
             action={
-              address && (
+              alerts && (
                 <Link
                   to="/o/$tenantId/rules"
-                  params={{ tenantId: address.tenantId }}
-                  search={{ project: address.projectId, tab: "alerts", figure }}
+                  params={{ tenantId: alerts.tenantId }}
+                  search={{
+                    project: alerts.projectId,
+                    tab: "alerts",
+                    figure,
+                    scope: alerts.scope,
+                  }}
                   className="metric-alert"
                   aria-label={`Create alert on ${name}`}
                 >

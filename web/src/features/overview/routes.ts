@@ -12,8 +12,8 @@ export const overviewRoutes = [
     path: "/",
     staticData: {
       page: {
-        title: "Home",
-        label: "Home",
+        title: "Overview",
+        label: "Overview",
         keys: "g h",
         icon: "M2.5 7.5 8 3l5.5 4.5V13H10V9.5H6V13H2.5Z",
       },

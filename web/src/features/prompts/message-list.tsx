@@ -1,4 +1,5 @@
 import { Code } from "../../components/code/code.tsx";
+import { RoleIcon } from "../../components/payload/role-icon.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { toManifestText } from "./manifest/manifest.ts";
 import type { PromptContent, PromptPart } from "./manifest/manifest.ts";
@@ -12,7 +13,10 @@ export const MessageList = ({ content }: { readonly content: PromptContent }) =>
     {content.messages.map((message, index) => (
       // The index is a stable React key, because the messages of a commit never change.
       <article key={index} className="hub-message">
-        <h2>{message.kind === "placeholder" ? "message list" : toVisibleText(message.role)}</h2>
+        <h2>
+          <RoleIcon role={message.kind === "placeholder" ? "" : message.role} />
+          {message.kind === "placeholder" ? "message list" : toVisibleText(message.role)}
+        </h2>
         {message.kind === "placeholder" ? (
           <p>
             <mark>{`{${toVisibleText(message.variable)}}`}</mark>

@@ -1,4 +1,5 @@
 import { useMemo, useState } from "react";
+import { RoleIcon } from "../../components/payload/role-icon.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import type { PromptContent, PromptVariable } from "./manifest/manifest.ts";
 import { fillPrompt } from "./manifest/prompt-render.ts";
@@ -45,7 +46,10 @@ export const VariablesPreview = ({
           <div className="hub-filled">
             {filledMessages.map(({ role, text }, index) => (
               <article key={index} className="hub-message">
-                <h3>{toVisibleText(role)}</h3>
+                <h3>
+                  <RoleIcon role={role} />
+                  {toVisibleText(role)}
+                </h3>
                 <p>{toVisibleText(text)}</p>
               </article>
             ))}

@@ -14,30 +14,35 @@ import {
 } from "./alert.ts";
 import type { Alert, AlertGrouping, AlertScope, FigureName } from "./alert.ts";
 import { saveAlert, webhooksQuery } from "./queries.ts";
+import type { RulesSearch } from "./rules-search.ts";
 
 /** Creates an alert, or edits an existing one. */
 export const AlertForm = ({
   projectId,
   alert,
-  figure: initialFigure,
+  selection = {},
   onClose,
 }: {
   readonly projectId: string;
   /** The alert to edit; absent to create one. */
   readonly alert?: Alert;
-  /** The metric that a new alert watches. */
-  readonly figure?: string | undefined;
+  /** The metric that a new alert watches, and of which runs. */
+  readonly selection?: Pick<RulesSearch, "figure" | "scope" | "group" | "value">;
   readonly onClose: () => void;
 }) => {
   const queryClient = useQueryClient();
   const { data: webhooks = [] } = useQuery(webhooksQuery);
   const [name, setName] = useState(alert?.name ?? "");
   const [figure, setFigure] = useState(
-    alert?.figure ?? figureNames.find((known) => known === initialFigure) ?? "error_rate",
+    alert?.figure ?? figureNames.find((known) => known === selection.figure) ?? "error_rate",
   );
-  const [scope, setScope] = useState<AlertScope>(alert?.scope ?? "traces");
-  const [grouping, setGrouping] = useState<AlertGrouping | "">(alert?.group?.by ?? "");
-  const [value, setValue] = useState(alert?.group?.value ?? "");
+  const [scope, setScope] = useState<AlertScope>(
+    alert?.scope ?? findKey(alertScopes, selection.scope) ?? "traces",
+  );
+  const [grouping, setGrouping] = useState<AlertGrouping | "">(
+    alert?.group?.by ?? findKey(alertGroupings, selection.group) ?? "",
+  );
+  const [value, setValue] = useState(alert?.group?.value ?? selection.value ?? "");
   const [windowMinutes, setWindowMinutes] = useState(alert?.windowMinutes ?? 15);
   const [direction, setDirection] = useState(alert?.direction ?? "above");
   const { factor, unit, label } = figures[figure];
@@ -183,5 +188,5 @@ const maxOf = (figure: FigureName): number =>
 
 const findKey = <Key extends string>(
   table: Readonly<Record<Key, string>>,
-  text: string,
+  text: string | undefined,
 ): Key | undefined => (Object.keys(table) as Key[]).find((key) => key === text);

@@ -138,8 +138,8 @@ const ProjectSelect = ({
 };
 
 /**
- * The button for the primary action of a tab. If the URL contains a metric or a filter, the form of the action is open
- * from the start.
+ * The button for the primary action of a tab. If the URL contains what the action is for, such as a metric or a filter, the
+ * form of the action is open from the start.
  */
 const NewButton = ({
   tab,
@@ -153,7 +153,7 @@ const NewButton = ({
   const navigate = useNavigate();
   const { tenantId } = route.useParams();
   const isOpenedByUrl =
-    (tab === "alerts" && search.figure !== undefined) ||
+    (tab === "alerts" && (search.figure ?? search.group) !== undefined) ||
     (tab === "rules" && search.filter !== undefined);
   const [isOpen, setIsOpen] = useState(isOpenedByUrl);
   const close = (): void => {
@@ -176,7 +176,7 @@ const NewButton = ({
         <RuleForm projectId={projectId} filter={search.filter} onClose={close} />
       )}
       {isOpen && tab === "alerts" && (
-        <AlertForm projectId={projectId} figure={search.figure} onClose={close} />
+        <AlertForm projectId={projectId} selection={search} onClose={close} />
       )}
       {isOpen && tab === "webhooks" && <WebhookForm onClose={close} />}
     </>

@@ -12,6 +12,10 @@ export interface RulesSearch {
   readonly tab?: RulesTab;
   /** If it is set, the form of a new alert is open, with this metric selected. */
   readonly figure?: string;
+  /** The runs that the new alert counts: which ones, and the property and the value that they must have. */
+  readonly scope?: string;
+  readonly group?: string;
+  readonly value?: string;
   /** If it is set, the form of a new rule is open, with this filter. */
   readonly filter?: string;
 }
@@ -20,11 +24,16 @@ export interface RulesSearch {
 export function parseRulesSearch(search: Readonly<Record<string, unknown>>): RulesSearch {
   const { project } = search;
   const tab = parseChoice(search["tab"], rulesTabs);
-  const [figure, filter] = [toSearchText(search["figure"]), toSearchText(search["filter"])];
   return {
     ...(isId(project) ? { project } : {}),
     ...(tab === undefined ? {} : { tab }),
-    ...(figure === undefined ? {} : { figure }),
-    ...(filter === undefined ? {} : { filter }),
+    ...Object.fromEntries(
+      textNames.flatMap((name) => {
+        const text = toSearchText(search[name]);
+        return text === undefined ? [] : [[name, text]];
+      }),
+    ),
   };
 }
+
+const textNames = ["figure", "scope", "group", "value", "filter"] as const;

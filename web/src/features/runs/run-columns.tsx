@@ -14,7 +14,7 @@ const notSortableTooltip = "Can't sort by this column. Use a filter to narrow th
 /**
  * Returns the columns of the list, with a column for each metadata key and feedback key that occurs in the rows. The
  * type is hidden by default in a list of traces, which mostly have the same type. The first token and the tags are
- * hidden by default on a screen of medium width, where they would leave no space for the preview.
+ * hidden by default in a list of medium width, as is feedback, because they would leave no space for the preview.
  */
 export const toRunColumns = ({
   isRootOnly,
@@ -31,7 +31,7 @@ export const toRunColumns = ({
     id: "name",
     title: "Name",
     renderCell: ({ name }) => toVisibleText(name),
-    width: 130,
+    width: 120,
     grow: 1,
     isFixed: true,
     isShownWhenNarrow: true,
@@ -41,7 +41,7 @@ export const toRunColumns = ({
     id: "status",
     title: "Status",
     renderCell: ({ status }) => <StatusBadge status={status} isCompact />,
-    width: 78,
+    width: 64,
     isShownWhenNarrow: true,
     tooltip: notSortableTooltip,
   },
@@ -65,7 +65,7 @@ export const toRunColumns = ({
     id: "model",
     title: "Model",
     renderCell: ({ models }) => <Models models={models} />,
-    width: 110,
+    width: 104,
     tooltip: `Models that were called. ${notSortableTooltip}`,
   },
   {
@@ -102,7 +102,7 @@ export const toRunColumns = ({
     id: "cost",
     title: "Cost",
     renderCell: (run) => <Cost run={run} />,
-    width: 96,
+    width: 88,
     align: "end",
     tooltip: `Cost of the run in US dollars. For a trace, the cost of all its model calls. ${notSortableTooltip}`,
   },
@@ -121,7 +121,7 @@ export const toRunColumns = ({
         <Ago timeMs={startMs} />
       </span>
     ),
-    width: 100,
+    width: 92,
     align: "end",
     sort: "desc",
   },
@@ -149,6 +149,7 @@ export const toRunColumns = ({
     renderCell: ({ feedback }) => <MeanScore summary={feedback[key]} />,
     width: 72,
     align: "end",
+    isShown: isWide,
     tooltip: `Mean score of the feedback ${key}. ${notSortableTooltip}`,
   })),
 ];

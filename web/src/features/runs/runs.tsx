@@ -64,7 +64,7 @@ export const Runs = ({
   const { isAllSelected } = runTarget;
   const isPaused = !isAtTop || isAllSelected || selectedIds.size > 0;
   const list = useRunList(query, isPaused);
-  const columns = useRunColumns(list.rows, query.isRoot);
+  const columns = useRunColumns(list.rows, { isRootOnly: query.isRoot, areFacetsShown });
   const shownSelection = useMemo(
     () => (isAllSelected ? new Set(list.rows?.map(({ id }) => id)) : selectedIds),
     [isAllSelected, list.rows, selectedIds],
@@ -215,9 +215,13 @@ const createFreshCheck =
 /** Returns the columns for these rows. Returns the same array as before if the keys in the rows are the same. */
 function useRunColumns(
   rows: readonly RunItem[] | undefined,
-  isRootOnly: boolean,
+  {
+    isRootOnly,
+    areFacetsShown,
+  }: { readonly isRootOnly: boolean; readonly areFacetsShown: boolean },
 ): readonly Column<RunItem>[] {
-  const isWide = useMediaQuery("(min-width: 1200px)", true);
+  // Beside the facets, the list is narrower by their width.
+  const isWide = useMediaQuery(`(min-width: ${areFacetsShown ? 1_480 : 1_200}px)`, true);
   const keysJson = useMemo(
     () =>
       JSON.stringify([
