@@ -39,7 +39,7 @@ for (const mode of chosenModes) {
     folder: join(folder, mode),
     withLog: mode === "log",
     runsPerSecond: values.short ? 100 : 150,
-    pauseSeconds: values.short ? 8 : 10,
+    pauseSeconds: 8,
     isLong: !values.short && mode === chosenModes.at(-1),
     log,
   });
