@@ -2,7 +2,7 @@
 // was acknowledged is stored; first with the database alone, then with a log in front of it: `npm run cluster-test`, or
 // `npm run cluster-test -- --short`. `--mode store` or `--mode log` runs one of the two. The long form also fills the log,
 // takes the database away for two minutes, and runs the conformance and interop suites against the servers meanwhile; of
-// two modes only in the second, so that the whole takes ten minutes.
+// two modes only in the second, because the suites take minutes.
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
