@@ -111,7 +111,8 @@ describe.skipIf(browser === undefined)("ten tasks of a day's work, in Chromium",
       const listDearer = () =>
         columns.locator("tbody tr").evaluateAll((rows) =>
           rows.flatMap((row) => {
-            const change = row.querySelector("td:last-child .metric-change")?.textContent ?? "";
+            const change =
+              row.querySelector('td[data-title="Cost per run"] .metric-change')?.textContent ?? "";
             const percent = Number(/^\+(\d+)/.exec(change)?.[1] ?? 0);
             return percent > 50 ? [row.querySelector("td")?.textContent] : [];
           }),
