@@ -1,8 +1,8 @@
 // Records through two servers on PostgreSQL with a standby, ends one part after the other, and checks that everything that
 // was acknowledged is stored; first with the database alone, then with a log in front of it: `npm run cluster-test`, or
 // `npm run cluster-test -- --short`. `--mode store` or `--mode log` runs one of the two. The long form also fills the log,
-// takes the database away for two minutes, and runs the conformance and interop suites against the servers meanwhile; of
-// two modes only in the second, because the suites take minutes.
+// takes the database away for two minutes, and runs the conformance and interop suites against the servers meanwhile.
+// If both modes run, it does this only in the second, because the suites take minutes.
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

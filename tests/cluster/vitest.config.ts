@@ -9,8 +9,8 @@ export default defineConfig({
     // These test options of a server of their own, and what is shared with a second one.
     exclude: ["tests/interop/langsmith-{addresses,dataset-shares}.test.ts"],
     pool: "forks",
-    // The tests wait for the servers most of the time, and each file has a tenant of its own. With four, a server that is being
-    // killed lets requests of other tests exceed their time, and these files would have to run again.
+    // The tests wait for the servers most of the time, and each file has a tenant of its own. Beside four files, requests
+    // exceeded their time while servers were killed, and the files had to run again.
     maxWorkers: 2,
     // A server that is being killed, and a busy machine.
     testTimeout: 120_000,

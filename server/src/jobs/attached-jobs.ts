@@ -25,8 +25,8 @@ export interface AttachedJobStore {
 }
 
 /**
- * The dependencies of attached jobs: those that the request which started them performs itself, and not a job runner. The
- * job runner of the same process renews their leases.
+ * The dependencies of attached jobs. The request that starts such a job also performs it, and no job runner does; the
+ * job runner of the same process renews its lease.
  */
 export interface AttachedJobOptions {
   readonly store: AttachedJobStore;

@@ -106,8 +106,8 @@ export function replaceMembers<Value extends object>(
 }
 
 /**
- * Replaces each id in a filter over runs with its row key, which the beginning of this file describes. Ids of traces and of
- * parents stay, because rows store these as they are.
+ * Replaces each id in a filter over runs with its row key, which the beginning of this file describes. Ids of traces
+ * and of parents stay, because rows store these as they are.
  */
 export const toRunFilter = <Filter extends Omit<RunFilter, "projectIds"> & Partial<RunFilter>>(
   filter: Filter,

@@ -220,8 +220,8 @@ export const createJournalPath = (folder: string, experimentId: string): string 
 
 /**
  * Continues an experiment for which this machine has no journal that can be continued, for example because another
- * machine began it. The finished rows are read from the server. Returns `undefined` if there is no such experiment, or it may not be
- * continued.
+ * machine began it. The finished rows are read from the server. Returns `undefined` if there is no such experiment, or
+ * it may not be continued.
  */
 async function importExperiment(
   request: ExperimentRequest,

@@ -50,8 +50,8 @@ export class MessageRuns {
   }
 
   /**
-   * Sends a message. If it is a request, the trace context of its run is added to `_meta`, or that of the current run if
-   * the request is not recorded.
+   * Sends a message. If it is a request, the trace context of its run is added to `_meta`, or that of the current run
+   * if the request is not recorded.
    */
   async send(message: Message, sendMessage: (sent: Message) => Promise<void>): Promise<void> {
     const request = readRequest(message);

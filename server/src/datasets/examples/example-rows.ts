@@ -14,8 +14,8 @@ export interface NewExampleRow {
   readonly datasetId: string;
   readonly id: string;
   /**
-   * The position of the example in the order in which the dataset was written. A row that replaces another one keeps its
-   * position; the default is the key of the new row.
+   * The position of the example in the order in which the dataset was written. A row that replaces another one keeps
+   * its position; the default is the key of the new row.
    */
   readonly position?: number;
   readonly createdMicros: number;

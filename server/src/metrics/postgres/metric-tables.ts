@@ -130,8 +130,8 @@ export const findVersionSql = `SELECT key FROM settings WHERE key = '${versionSe
 
 /**
  * SQL that stores the version, and marks all hours with stored metrics as unread. The server that computes metrics
- * executes it when it begins. A migration would be too early: until all servers are replaced, one of the earlier version
- * may continue to compute metrics.
+ * executes it when it begins. A migration would be too early: until all servers are replaced, one of the earlier
+ * version may continue to compute metrics.
  */
 export const raiseVersionSql = [
   `INSERT INTO settings (key, value) VALUES ('${versionSetting.key}', '${versionSetting.value}')

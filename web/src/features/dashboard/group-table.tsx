@@ -5,6 +5,7 @@ import { ScrollX } from "../../components/page/scroll-x.tsx";
 import { createCostFormat, formatDollars } from "../../components/text/cost.ts";
 import { formatDuration } from "../../components/time/time.ts";
 import { listGroupValues } from "./chart-grid.tsx";
+import { AlertLink } from "../metrics/alert-link.tsx";
 import { toGroupColor, toGroupLabel } from "../metrics/metric-charts.ts";
 import { resolveScope } from "./dashboard-search.ts";
 import type { DashboardSearch } from "./dashboard-search.ts";
@@ -123,20 +124,15 @@ export const GroupTable = ({
                 {alertGrouping !== undefined && (
                   <td className="number">
                     {group.kind === "value" && (
-                      <Link
-                        to="/o/$tenantId/rules"
-                        params={{ tenantId: address.tenantId }}
-                        search={{
-                          project: address.projectId,
-                          tab: "alerts",
+                      <AlertLink
+                        address={address}
+                        selection={{
                           scope: resolveScope(search),
                           group: alertGrouping,
                           value: group.value,
                         }}
-                        aria-label={`Create alert on ${toGroupLabel(group)}`}
-                      >
-                        Create alert
-                      </Link>
+                        subject={toGroupLabel(group)}
+                      />
                     )}
                   </td>
                 )}

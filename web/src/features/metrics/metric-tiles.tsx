@@ -1,9 +1,9 @@
-import { Link } from "@tanstack/react-router";
 import { formatShare } from "../../api/live-report.ts";
 import { formatCount } from "../../components/chart/chart-data.ts";
 import { Tile, Tiles } from "../../components/page/tiles.tsx";
 import { formatDollars } from "../../components/text/cost.ts";
 import { formatDuration } from "../../components/time/time.ts";
+import { AlertLink } from "./alert-link.tsx";
 import { computeErrorRate, formatChange, formatShareChange } from "./metrics.ts";
 import type { MetricValues, Metrics } from "./metrics.ts";
 
@@ -115,20 +115,11 @@ export const MetricTiles = ({
             change={describeChange(value, previousValue)}
             action={
               alerts && (
-                <Link
-                  to="/o/$tenantId/rules"
-                  params={{ tenantId: alerts.tenantId }}
-                  search={{
-                    project: alerts.projectId,
-                    tab: "alerts",
-                    figure,
-                    scope: alerts.scope,
-                  }}
-                  className="metric-alert"
-                  aria-label={`Create alert on ${name}`}
-                >
-                  Create alert
-                </Link>
+                <AlertLink
+                  address={alerts}
+                  selection={{ scope: alerts.scope, figure }}
+                  subject={name}
+                />
               )
             }
           />

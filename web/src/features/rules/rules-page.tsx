@@ -138,8 +138,8 @@ const ProjectSelect = ({
 };
 
 /**
- * The button for the primary action of a tab. If the URL contains what the action is for, such as a metric or a filter, the
- * form of the action is open from the start.
+ * The button for the primary action of a tab. If the URL contains what the action is for, such as a metric or a filter,
+ * the form of the action is open from the start.
  */
 const NewButton = ({
   tab,
