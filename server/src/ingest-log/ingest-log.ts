@@ -31,8 +31,11 @@ export class IngestLog {
 
   private constructor(connection: LogConnection, { applied, shared }: LogStores) {
     this.#connection = connection;
-    this.#ingest = new LoggedIngest(connection, shared);
-    this.#monitor = new LogMonitor(connection);
+    const monitor = new LogMonitor(connection);
+    this.#monitor = monitor;
+    this.#ingest = new LoggedIngest(connection, shared, {
+      readOldest: () => monitor.oldestPosition,
+    });
     this.#writer = applied && new IngestWriter(connection, applied);
   }
 

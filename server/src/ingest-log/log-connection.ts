@@ -176,13 +176,13 @@ export class LogConnection {
   }
 
   /**
-   * Appends a message. Resolves when enough servers have stored it. A message that may have been stored is sent again
-   * with the same id, by which the log recognizes it.
+   * Appends a message. Resolves with its position in the log when enough servers have stored it. A message that may have
+   * been stored is sent again with the same id, by which the log recognizes it.
    *
    * @param signal - ends the attempts, because the message is stored elsewhere
    * @throws RequestError 429: the log is full. 503: it can't be reached.
    */
-  async append(message: Uint8Array, signal?: AbortSignal): Promise<void> {
+  async append(message: Uint8Array, signal?: AbortSignal): Promise<number> {
     const lastSequence = this.#lastSequence;
     const { seq, duplicate } = await this.#publish(logNames.subject, message, {
       stream: logNames.stream,
@@ -196,6 +196,7 @@ export class LogConnection {
     if (!duplicate) {
       this.#lastSequence = seq <= lastSequence ? seq : Math.max(seq, this.#lastSequence);
     }
+    return seq;
   }
 
   /**

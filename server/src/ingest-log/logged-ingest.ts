@@ -15,7 +15,12 @@ import { RecentMessages } from "./recent-messages.ts";
 import type { RecentLimits } from "./recent-messages.ts";
 
 /** How long {@link LoggedIngest} waits, and what it keeps. */
-export interface LoggedIngestLimits {
+export interface LoggedIngestOptions {
+  /**
+   * Returns the position of the oldest message that waits in the log; `undefined` while it is unknown. Without this
+   * function, messages are kept until they take too much memory.
+   */
+  readonly readOldest?: () => number | undefined;
   /** Milliseconds after which a message is stored in the database if the log has not acknowledged it. */
   readonly lateMs?: number;
   readonly recent?: RecentLimits;
@@ -48,13 +53,20 @@ export class LoggedIngest {
   constructor(
     log: LogConnection,
     database?: AppliedStore,
-    { lateMs = logLimits.lateMs, recent }: LoggedIngestLimits = {},
+    { readOldest, lateMs = logLimits.lateMs, recent }: LoggedIngestOptions = {},
   ) {
     this.#log = log;
     this.#database = database;
     this.#lateMs = lateMs;
     this.#recent = new RecentMessages(
-      log,
+      {
+        get disturbances() {
+          return log.disturbances;
+        },
+        get oldestPosition() {
+          return readOldest?.();
+        },
+      },
       (tenantId, message) => this.#storeAgain(tenantId, message),
       recent,
     );
@@ -187,18 +199,14 @@ export class LoggedIngest {
     }
   }
 
-  async #append(tenantId: string, message: Uint8Array, signal: AbortSignal): Promise<void> {
-    await this.#appendOnce(tenantId, message, signal);
-    this.#appended += 1;
-    this.#recent.add(tenantId, message);
-  }
-
-  async #appendOnce(tenantId: string, message: Uint8Array, signal?: AbortSignal): Promise<void> {
+  async #append(tenantId: string, message: Uint8Array, signal?: AbortSignal): Promise<void> {
     const isLarge = message.byteLength > this.#log.messageBytes;
-    await this.#log.append(
+    const position = await this.#log.append(
       isLarge ? encodeReference(tenantId, await this.#log.putObject(message)) : message,
       signal,
     );
+    this.#appended += 1;
+    this.#recent.add({ tenantId, message, position });
   }
 
   /** @throws Error neither the database nor the log takes the message. */
@@ -210,7 +218,7 @@ export class LoggedIngest {
     } catch {
       // A writer can still store later what the database refuses now.
     }
-    await this.#appendOnce(tenantId, message);
+    await this.#append(tenantId, message);
     return 0;
   }
 }

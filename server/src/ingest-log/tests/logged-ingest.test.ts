@@ -23,9 +23,10 @@ class FakeLog {
   readonly signals: AbortSignal[] = [];
   answer: () => Promise<void> = () => Promise.resolve();
 
-  async append(_message: Uint8Array, signal: AbortSignal): Promise<void> {
+  async append(_message: Uint8Array, signal: AbortSignal): Promise<number> {
     this.signals.push(signal);
     await this.answer();
+    return this.signals.length;
   }
 }
 
@@ -152,8 +153,17 @@ describe("runs that are received into the log", () => {
     const ingest = createIngest({ shared: undefined });
     await send(ingest);
     log.disturbances += 1;
-    await vi.waitFor(() => expect(log.signals).toHaveLength(2));
-    expect(ingest).toMatchObject({ appended: 1, storedAgain: 1 });
+    await vi.waitFor(() => expect(ingest).toMatchObject({ appended: 2, storedAgain: 1 }));
+  });
+
+  test("that were appended once more are kept for the next disturbance", async () => {
+    const ingest = createIngest();
+    await send(ingest);
+    database.answer = () => Promise.reject(new Error("the database is away"));
+    log.disturbances += 1;
+    await vi.waitFor(() => expect(ingest).toMatchObject({ appended: 2, storedAgain: 1 }));
+    log.disturbances += 1;
+    await vi.waitFor(() => expect(ingest).toMatchObject({ appended: 3, storedAgain: 2 }));
   });
 
   test("fail without a database if the log can't be reached", async () => {
