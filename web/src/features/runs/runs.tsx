@@ -19,6 +19,7 @@ import { formatTime } from "../../components/time/time.ts";
 import { CompareRuns } from "./compare-runs.tsx";
 import { FacetPanel, useStoredFlag } from "./facets/facet-panel.tsx";
 import { EmptyRunList } from "./empty-run-list.tsx";
+import { OpenViewMark } from "./open-view-mark.tsx";
 import { ProjectHeader } from "./project-header.tsx";
 import { readRunValues } from "./queries.ts";
 import { QuickFilterBar } from "./quick-filter-bar.tsx";
@@ -91,6 +92,22 @@ export const Runs = ({
         isPaused={isPaused}
       />
       <div className="run-tools">
+        {search.view !== undefined && (
+          <OpenViewMark
+            projectId={address.projectId}
+            viewId={search.view}
+            search={search}
+            onClose={() =>
+              change({
+                ...removedTimeRange,
+                view: undefined,
+                filter: undefined,
+                all: undefined,
+                sort: undefined,
+              })
+            }
+          />
+        )}
         <FilterBar
           resource="runs"
           value={query.filter}
