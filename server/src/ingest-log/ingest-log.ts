@@ -31,11 +31,8 @@ export class IngestLog {
 
   private constructor(connection: LogConnection, { applied, shared }: LogStores) {
     this.#connection = connection;
-    const monitor = new LogMonitor(connection);
-    this.#monitor = monitor;
-    this.#ingest = new LoggedIngest(connection, shared, {
-      readOldest: () => monitor.oldestPosition,
-    });
+    this.#monitor = new LogMonitor(connection);
+    this.#ingest = new LoggedIngest(connection, shared, { observed: this.#monitor });
     this.#writer = applied && new IngestWriter(connection, applied);
   }
 

@@ -293,11 +293,7 @@ export class LogConnection {
         return await store(logLimits.publishAttemptMs);
       } catch (cause) {
         if (isLogFull(cause)) {
-          throw new RequestError(
-            429,
-            "the ingest log is full, because runs arrive faster than they are stored; retry later",
-            logLimits.fullRetrySeconds,
-          );
+          throw createFullError();
         }
         const isLast =
           Date.now() + logLimits.publishRetryMs >= deadline || signal?.aborted === true;
@@ -313,6 +309,13 @@ export class LogConnection {
     }
   }
 }
+
+export const createFullError = (): RequestError =>
+  new RequestError(
+    429,
+    "the ingest log is full, because runs arrive faster than they are stored; retry later",
+    logLimits.fullRetrySeconds,
+  );
 
 /** Whether a NATS server refuses the credentials, or the permissions do not suffice. */
 const isRefusal = (cause: unknown): boolean =>

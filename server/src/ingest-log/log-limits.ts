@@ -53,6 +53,12 @@ export const logLimits = {
   connectMs: 2_000,
   pingMs: 1_000,
   pings: 2,
+  /**
+   * The part of its limit at which servers refuse runs, because the log is full. NATS itself must not refuse a message:
+   * when one of its servers has deleted less than the others, it would refuse what they store, and then count the
+   * positions of messages differently (seen with 2.9.10). It would delete messages that wait, and lose them as leader.
+   */
+  fullShare: 0.75,
   /** Seconds after which clients may repeat a request when the log is full, and when it can't be reached. */
   fullRetrySeconds: 5,
   awayRetrySeconds: 2,

@@ -37,12 +37,28 @@ async function readLog(
   };
 }
 
-/** Reads the state of the log at intervals, so that health checks and metrics need not wait for it. */
-export class LogMonitor {
+/** What a server knows about the log without waiting for it. */
+export interface ObservedLog {
+  /** The position of the oldest message that waits, or of the next one if none waits; `undefined` if it is unknown. */
+  readonly oldestPosition: number | undefined;
+  /** What waits in the log; `undefined` if it is unknown. */
+  readonly waiting: WaitingBytes | undefined;
+}
+
+interface WaitingBytes {
+  readonly bytes: number;
+  readonly maxBytes: number;
+  /** Differs from reading to reading. */
+  readonly reading: number;
+}
+
+/** Reads the state of the log at intervals, so that requests, health checks and metrics need not wait for it. */
+export class LogMonitor implements ObservedLog {
   readonly #log: LogConnection;
   readonly #timer: NodeJS.Timeout;
   #latest: Awaited<ReturnType<typeof readLog>> | undefined;
   #readMs = 0;
+  #readings = 0;
   #reading: Promise<void> = Promise.resolve();
   #isReading = false;
 
@@ -68,9 +84,15 @@ export class LogMonitor {
     return this.#fresh?.state;
   }
 
-  /** The position of the oldest message that waits, or of the next one if none waits; `undefined` if it is unknown. */
   get oldestPosition(): number | undefined {
     return this.#fresh?.oldestPosition;
+  }
+
+  get waiting(): WaitingBytes | undefined {
+    const { state } = this;
+    return (
+      state && { bytes: state.waitingBytes, maxBytes: state.maxBytes, reading: this.#readings }
+    );
   }
 
   get #fresh() {
@@ -96,6 +118,7 @@ export class LogMonitor {
     try {
       this.#latest = await readLog(this.#log);
       this.#readMs = Date.now();
+      this.#readings += 1;
     } catch {
       // The state stays as it was last read, until it is too old.
     }

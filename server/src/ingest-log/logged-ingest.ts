@@ -8,8 +8,10 @@ import { joinBatches } from "./batch-parts.ts";
 import { encodeInTurns } from "./encode-task.ts";
 import type { EncodedBatch, EncodeTask } from "./encode-task.ts";
 import type { AppliedStore } from "./ingest-writer.ts";
+import { createFullError } from "./log-connection.ts";
 import type { LogConnection } from "./log-connection.ts";
 import { logLimits } from "./log-limits.ts";
+import type { ObservedLog } from "./log-state.ts";
 import { decodeMessage, encodeReference } from "./message-format.ts";
 import { RecentMessages } from "./recent-messages.ts";
 import type { RecentLimits } from "./recent-messages.ts";
@@ -17,10 +19,10 @@ import type { RecentLimits } from "./recent-messages.ts";
 /** How long {@link LoggedIngest} waits, and what it keeps. */
 export interface LoggedIngestOptions {
   /**
-   * Returns the position of the oldest message that waits in the log; `undefined` while it is unknown. Without this
-   * function, messages are kept until they take too much memory.
+   * What is known about the log. Without it, messages are kept until they take too much memory, and only NATS refuses
+   * runs when the log is full.
    */
-  readonly readOldest?: () => number | undefined;
+  readonly observed?: ObservedLog;
   /** Milliseconds after which a message is stored in the database if the log has not acknowledged it. */
   readonly lateMs?: number;
   readonly recent?: RecentLimits;
@@ -39,11 +41,15 @@ export interface LoggedIngestOptions {
 export class LoggedIngest {
   readonly #log: LogConnection;
   readonly #database: AppliedStore | undefined;
+  readonly #observed: ObservedLog | undefined;
   readonly #lateMs: number;
   /** Threads that write large batches as messages; they start on first use. */
   readonly #work = new WorkThreads();
   readonly #recent: RecentMessages;
   #pendingBytes = 0;
+  /** Bytes that this server has appended since the state of the log was read, and the number of that reading. */
+  #appendedBytes = 0;
+  #seenReading = 0;
   #appended = 0;
   #storedDirectly = 0;
   /** Whether the last message was stored in the database, so that this is reported once. */
@@ -53,10 +59,11 @@ export class LoggedIngest {
   constructor(
     log: LogConnection,
     database?: AppliedStore,
-    { readOldest, lateMs = logLimits.lateMs, recent }: LoggedIngestOptions = {},
+    { observed, lateMs = logLimits.lateMs, recent }: LoggedIngestOptions = {},
   ) {
     this.#log = log;
     this.#database = database;
+    this.#observed = observed;
     this.#lateMs = lateMs;
     this.#recent = new RecentMessages(
       {
@@ -64,7 +71,7 @@ export class LoggedIngest {
           return log.disturbances;
         },
         get oldestPosition() {
-          return readOldest?.();
+          return observed?.oldestPosition;
         },
       },
       (tenantId, message) => this.#storeAgain(tenantId, message),
@@ -103,6 +110,7 @@ export class LoggedIngest {
     if (this.#pendingBytes + bytes > serverLimits.pendingBytes) {
       throw new RequestError(429, "data arrives faster than the log can store it; retry later", 1);
     }
+    this.#assertSpace();
     this.#pendingBytes += bytes;
     const appends: Promise<void>[] = [];
     try {
@@ -123,6 +131,21 @@ export class LoggedIngest {
     } finally {
       // What was stored in the database stays in memory until the attempt to append it ends.
       void this.#releaseAfter(appends, bytes);
+    }
+  }
+
+  /** @throws RequestError 429: the log is full. */
+  #assertSpace(): void {
+    const waiting = this.#observed?.waiting;
+    if (waiting === undefined) {
+      return;
+    }
+    if (waiting.reading !== this.#seenReading) {
+      this.#seenReading = waiting.reading;
+      this.#appendedBytes = 0;
+    }
+    if (waiting.bytes + this.#appendedBytes >= waiting.maxBytes * logLimits.fullShare) {
+      throw createFullError();
     }
   }
 
@@ -206,6 +229,7 @@ export class LoggedIngest {
       signal,
     );
     this.#appended += 1;
+    this.#appendedBytes += message.byteLength;
     this.#recent.add({ tenantId, message, position });
   }
 

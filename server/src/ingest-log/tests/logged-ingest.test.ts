@@ -7,6 +7,7 @@ import { serverLimits } from "../../model/options.ts";
 import { parseBatch } from "../../runs/ingest/parse-batch.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../../runs/run-record.ts";
 import type { LogConnection } from "../log-connection.ts";
+import type { ObservedLog } from "../log-state.ts";
 import { LoggedIngest } from "../logged-ingest.ts";
 
 const tenantId = randomUUID();
@@ -57,12 +58,17 @@ describe("runs that are received into the log", () => {
   afterEach(() => Promise.all(ingests.splice(0).map((ingest) => ingest.close())));
 
   function createIngest(
-    options: { readonly shared?: FakeDatabase | undefined; readonly lateMs?: number } = {},
+    options: {
+      readonly shared?: FakeDatabase | undefined;
+      readonly lateMs?: number;
+      readonly observed?: ObservedLog;
+    } = {},
   ): LoggedIngest {
-    const { shared, lateMs: late = lateMs } = { shared: database, ...options };
+    const { shared, lateMs: late = lateMs, observed } = { shared: database, ...options };
     const ingest = new LoggedIngest(log as unknown as LogConnection, shared, {
       lateMs: late,
       recent,
+      ...(observed && { observed }),
     });
     ingests.push(ingest);
     return ingest;
@@ -114,6 +120,32 @@ describe("runs that are received into the log", () => {
   test("are refused if the log is full, so that clients slow down", async () => {
     log.answer = () => Promise.reject(full);
     await expect(send(createIngest())).rejects.toBe(full);
+    expect(database.ids).toEqual([]);
+  });
+
+  test("are refused before NATS would refuse them, because then its servers could become different", async () => {
+    const maxBytes = 40_000;
+    let waiting: ObservedLog["waiting"];
+    const ingest = createIngest({
+      observed: {
+        oldestPosition: 1,
+        get waiting() {
+          return waiting;
+        },
+      },
+    });
+    // Nothing is known yet.
+    await send(ingest);
+    waiting = { bytes: 0.75 * maxBytes - 100, maxBytes, reading: 1 };
+    await send(ingest);
+    // This server has appended more than was free since the log was read.
+    await expect(send(ingest)).rejects.toMatchObject({
+      status: 429,
+      message: expect.stringContaining("the ingest log is full") as string,
+    });
+    waiting = { bytes: 0, maxBytes, reading: 2 };
+    await send(ingest);
+    expect(log.signals).toHaveLength(3);
     expect(database.ids).toEqual([]);
   });
 
