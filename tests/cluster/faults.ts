@@ -5,7 +5,7 @@ import type { Member } from "./member.ts";
 import type { PostgresPair } from "./postgres-pair.ts";
 import { waitFor } from "./processes.ts";
 
-/** The limit while the log is filled; more than waits in it when the writers have just ended. */
+/** The limit while the log is filled. It is larger if much waits in the log when the writers have just ended. */
 const smallLogBytes = 33_554_432;
 /** How long the log stays full, and for how long there is no database. */
 const fullMs = 10_000;

@@ -31,8 +31,8 @@ export class IngestLog {
 
   private constructor(connection: LogConnection, { applied, shared }: LogStores) {
     this.#connection = connection;
-    this.#ingest = new LoggedIngest(connection, shared);
     this.#monitor = new LogMonitor(connection);
+    this.#ingest = new LoggedIngest(connection, shared, { observed: this.#monitor });
     this.#writer = applied && new IngestWriter(connection, applied);
   }
 

@@ -176,13 +176,13 @@ export class LogConnection {
   }
 
   /**
-   * Appends a message. Resolves when enough servers have stored it. A message that may have been stored is sent again
-   * with the same id, by which the log recognizes it.
+   * Appends a message. Resolves with its position in the log when enough servers have stored it. A message that may have
+   * been stored is sent again with the same id, by which the log recognizes it.
    *
    * @param signal - ends the attempts, because the message is stored elsewhere
    * @throws RequestError 429: the log is full. 503: it can't be reached.
    */
-  async append(message: Uint8Array, signal?: AbortSignal): Promise<void> {
+  async append(message: Uint8Array, signal?: AbortSignal): Promise<number> {
     const lastSequence = this.#lastSequence;
     const { seq, duplicate } = await this.#publish(logNames.subject, message, {
       stream: logNames.stream,
@@ -196,6 +196,7 @@ export class LogConnection {
     if (!duplicate) {
       this.#lastSequence = seq <= lastSequence ? seq : Math.max(seq, this.#lastSequence);
     }
+    return seq;
   }
 
   /**
@@ -292,11 +293,7 @@ export class LogConnection {
         return await store(logLimits.publishAttemptMs);
       } catch (cause) {
         if (isLogFull(cause)) {
-          throw new RequestError(
-            429,
-            "the ingest log is full, because runs arrive faster than they are stored; retry later",
-            logLimits.fullRetrySeconds,
-          );
+          throw createFullError();
         }
         const isLast =
           Date.now() + logLimits.publishRetryMs >= deadline || signal?.aborted === true;
@@ -312,6 +309,13 @@ export class LogConnection {
     }
   }
 }
+
+export const createFullError = (): RequestError =>
+  new RequestError(
+    429,
+    "the ingest log is full, because runs arrive faster than they are stored; retry later",
+    logLimits.fullRetrySeconds,
+  );
 
 /** Whether a NATS server refuses the credentials, or the permissions do not suffice. */
 const isRefusal = (cause: unknown): boolean =>

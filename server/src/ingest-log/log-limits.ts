@@ -33,8 +33,9 @@ export const logLimits = {
    */
   lateMs: 500,
   /**
-   * Milliseconds for which a server keeps a message that the log has acknowledged, and between two checks whether the log
-   * was disturbed. After `quietMs` without another disturbance, the kept messages are stored again.
+   * Milliseconds for which a server keeps a message that the log has acknowledged, even if writers have stored it, and
+   * between two checks whether the log was disturbed. After `quietMs` without another disturbance, the kept messages are
+   * stored again.
    */
   recentMs: 10_000,
   recentCheckMs: 1_000,
@@ -52,15 +53,24 @@ export const logLimits = {
   connectMs: 2_000,
   pingMs: 1_000,
   pings: 2,
+  /**
+   * The part of its limit at which servers refuse runs, because the log is full. NATS itself must not refuse a message:
+   * when one of its servers has deleted less than the others, it would refuse what they store, and then count the
+   * positions of messages differently (seen with 2.9.10). It would delete messages that wait, and lose them as leader.
+   */
+  fullShare: 0.75,
   /** Seconds after which clients may repeat a request when the log is full, and when it can't be reached. */
   fullRetrySeconds: 5,
   awayRetrySeconds: 2,
   /** Milliseconds for which the log recognizes a message that is published again. */
   duplicateMs: 120_000,
-  /** Milliseconds after which a message that was not acknowledged is delivered again, to any writer. */
-  ackWaitMs: 30_000,
+  /**
+   * Milliseconds after which a message that was not acknowledged is delivered again, to any writer. The runs of a writer
+   * that was killed can't be read until then.
+   */
+  ackWaitMs: 5_000,
   /** Milliseconds between two reports to the log that extend `ackWaitMs` while a commit takes long. */
-  extendMs: 10_000,
+  extendMs: 1_500,
   /** Maximum number of messages that all writers together apply at the same time. */
   pendingAcks: 1_000,
   /** Messages that a writer receives at once, and groups of them that it applies at the same time. */

@@ -7,7 +7,13 @@ import type { LogState } from "./log-report.ts";
  *
  * @throws Error the log can't be reached.
  */
-export async function readLogState(log: LogConnection): Promise<LogState> {
+export const readLogState = async (log: LogConnection): Promise<LogState> =>
+  (await readLog(log)).state;
+
+/** Reads the state of the log, and the position of the oldest message that waits, or of the next one if none waits. */
+async function readLog(
+  log: LogConnection,
+): Promise<{ readonly state: LogState; readonly oldestPosition: number }> {
   const { streams, consumers } = log.manager;
   const [stream, dead, consumer, objects] = await Promise.all([
     streams.info(logNames.stream),
@@ -15,25 +21,44 @@ export async function readLogState(log: LogConnection): Promise<LogState> {
     consumers.info(logNames.stream, logNames.consumer),
     log.objects.status(),
   ]);
-  const { messages, bytes, first_ts: firstTime } = stream.state;
+  const { messages, bytes, first_ts: firstTime, first_seq: first, last_seq: last } = stream.state;
   return {
-    waitingMessages: messages,
-    waitingBytes: bytes,
-    maxBytes: stream.config.max_bytes,
-    inWork: consumer.num_ack_pending,
-    lagSeconds: messages === 0 ? 0 : Math.max(0, (Date.now() - Date.parse(firstTime)) / 1_000),
-    deadLetters: dead.state.messages,
-    objectBytes: objects.size,
-    replicas: stream.config.num_replicas,
+    oldestPosition: messages === 0 ? last + 1 : first,
+    state: {
+      waitingMessages: messages,
+      waitingBytes: bytes,
+      maxBytes: stream.config.max_bytes,
+      inWork: consumer.num_ack_pending,
+      lagSeconds: messages === 0 ? 0 : Math.max(0, (Date.now() - Date.parse(firstTime)) / 1_000),
+      deadLetters: dead.state.messages,
+      objectBytes: objects.size,
+      replicas: stream.config.num_replicas,
+    },
   };
 }
 
-/** Reads the state of the log at intervals, so that health checks and metrics need not wait for it. */
-export class LogMonitor {
+/** What a server knows about the log without waiting for it. */
+export interface ObservedLog {
+  /** The position of the oldest message that waits, or of the next one if none waits; `undefined` if it is unknown. */
+  readonly oldestPosition: number | undefined;
+  /** What waits in the log; `undefined` if it is unknown. */
+  readonly waiting: WaitingBytes | undefined;
+}
+
+interface WaitingBytes {
+  readonly bytes: number;
+  readonly maxBytes: number;
+  /** Differs from reading to reading. */
+  readonly reading: number;
+}
+
+/** Reads the state of the log at intervals, so that requests, health checks and metrics need not wait for it. */
+export class LogMonitor implements ObservedLog {
   readonly #log: LogConnection;
   readonly #timer: NodeJS.Timeout;
-  #state: LogState | undefined;
+  #latest: Awaited<ReturnType<typeof readLog>> | undefined;
   #readMs = 0;
+  #readings = 0;
   #reading: Promise<void> = Promise.resolve();
   #isReading = false;
 
@@ -56,7 +81,22 @@ export class LogMonitor {
    * time.
    */
   get state(): LogState | undefined {
-    return Date.now() - this.#readMs > logLimits.staleMs ? undefined : this.#state;
+    return this.#fresh?.state;
+  }
+
+  get oldestPosition(): number | undefined {
+    return this.#fresh?.oldestPosition;
+  }
+
+  get waiting(): WaitingBytes | undefined {
+    const { state } = this;
+    return (
+      state && { bytes: state.waitingBytes, maxBytes: state.maxBytes, reading: this.#readings }
+    );
+  }
+
+  get #fresh() {
+    return Date.now() - this.#readMs > logLimits.staleMs ? undefined : this.#latest;
   }
 
   async close(): Promise<void> {
@@ -76,8 +116,9 @@ export class LogMonitor {
 
   async #read(): Promise<void> {
     try {
-      this.#state = await readLogState(this.#log);
+      this.#latest = await readLog(this.#log);
       this.#readMs = Date.now();
+      this.#readings += 1;
     } catch {
       // The state stays as it was last read, until it is too old.
     }

@@ -8,14 +8,21 @@ import { joinBatches } from "./batch-parts.ts";
 import { encodeInTurns } from "./encode-task.ts";
 import type { EncodedBatch, EncodeTask } from "./encode-task.ts";
 import type { AppliedStore } from "./ingest-writer.ts";
+import { createFullError } from "./log-connection.ts";
 import type { LogConnection } from "./log-connection.ts";
 import { logLimits } from "./log-limits.ts";
+import type { ObservedLog } from "./log-state.ts";
 import { decodeMessage, encodeReference } from "./message-format.ts";
 import { RecentMessages } from "./recent-messages.ts";
 import type { RecentLimits } from "./recent-messages.ts";
 
 /** How long {@link LoggedIngest} waits, and what it keeps. */
-export interface LoggedIngestLimits {
+export interface LoggedIngestOptions {
+  /**
+   * What is known about the log. Without it, messages are kept until they take too much memory, and only NATS refuses
+   * runs when the log is full.
+   */
+  readonly observed?: ObservedLog;
   /** Milliseconds after which a message is stored in the database if the log has not acknowledged it. */
   readonly lateMs?: number;
   readonly recent?: RecentLimits;
@@ -34,11 +41,15 @@ export interface LoggedIngestLimits {
 export class LoggedIngest {
   readonly #log: LogConnection;
   readonly #database: AppliedStore | undefined;
+  readonly #observed: ObservedLog | undefined;
   readonly #lateMs: number;
   /** Threads that write large batches as messages; they start on first use. */
   readonly #work = new WorkThreads();
   readonly #recent: RecentMessages;
   #pendingBytes = 0;
+  /** Bytes that this server has appended since the state of the log was read, and the number of that reading. */
+  #appendedBytes = 0;
+  #seenReading = 0;
   #appended = 0;
   #storedDirectly = 0;
   /** Whether the last message was stored in the database, so that this is reported once. */
@@ -48,13 +59,21 @@ export class LoggedIngest {
   constructor(
     log: LogConnection,
     database?: AppliedStore,
-    { lateMs = logLimits.lateMs, recent }: LoggedIngestLimits = {},
+    { observed, lateMs = logLimits.lateMs, recent }: LoggedIngestOptions = {},
   ) {
     this.#log = log;
     this.#database = database;
+    this.#observed = observed;
     this.#lateMs = lateMs;
     this.#recent = new RecentMessages(
-      log,
+      {
+        get disturbances() {
+          return log.disturbances;
+        },
+        get oldestPosition() {
+          return observed?.oldestPosition;
+        },
+      },
       (tenantId, message) => this.#storeAgain(tenantId, message),
       recent,
     );
@@ -91,6 +110,7 @@ export class LoggedIngest {
     if (this.#pendingBytes + bytes > serverLimits.pendingBytes) {
       throw new RequestError(429, "data arrives faster than the log can store it; retry later", 1);
     }
+    this.#assertSpace();
     this.#pendingBytes += bytes;
     const appends: Promise<void>[] = [];
     try {
@@ -111,6 +131,21 @@ export class LoggedIngest {
     } finally {
       // What was stored in the database stays in memory until the attempt to append it ends.
       void this.#releaseAfter(appends, bytes);
+    }
+  }
+
+  /** @throws RequestError 429: the log is full. */
+  #assertSpace(): void {
+    const waiting = this.#observed?.waiting;
+    if (waiting === undefined) {
+      return;
+    }
+    if (waiting.reading !== this.#seenReading) {
+      this.#seenReading = waiting.reading;
+      this.#appendedBytes = 0;
+    }
+    if (waiting.bytes + this.#appendedBytes >= waiting.maxBytes * logLimits.fullShare) {
+      throw createFullError();
     }
   }
 
@@ -187,18 +222,15 @@ export class LoggedIngest {
     }
   }
 
-  async #append(tenantId: string, message: Uint8Array, signal: AbortSignal): Promise<void> {
-    await this.#appendOnce(tenantId, message, signal);
-    this.#appended += 1;
-    this.#recent.add(tenantId, message);
-  }
-
-  async #appendOnce(tenantId: string, message: Uint8Array, signal?: AbortSignal): Promise<void> {
+  async #append(tenantId: string, message: Uint8Array, signal?: AbortSignal): Promise<void> {
     const isLarge = message.byteLength > this.#log.messageBytes;
-    await this.#log.append(
+    const position = await this.#log.append(
       isLarge ? encodeReference(tenantId, await this.#log.putObject(message)) : message,
       signal,
     );
+    this.#appended += 1;
+    this.#appendedBytes += message.byteLength;
+    this.#recent.add({ tenantId, message, position });
   }
 
   /** @throws Error neither the database nor the log takes the message. */
@@ -210,7 +242,7 @@ export class LoggedIngest {
     } catch {
       // A writer can still store later what the database refuses now.
     }
-    await this.#appendOnce(tenantId, message);
+    await this.#append(tenantId, message);
     return 0;
   }
 }

@@ -4,11 +4,16 @@ import { logLimits } from "./log-limits.ts";
 export interface DisturbedLog {
   /** Increases whenever the log may have lost messages. */
   readonly disturbances: number;
+  /**
+   * The position of the oldest message that waits in the log: writers have stored the earlier ones. If none waits, it is
+   * the position of the next message. `undefined` while it is unknown.
+   */
+  readonly oldestPosition: number | undefined;
 }
 
 /** How long messages are kept; see {@link RecentMessages}. */
 export interface RecentLimits {
-  /** Milliseconds for which a message is kept in case of a disturbance, and between two checks for one. */
+  /** Milliseconds for which a message is kept at least, and between two checks for a disturbance. */
   readonly keepMs: number;
   readonly checkMs: number;
   /** Milliseconds without another disturbance after which kept messages are stored again. */
@@ -30,16 +35,24 @@ const recentLimits: RecentLimits = {
  */
 export type StoreAgain = (tenantId: string, message: Uint8Array) => Promise<number>;
 
-interface KeptMessage {
+/** A message that the log has acknowledged. */
+export interface AcknowledgedMessage {
   readonly tenantId: string;
   readonly message: Uint8Array;
+  /** Its position in the log. */
+  readonly position: number;
+}
+
+interface KeptMessage extends AcknowledgedMessage {
   readonly timeMs: number;
 }
 
 /**
- * Keeps what the log acknowledged in the last seconds, and stores it again after a disturbance, such as the election of
- * a leader. NATS can lose messages that a leader acknowledged shortly before or after another server became leader.
- * Storing a message twice is harmless, because the database recognizes runs that it has.
+ * Keeps what the log has acknowledged until writers have stored it, and stores it again after a disturbance, such as the
+ * election of a leader. NATS can lose messages that a leader acknowledged shortly before or after another server became
+ * leader. It can also lose older ones, when a server that lacks messages becomes leader: 2.9 was seen to skip a message
+ * on one server that the others had. Storing a message twice is harmless, because the database recognizes runs that it
+ * has.
  *
  * States: undisturbed -> disturbed (nothing is dropped because of its age) -> undisturbed, after `quietMs` without
  * another disturbance and when everything that was kept has been stored again.
@@ -72,9 +85,9 @@ export class RecentMessages {
   }
 
   /** Keeps a message that the log has just acknowledged. */
-  add(tenantId: string, message: Uint8Array): void {
-    this.#kept.push({ tenantId, message, timeMs: performance.now() });
-    this.#bytes += message.byteLength;
+  add(message: AcknowledgedMessage): void {
+    this.#kept.push({ ...message, timeMs: performance.now() });
+    this.#bytes += message.message.byteLength;
     while (this.#bytes > this.#limits.bytes) {
       this.#dropFirst();
     }
@@ -94,9 +107,7 @@ export class RecentMessages {
     this.#observe();
     const now = performance.now();
     if (this.#disturbedMs === undefined) {
-      while (now - (this.#kept[0]?.timeMs ?? now) > this.#limits.keepMs) {
-        this.#dropFirst();
-      }
+      this.#dropStored(now);
     } else if (now - this.#disturbedMs >= this.#limits.quietMs && !this.#isStoring) {
       this.#isStoring = true;
       this.#storing = this.#storeAll().finally(() => {
@@ -141,6 +152,20 @@ export class RecentMessages {
       process.emitWarning(
         `the ingest log was disturbed, such as by the election of a leader: ${stored} messages that it had acknowledged around that time were stored again, in case it lost them. The database did not have ${missing} of their runs and updates`,
       );
+    }
+  }
+
+  /** Drops the messages that writers have stored. Each is kept for a while, in case a disturbance becomes known late. */
+  #dropStored(now: number): void {
+    const { oldestPosition = 0 } = this.#log;
+    for (
+      let [first] = this.#kept;
+      first !== undefined &&
+      first.position < oldestPosition &&
+      now - first.timeMs > this.#limits.keepMs;
+      [first] = this.#kept
+    ) {
+      this.#dropFirst();
     }
   }
 

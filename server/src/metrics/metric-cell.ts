@@ -1,6 +1,6 @@
 import { roundCost } from "../runs/usage/run-cost.ts";
 import { Histogram } from "./histogram.ts";
-import type { MetricValues, Percentiles, Scope } from "./metrics.ts";
+import type { CountValues, MetricValues, Percentiles, Scope } from "./metrics.ts";
 
 /** The numbers of one run that metrics count. */
 export interface CountedRun {
@@ -67,18 +67,23 @@ export class MetricCell {
 
   /** @param scope - with `traces`, usage and first tokens are those of the whole traces */
   toValues(scope: Scope): MetricValues {
-    const { runs, errors, latency } = this;
-    const isTraceScope = scope === "traces";
     return {
-      runs,
-      errors,
-      tokens: isTraceScope ? this.traceTokens : this.tokens,
-      cost: roundCost(isTraceScope ? this.traceCost : this.cost),
-      latency: toPercentiles(latency),
+      ...this.toCounts(scope),
+      latency: toPercentiles(this.latency),
       firstToken: toPercentiles(
-        isTraceScope ? joinHistograms(this.firstToken, this.traceFirstToken) : this.firstToken,
+        scope === "traces"
+          ? joinHistograms(this.firstToken, this.traceFirstToken)
+          : this.firstToken,
       ),
     };
+  }
+
+  /** Returns the values that take no time to compute. The parameter is the same as that of {@link toValues}. */
+  toCounts(scope: Scope): CountValues {
+    const { runs, errors } = this;
+    return scope === "traces"
+      ? { runs, errors, tokens: this.traceTokens, cost: roundCost(this.traceCost) }
+      : { runs, errors, tokens: this.tokens, cost: roundCost(this.cost) };
   }
 }
 

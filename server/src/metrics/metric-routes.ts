@@ -13,6 +13,7 @@ import { toIso } from "../http/wire-text.ts";
 import type { Promised } from "../storage/promised.ts";
 import { dimensions, scopes } from "./metrics.ts";
 import type {
+  CountValues,
   MetricGroup,
   MetricQuery,
   MetricReads,
@@ -174,12 +175,13 @@ function parseChoice<Choice extends string>(
 const toJson = (query: MetricQuery, { all, groups, missing }: Metrics) => ({
   ...toTimesJson(query),
   all: toAllJson(all),
-  groups: groups.map(({ kind, value, total, previous, points }: MetricGroup) => ({
+  groups: groups.map(({ kind, value, total, previous, points, previousPoints }: MetricGroup) => ({
     kind,
     value,
     total: toValuesJson(total),
     previous: toValuesJson(previous),
     points: toPointsJson(points),
+    previous_points: toCountsJson(previousPoints),
   })),
   missing: missing.map(toRangeJson),
 });
@@ -221,12 +223,16 @@ const microsToMs = (micros: number | null): number | null =>
 
 /** A list for each number, which takes less space than an object for each point. */
 const toPointsJson = (points: readonly MetricValues[]) => ({
+  ...toCountsJson(points),
+  latency_ms: toPercentileLists(points.map(({ latency }) => latency)),
+  first_token_ms: toPercentileLists(points.map(({ firstToken }) => firstToken)),
+});
+
+const toCountsJson = (points: readonly CountValues[]) => ({
   runs: points.map(({ runs }) => runs),
   errors: points.map(({ errors }) => errors),
   tokens: points.map(({ tokens }) => tokens),
   cost: points.map(({ cost }) => cost),
-  latency_ms: toPercentileLists(points.map(({ latency }) => latency)),
-  first_token_ms: toPercentileLists(points.map(({ firstToken }) => firstToken)),
 });
 
 const toPercentileLists = (percentiles: readonly Percentiles[]) => ({

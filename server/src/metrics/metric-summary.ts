@@ -181,15 +181,20 @@ class Summary {
       total: cells.total.toValues(this.#query.scope),
       previous: cells.previous.toValues(this.#query.scope),
       points: this.#toPoints(cells.points),
+      previousPoints: this.#listPoints(cells.previousPoints).map((cell) =>
+        cell.toCounts(this.#query.scope),
+      ),
     };
   }
 
   #toPoints(points: ReadonlyMap<number, MetricCell>): readonly MetricValues[] {
+    return this.#listPoints(points).map((cell) => cell.toValues(this.#query.scope));
+  }
+
+  #listPoints(points: ReadonlyMap<number, MetricCell>): readonly MetricCell[] {
     const { fromMicros, toMicros, widthMicros } = this.#query;
     const count = Math.round((toMicros - fromMicros) / widthMicros);
-    return Array.from({ length: count }, (_point, index) =>
-      (points.get(index) ?? emptyCell).toValues(this.#query.scope),
-    );
+    return Array.from({ length: count }, (_point, index) => points.get(index) ?? emptyCell);
   }
 }
 

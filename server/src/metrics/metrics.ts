@@ -49,13 +49,17 @@ export interface MetricQuery extends MicrosRange {
   readonly withinMs: number;
 }
 
-/** What is known about the runs of a group. Durations are in microseconds, and `null` without values. */
-export interface MetricValues {
+/** The numbers of a group of runs that can be added up. */
+export interface CountValues {
   readonly runs: number;
   readonly errors: number;
   readonly tokens: number;
   /** In US dollars. */
   readonly cost: number;
+}
+
+/** What is known about the runs of a group. Durations are in microseconds, and `null` without values. */
+export interface MetricValues extends CountValues {
   readonly latency: Percentiles;
   readonly firstToken: Percentiles;
 }
@@ -77,12 +81,17 @@ export interface MetricGroup {
   readonly previous: MetricValues;
   /** The values of each point. */
   readonly points: readonly MetricValues[];
+  /**
+   * The counts of each point of the period before. Their sum over all groups is more than the number of runs if a run
+   * can be in several groups.
+   */
+  readonly previousPoints: readonly CountValues[];
 }
 
 /** The metrics of the selected runs: of all of them, and of each group. */
 export interface Metrics {
   /** All runs, each counted once. */
-  readonly all: Omit<MetricGroup, "kind" | "value"> & {
+  readonly all: Omit<MetricGroup, "kind" | "value" | "previousPoints"> & {
     readonly previousPoints: readonly MetricValues[];
   };
   /** The groups with the most runs, and at the end those without a value and all others. */

@@ -233,15 +233,21 @@ export class NatsCluster {
     }
   }
 
-  /** Changes how many bytes may wait in the log. Returns how many could before. */
+  /**
+   * Changes how many bytes may wait in the log. Returns how many could before. NATS deletes what is above a limit, and one
+   * server may have more than the others, so the limit is at least twice as much as waits now.
+   */
   async setLogBytes(maxBytes: number): Promise<number> {
     const connection = await connect({
       servers: this.#nodes.map(({ port }) => `127.0.0.1:${port}`),
     });
     try {
       const manager = await connection.jetstreamManager({ timeout: startMs });
-      const { config } = await manager.streams.info(ingestStream);
-      await manager.streams.update(ingestStream, { ...config, max_bytes: maxBytes });
+      const { config, state } = await manager.streams.info(ingestStream);
+      await manager.streams.update(ingestStream, {
+        ...config,
+        max_bytes: Math.max(maxBytes, 2 * state.bytes),
+      });
       return config.max_bytes;
     } finally {
       await connection.close();

@@ -136,6 +136,25 @@ export function toSeries(live: LiveReport, stepSeconds: number): LiveSeries {
   };
 }
 
+/** The number of runs of each project in a time interval, the busiest project first. */
+export function countRunsByProject(
+  { seconds }: LiveReport,
+  { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
+): readonly { readonly id: string; readonly runs: number }[] {
+  const runsByProjectId = new Map<string, number>();
+  for (const { at, projects } of seconds) {
+    if (at * 1_000 >= fromMs && at * 1_000 < toMs) {
+      for (const [id, { runs }] of Object.entries(projects)) {
+        runsByProjectId.set(id, (runsByProjectId.get(id) ?? 0) + runs);
+      }
+    }
+  }
+  return [...runsByProjectId]
+    .map(([id, runs]) => ({ id, runs }))
+    .filter(({ runs }) => runs > 0)
+    .toSorted((a, b) => b.runs - a.runs);
+}
+
 const selectCounts = (seconds: readonly LiveSecond[], projectId?: string): readonly LiveCounts[] =>
   seconds.flatMap(({ projects }) => {
     if (projectId === undefined) {

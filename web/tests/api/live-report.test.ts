@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import {
+  countRunsByProject,
   listActiveProjects,
   mergeReports,
   parseLiveReport,
@@ -49,6 +50,21 @@ test("a minute is summarized as rates, shares, and latencies within 2.5 %", () =
   expect(summarize(live, 60, "b")).toMatchObject({ runs: 0, errorRate: undefined });
   const slow = summarize(liveOf(1_000, second(999, { traces: 1, latencies: [[236, 1]] })), 60);
   expect(Math.abs(slow.p99Ms! - 98) / 98).toBeLessThan(0.025);
+});
+
+test("the runs of an interval are counted by project, the busiest first; idle projects are left out", () => {
+  const live = liveOf(
+    1_000,
+    second(989, { runs: 50 }, "c"),
+    second(990, { runs: 2 }, "a"),
+    second(994, { runs: 3 }, "b"),
+    second(994, { runs: 0 }, "c"),
+    second(995, { runs: 9 }, "a"),
+  );
+  expect(countRunsByProject(live, { fromMs: 990_000, toMs: 995_000 })).toEqual([
+    { id: "b", runs: 3 },
+    { id: "a", runs: 2 },
+  ]);
 });
 
 test("empty steps are included, and steps do not shift from second to second", () => {

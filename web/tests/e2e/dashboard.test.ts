@@ -273,6 +273,18 @@ describe.skipIf(browser === undefined)("the dashboard of a project, in Chromium"
     // The plots are created again for other groups.
     await page.getByLabel("Group by").selectOption("status");
     await page.getByRole("link", { name: "success" }).first().waitFor();
+    // One percentile of each group is shown, compared with that of all groups in the period before.
+    await chart("p95 latency").waitFor();
+    await page.getByLabel("Percentile of durations").selectOption("p50");
+    await chart("p50 latency").waitFor();
+    expect(new URL(page.url()).searchParams.get("percentile")).toBe("p50");
+    for (const name of ["p50 latency", "Error rate"]) {
+      await chart(name).focus();
+      await page.keyboard.press("End");
+      await expect
+        .poll(async () => chart(name).getAttribute("aria-valuetext"))
+        .toContain("Previous, all groups");
+    }
     await page.getByLabel("Group by").selectOption("model");
     await link.waitFor();
     await link.click();

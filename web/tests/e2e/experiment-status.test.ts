@@ -193,7 +193,14 @@ describe.skipIf(browser === undefined)("the status of experiments, in Chromium",
     await page.setViewportSize({ width: 390, height: 844 });
     await page.goto(`${datasetAddress}?tab=experiments`);
     const row = page.getByRole("row", { name: String(name) });
-    for (const title of ["right", "conciseness", "faithfulness", "helpfulness", "Errors", "Cost"]) {
+    for (const title of [
+      "right",
+      "conciseness",
+      "faithfulness",
+      "helpfulness",
+      "Error rate",
+      "Cost",
+    ]) {
       const fact = row.locator(`[data-title="${title}"]`);
       await fact.waitFor();
       const isInside = await fact.evaluate((element) => {

@@ -92,6 +92,33 @@ describe.skipIf(browser === undefined)("the home page, in Chromium", () => {
       await page.getByText(text, { exact: true }).waitFor();
     }
     await page.getByRole("columnheader", { name: "Last 24 h" }).waitFor();
+    // The small picture leads to the dashboard, which shows the same time range.
+    await page.getByRole("link", { name: "Dashboard of " }).first().click();
+    await page.waitForURL(/\/dashboard\?last=1d$/);
+    await page.goBack();
+    expect(faults).toEqual([]);
+  }, 40_000);
+
+  test("a point of a live chart leads to the runs that ended then", async () => {
+    await page.goto(url);
+    await page.getByText("Throughput, last 5 min", { exact: true }).waitFor();
+    client.startRun({ name: "just now" }).end({});
+    await client.flush();
+    const chart = page.getByRole("slider", { name: "Throughput, last 5 min", exact: true });
+    const link = page.locator(".overview-picked").getByRole("link", { name: /^1 run in / });
+    await expect
+      .poll(
+        async () => {
+          await chart.focus();
+          await page.keyboard.press("End");
+          await page.keyboard.press("Enter");
+          return link.count();
+        },
+        { timeout: 15_000 },
+      )
+      .toBe(1);
+    await link.click();
+    await page.getByRole("link", { name: "just now", exact: true }).waitFor();
     expect(faults).toEqual([]);
   }, 40_000);
 

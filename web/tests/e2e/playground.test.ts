@@ -386,10 +386,25 @@ describe.skipIf(browser === undefined)("the playground, in Chromium", () => {
     const { manifest } = await opened.client.prompts.pull("greeter");
     expect(JSON.stringify(manifest)).toContain("Greet {name} warmly");
     const { commitHash: hash } = await opened.client.prompts.pull("greeter");
-    const link = page.getByRole("link", { name: `Run commit ${hash.slice(0, 8)} over a dataset` });
-    expect(await link.getAttribute("href")).toBe(
-      `/experiments/new?prompt=${encodeURIComponent(`greeter:${hash}`)}`,
-    );
+    // The saved prompt is run at once, with the models of the playground.
+    const runOverDataset = page.getByRole("button", { name: "Run over a dataset" });
+    await runOverDataset.click();
+    await page.waitForURL(/\/experiments\/new/);
+    const { searchParams } = new URL(page.url());
+    expect(searchParams.get("prompt")).toBe(`greeter:${hash}`);
+    expect(JSON.parse(searchParams.get("models") ?? "")).toMatchObject([{ model: "echo-1" }]);
+    await page.goBack();
+    // A changed prompt must be saved first.
+    await message(1).getByLabel("Text").fill("Greet {name} coolly");
+    await runOverDataset.click();
+    await dialog.getByText("An experiment runs a saved prompt").waitFor();
+    await dialog.getByRole("button", { name: "Save and choose a dataset" }).click();
+    await page.waitForURL(/\/experiments\/new/);
+    const changed = await opened.client.prompts.pull("greeter");
+    expect(changed.commitHash).not.toBe(hash);
+    expect(new URL(page.url()).searchParams.get("prompt")).toBe(`greeter:${changed.commitHash}`);
+    await page.goBack();
+    await message(1).getByLabel("Text").fill("Greet {name} warmly");
     await page.getByRole("button", { name: "Save as prompt" }).click();
     await dialog.getByLabel("New prompt").click();
     await dialog.getByLabel("Name").fill("greeter-two");

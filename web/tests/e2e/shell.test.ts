@@ -209,6 +209,26 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
     await page.getByText("Score distribution").waitFor();
     await page.getByText("note 3", { exact: true }).waitFor();
     await shoot("feedback");
+    // A point of the chart shows the feedback of its period.
+    const chart = page.getByRole("slider", { name: "Scores: quality" });
+    await chart.focus();
+    await page.keyboard.press("Home");
+    await page.keyboard.press("Enter");
+    await page.getByText("No feedback in this period.").waitFor();
+    await chart.focus();
+    await page.keyboard.press("End");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: /^Feedback from / }).waitFor();
+    await page.getByText("note 3", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Show latest" }).click();
+    await page.getByRole("heading", { name: "Latest feedback" }).waitFor();
+    // A step of the distribution leads to the runs with such a score.
+    const step = page.locator(".feedback-histogram").getByRole("row").last();
+    const scored = Number(await step.locator("td.number").textContent());
+    await step.getByRole("link").click();
+    await page.waitForURL(/filter=/);
+    await expect.poll(async () => page.locator("tbody tr").count()).toBe(scored);
+    await page.goBack();
     await page.getByRole("button", { name: /^tone/ }).click();
     await page.getByText("Values: tone").waitFor();
     expect(new URL(page.url()).searchParams.get("key")).toBe("tone");

@@ -91,7 +91,39 @@ describe.skipIf(browser === undefined)("the saved views of a project, in Chromiu
     await page.getByRole("link", { name: "bad", exact: true }).waitFor();
     await expect.poll(async () => page.locator("tbody tr").count()).toBe(1);
     expect(new URL(page.url()).searchParams.get("filter")).toBe(failed);
+    // The list names the view, and says when it no longer shows it.
+    const mark = page.locator(".open-view");
+    await expect.poll(async () => mark.textContent()).toBe("View: Failed runs");
+    await page.goto(`${page.url()}&last=7d`);
+    await expect.poll(async () => mark.textContent()).toBe("View: Failed runs (changed)");
+    await mark.getByRole("button", { name: "Close view" }).click();
+    await page.getByRole("link", { name: "good", exact: true }).waitFor();
+    expect(new URL(page.url()).search).toBe("");
     expect(opened.faults).toEqual([]);
+  });
+
+  test("a view has an address that others can open, and that follows its changes", async () => {
+    await page.goto(`${address}/views`);
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await row("Failed runs").getByRole("button", { name: "Actions on Failed runs" }).click();
+    await page.getByRole("menuitem", { name: "Copy link" }).click();
+    await page.getByText("Link copied").waitFor();
+    const link = await page.evaluate(() => navigator.clipboard.readText());
+    const [view] = await client.views.list({ projectName: project }).toArray();
+    expect(link).toBe(`${address}/views/${view?.id}`);
+    await page.goto(link);
+    await page.getByRole("link", { name: "bad", exact: true }).waitFor();
+    expect(new URL(page.url()).searchParams.get("filter")).toBe(failed);
+    const viewId = view?.id ?? "";
+    const changed = 'eq(name, "good")';
+    await client.views.update({ projectName: project, viewId, filter: changed });
+    await page.goto(link);
+    await page.getByRole("link", { name: "good", exact: true }).waitFor();
+    expect(await page.getByRole("link", { name: "bad", exact: true }).count()).toBe(0);
+    await client.views.update({ projectName: project, viewId, filter: failed });
+    await page.goto(`${address}/views/8a1c3c70-0000-4000-8000-000000000001`);
+    await page.getByText("This view does not exist. It may have been deleted.").waitFor();
+    opened.faults.length = 0; // The browser reports the answer 404 as a fault.
   });
 
   test("a view keeps which runs the list shows, of which time and in which order", async () => {
@@ -112,6 +144,7 @@ describe.skipIf(browser === undefined)("the saved views of a project, in Chromiu
       last: "7d",
       sort: "latency-desc",
       filter: 'search("good")',
+      view: expect.any(String) as unknown,
     });
     const [view] = await client.views
       .list({ projectName: project })

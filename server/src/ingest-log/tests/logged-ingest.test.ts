@@ -7,6 +7,7 @@ import { serverLimits } from "../../model/options.ts";
 import { parseBatch } from "../../runs/ingest/parse-batch.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../../runs/run-record.ts";
 import type { LogConnection } from "../log-connection.ts";
+import type { ObservedLog } from "../log-state.ts";
 import { LoggedIngest } from "../logged-ingest.ts";
 
 const tenantId = randomUUID();
@@ -23,9 +24,10 @@ class FakeLog {
   readonly signals: AbortSignal[] = [];
   answer: () => Promise<void> = () => Promise.resolve();
 
-  async append(_message: Uint8Array, signal: AbortSignal): Promise<void> {
+  async append(_message: Uint8Array, signal: AbortSignal): Promise<number> {
     this.signals.push(signal);
     await this.answer();
+    return this.signals.length;
   }
 }
 
@@ -56,12 +58,17 @@ describe("runs that are received into the log", () => {
   afterEach(() => Promise.all(ingests.splice(0).map((ingest) => ingest.close())));
 
   function createIngest(
-    options: { readonly shared?: FakeDatabase | undefined; readonly lateMs?: number } = {},
+    options: {
+      readonly shared?: FakeDatabase | undefined;
+      readonly lateMs?: number;
+      readonly observed?: ObservedLog;
+    } = {},
   ): LoggedIngest {
-    const { shared, lateMs: late = lateMs } = { shared: database, ...options };
+    const { shared, lateMs: late = lateMs, observed } = { shared: database, ...options };
     const ingest = new LoggedIngest(log as unknown as LogConnection, shared, {
       lateMs: late,
       recent,
+      ...(observed && { observed }),
     });
     ingests.push(ingest);
     return ingest;
@@ -116,6 +123,32 @@ describe("runs that are received into the log", () => {
     expect(database.ids).toEqual([]);
   });
 
+  test("are refused before NATS would refuse them, because then its servers could become different", async () => {
+    const maxBytes = 40_000;
+    let waiting: ObservedLog["waiting"];
+    const ingest = createIngest({
+      observed: {
+        oldestPosition: 1,
+        get waiting() {
+          return waiting;
+        },
+      },
+    });
+    // Nothing is known yet.
+    await send(ingest);
+    waiting = { bytes: 0.75 * maxBytes - 100, maxBytes, reading: 1 };
+    await send(ingest);
+    // This server has appended more than was free since the log was read.
+    await expect(send(ingest)).rejects.toMatchObject({
+      status: 429,
+      message: expect.stringContaining("the ingest log is full") as string,
+    });
+    waiting = { bytes: 0, maxBytes, reading: 2 };
+    await send(ingest);
+    expect(log.signals).toHaveLength(3);
+    expect(database.ids).toEqual([]);
+  });
+
   test.each([
     ["is away", () => Promise.reject(new Error("the connection was lost"))],
     [
@@ -152,8 +185,17 @@ describe("runs that are received into the log", () => {
     const ingest = createIngest({ shared: undefined });
     await send(ingest);
     log.disturbances += 1;
-    await vi.waitFor(() => expect(log.signals).toHaveLength(2));
-    expect(ingest).toMatchObject({ appended: 1, storedAgain: 1 });
+    await vi.waitFor(() => expect(ingest).toMatchObject({ appended: 2, storedAgain: 1 }));
+  });
+
+  test("that were appended once more are kept for the next disturbance", async () => {
+    const ingest = createIngest();
+    await send(ingest);
+    database.answer = () => Promise.reject(new Error("the database is away"));
+    log.disturbances += 1;
+    await vi.waitFor(() => expect(ingest).toMatchObject({ appended: 2, storedAgain: 1 }));
+    log.disturbances += 1;
+    await vi.waitFor(() => expect(ingest).toMatchObject({ appended: 3, storedAgain: 2 }));
   });
 
   test("fail without a database if the log can't be reached", async () => {

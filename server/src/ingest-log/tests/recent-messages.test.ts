@@ -5,7 +5,11 @@ import type { StoreAgain } from "../recent-messages.ts";
 const limits = { keepMs: 10_000, checkMs: 1_000, quietMs: 5_000, bytes: 1_000 };
 
 describe("messages that the log acknowledged", () => {
-  const log = { disturbances: 0 };
+  const log: { disturbances: number; oldestPosition: number | undefined } = {
+    disturbances: 0,
+    oldestPosition: undefined,
+  };
+  let position: number;
   let stored: string[];
   let store: StoreAgain;
   let messages: RecentMessages;
@@ -13,6 +17,9 @@ describe("messages that the log acknowledged", () => {
     vi.useFakeTimers();
     vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
     stored = [];
+    position = 0;
+    // Writers store everything at once.
+    log.oldestPosition = Infinity;
     store = async (tenantId, message) => {
       stored.push(`${tenantId} ${Buffer.from(message).toString()}`);
       return 1;
@@ -24,7 +31,10 @@ describe("messages that the log acknowledged", () => {
     vi.useRealTimers();
   });
 
-  const add = (text: string): void => messages.add("tenant", Buffer.from(text));
+  const add = (text: string): void => {
+    position += 1;
+    messages.add({ tenantId: "tenant", message: Buffer.from(text), position });
+  };
   const disturb = (): void => {
     log.disturbances += 1;
   };
@@ -36,6 +46,22 @@ describe("messages that the log acknowledged", () => {
     disturb();
     await vi.advanceTimersByTimeAsync(20_000);
     expect(stored).toEqual(["tenant recent"]);
+  });
+
+  test("are kept until writers have stored them, because a leader may lack old messages, too", async () => {
+    log.oldestPosition = 1;
+    add("first");
+    add("second");
+    add("third");
+    await vi.advanceTimersByTimeAsync(300_000);
+    log.oldestPosition = 3;
+    await vi.advanceTimersByTimeAsync(2_000);
+    // While the position is unknown, nothing is dropped.
+    log.oldestPosition = undefined;
+    await vi.advanceTimersByTimeAsync(300_000);
+    disturb();
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(stored).toEqual(["tenant third"]);
   });
 
   test("are stored again when no disturbance has followed for a while, those acknowledged meanwhile too", async () => {

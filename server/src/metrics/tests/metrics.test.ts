@@ -54,6 +54,7 @@ interface MetricsJson {
     readonly value: string;
     readonly total: Values;
     readonly previous: Values;
+    readonly previous_points: { readonly runs: readonly number[] };
   }[];
   readonly missing: readonly { readonly from: string; readonly to: string }[];
 }
@@ -119,6 +120,11 @@ test("metrics have counts, errors, durations and usage, per group and of the per
   expect(traces.all.previous.runs).toBe(1);
   expect(countsOf(traces)).toEqual({ ask: 1, other: 1 });
   expect(traces.groups[0]?.previous.runs).toBe(1);
+  const previousRuns = traces.groups.map(({ previous_points: points }) => points.runs);
+  expect(previousRuns.map((runs) => [runs.length, runs.indexOf(1)])).toEqual([
+    [60, 30],
+    [60, -1],
+  ]);
   const models = await readMetrics(server, session, { group: "model", scope: "models" });
   expect(models.groups).toHaveLength(1);
   expect(models.groups[0]).toMatchObject({

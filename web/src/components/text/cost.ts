@@ -41,12 +41,20 @@ export const formatDollars = (cost: number): string =>
 
 /**
  * Creates the format of a column of costs. All costs of the column have as many digits after the point as the smallest
- * cost needs, so that they can be compared at a glance: `$9.3000`, `$0.0146`.
+ * cost needs, so that they can be compared at a glance: `$9.3000`, `$0.0146`. For the same number of digits, the
+ * function is the same one.
  */
-export function createCostFormat(costs: readonly number[]): (cost: number) => string {
-  const digits = costs.reduce(
-    (most, cost) => Math.max(most, chooseFractionDigits(cost, 2, maxColumnDigits)),
-    minDigits,
-  );
-  return (cost) => formatDigits(cost, digits);
-}
+export const createCostFormat = (costs: readonly number[]): ((cost: number) => string) =>
+  columnFormats[
+    costs.reduce(
+      (most, cost) => Math.max(most, chooseFractionDigits(cost, 2, maxColumnDigits)),
+      minDigits,
+    )
+  ] ?? formatDollars;
+
+const columnFormats = Array.from(
+  { length: maxColumnDigits + 1 },
+  (_, digits) =>
+    (cost: number): string =>
+      formatDigits(cost, digits),
+);

@@ -1,5 +1,6 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
+import { omitUndefined } from "../../api/parse.ts";
 import { Chart } from "../../components/chart/chart.tsx";
 import { findPeriodShift, toCharts, toGroupColor, toGroupLabel } from "../metrics/metric-charts.ts";
 import type { MetricChart } from "../metrics/metric-charts.ts";
@@ -22,7 +23,11 @@ export const ChartGrid = ({
   readonly address: { readonly tenantId: string; readonly projectId: string };
 }) => {
   const navigate = useNavigate();
-  const charts = useMemo(() => toCharts(metrics, search.group), [metrics, search.group]);
+  const charts = useMemo(
+    () =>
+      toCharts(metrics, omitUndefined({ grouping: search.group, percentile: search.percentile })),
+    [metrics, search.group, search.percentile],
+  );
   const openRuns = (chart: MetricChart, index: number, seriesIndex: number | undefined): void => {
     const pointStart = metrics.starts[index];
     if (pointStart === undefined) {
@@ -90,7 +95,7 @@ const GroupLegend = ({
         {toGroupLabel(group)}
       </li>
     ))}
-    {grouping !== "tag" && <li className="legend-reference">Previous period</li>}
+    <li className="legend-reference">Previous period</li>
   </ul>
 );
 

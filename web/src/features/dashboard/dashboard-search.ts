@@ -5,6 +5,8 @@ import {
   toPresetTimes,
 } from "../../components/time/time-range.ts";
 import type { UrlTimes } from "../../components/time/time-range.ts";
+import { percentiles } from "../metrics/metrics.ts";
+import type { Percentile } from "../metrics/metrics.ts";
 
 /** The properties by which runs can be grouped. */
 export const groupings = ["model", "name", "tag", "user", "status"] as const;
@@ -26,6 +28,8 @@ export interface DashboardSearch extends UrlTimes {
   /** @defaultValue see {@link resolveScope} */
   readonly scope?: Scope;
   readonly filter?: string;
+  /** The percentile of durations that charts with groups show. @defaultValue p95 */
+  readonly percentile?: Percentile;
 }
 
 /**
@@ -40,11 +44,13 @@ export function parseDashboardSearch(search: Readonly<Record<string, unknown>>):
   const group = parseChoice(search["group"], groupings);
   const scope = parseChoice(search["scope"], scopes);
   const filter = toSearchText(search["filter"]);
+  const percentile = parseChoice(search["percentile"], percentiles);
   return {
     ...addMissingStart(parseTimeSelection(search)),
     ...(group === undefined ? {} : { group }),
     ...(scope === undefined ? {} : { scope }),
     ...(filter === undefined ? {} : { filter }),
+    ...(percentile === undefined ? {} : { percentile }),
   };
 }
 

@@ -22,7 +22,7 @@ import type { DashboardSearch, Grouping, Scope } from "./dashboard-search.ts";
 import { explainNoValues } from "./explain-groups.ts";
 import { GroupTable } from "./group-table.tsx";
 import { MetricTiles } from "../metrics/metric-tiles.tsx";
-import { describeMissing } from "../metrics/metrics.ts";
+import { describeMissing, percentiles } from "../metrics/metrics.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { createMetricsQuery } from "./queries.ts";
 import "../projects/projects.css";
@@ -170,6 +170,18 @@ const DashboardControls = ({ search }: { readonly search: DashboardSearch }) => 
           changeSearch(group === undefined ? ungroupedSearch : { ...ungroupedSearch, group });
         }}
       />
+      {search.group !== undefined && (
+        <NativeSelect
+          size="xs"
+          aria-label="Percentile of durations"
+          value={search.percentile ?? "p95"}
+          data={[...percentiles]}
+          onChange={({ currentTarget: { value } }) => {
+            const percentile = percentiles.find((name) => name === value);
+            changeSearch({ ...search, ...(percentile === undefined ? {} : { percentile }) });
+          }}
+        />
+      )}
     </div>
   );
 };

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { formatDollars } from "../../components/text/cost.ts";
+import { createCostFormat } from "../../components/text/cost.ts";
 import type { Column } from "../../components/table/data-table.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
@@ -75,7 +75,7 @@ export function toExperimentColumns(
         />
       ),
     })),
-    ...statisticColumns,
+    ...createStatisticColumns(createCostFormat(experiments.flatMap(({ cost }) => cost ?? []))),
   ];
 }
 
@@ -131,13 +131,15 @@ const noStatistics = (
   <span title="The statistics could not be read in time. Reload to try again.">–</span>
 );
 
-const statisticColumns: readonly Column<Experiment>[] = [
+const createStatisticColumns = (
+  formatCost: (cost: number) => string,
+): readonly Column<Experiment>[] => [
   {
     id: "errors",
-    title: "Errors",
+    title: "Error rate",
     sort: "desc",
     sortValue: ({ errorRate }) => errorRate,
-    width: 72,
+    width: 84,
     align: "end",
     renderCell: ({ runCount, errorRate = 0 }) =>
       runCount === undefined ? (
@@ -173,7 +175,7 @@ const statisticColumns: readonly Column<Experiment>[] = [
     sortValue: ({ cost }) => cost,
     width: 84,
     align: "end",
-    renderCell: ({ cost }) => (cost === undefined ? "–" : formatDollars(cost)),
+    renderCell: ({ cost }) => (cost === undefined ? "–" : formatCost(cost)),
   },
   {
     id: "runs",

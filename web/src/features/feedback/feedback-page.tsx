@@ -1,6 +1,7 @@
 import { NativeSelect } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
 import { formatCount } from "../../components/chart/chart-data.ts";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
@@ -12,6 +13,7 @@ import { feedbackDays } from "./feedback-search.ts";
 import type { FeedbackSearch } from "./feedback-search.ts";
 import type { FeedbackTrend } from "./feedback.ts";
 import { createTrendQuery, latestFeedbackProjectQuery } from "./queries.ts";
+import type { FeedbackPeriod } from "./queries.ts";
 import { RecentFeedback } from "./recent-feedback.tsx";
 import { TrendCharts } from "./trend-charts.tsx";
 import "./feedback.css";
@@ -129,6 +131,7 @@ const ProjectFeedback = ({
   const request = { projectId, key: search.key, days };
   const { data: trend, error, refetch } = useQuery(createTrendQuery(request));
   const changeSearch = useSearchChange();
+  const [period, setPeriod] = useState<FeedbackPeriod>();
   if (trend === undefined) {
     return error === null ? (
       <Loading resourceName="feedback" />
@@ -163,12 +166,14 @@ const ProjectFeedback = ({
             selected={trend.key}
             onSelect={(key) => changeSearch({ ...search, key })}
           />
-          <TrendCharts trend={trend} />
+          <TrendCharts trend={trend} address={{ tenantId, projectId }} onPeriod={setPeriod} />
         </div>
       )}
       <RecentFeedback
         projectId={projectId}
         keyName={trend.keys.length === 0 ? search.key : trend.key}
+        period={period}
+        onEndPeriod={() => setPeriod(undefined)}
       />
     </>
   );

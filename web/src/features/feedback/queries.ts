@@ -32,15 +32,34 @@ export const createTrendQuery = ({ projectId, key, days }: TrendRequest) =>
     refetchInterval: refetchIntervalMs,
   });
 
-/** The latest feedback on a project, at most 100 entries. */
-export const createRecentFeedbackQuery = (projectId: string, key: string | undefined) =>
+/** A range of times: from the first one, up to but not including the second one. */
+export interface FeedbackPeriod {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** The latest feedback on a project, or the latest of a period, at most 100 entries. */
+export const createRecentFeedbackQuery = (
+  projectId: string,
+  {
+    key,
+    period,
+  }: { readonly key: string | undefined; readonly period: FeedbackPeriod | undefined },
+) =>
   queryOptions({
-    queryKey: ["feedback", "recent", projectId, key ?? null],
+    queryKey: ["feedback", "recent", projectId, key ?? null, period ?? null],
     queryFn: async ({ signal }) => {
       const query = new URLSearchParams({
         session: projectId,
         limit: "100",
         ...(key === undefined ? {} : { key }),
+        ...(period === undefined
+          ? {}
+          : {
+              min_created_at: new Date(period.fromMs).toISOString(),
+              // The server includes the end.
+              max_created_at: new Date(period.toMs - 1).toISOString(),
+            }),
       });
       return parseFeedbackList(await getJson(`${toEndpointPath("/feedback")}?${query}`, signal));
     },

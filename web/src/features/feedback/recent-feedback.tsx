@@ -1,3 +1,4 @@
+import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useTenantId } from "../../api/tenant.ts";
@@ -5,18 +6,27 @@ import { ScrollX } from "../../components/page/scroll-x.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
+import { formatTime } from "../../components/time/time.ts";
 import type { FeedbackEntry } from "./feedback.ts";
 import { createRecentFeedbackQuery } from "./queries.ts";
+import type { FeedbackPeriod } from "./queries.ts";
 
-/** A table of the latest feedback, with links to its runs. */
+/** A table of the latest feedback, or of the feedback of a period, with links to its runs. */
 export const RecentFeedback = ({
   projectId,
   keyName,
+  period,
+  onEndPeriod,
 }: {
   readonly projectId: string;
   readonly keyName: string | undefined;
+  readonly period: FeedbackPeriod | undefined;
+  /** Called to show the latest feedback of all times again. */
+  readonly onEndPeriod: () => void;
 }) => {
-  const { data, error, refetch } = useQuery(createRecentFeedbackQuery(projectId, keyName));
+  const { data, error, refetch } = useQuery(
+    createRecentFeedbackQuery(projectId, { key: keyName, period }),
+  );
   if (data === undefined) {
     return error === null ? (
       <Loading resourceName="the latest feedback" />
@@ -24,9 +34,20 @@ export const RecentFeedback = ({
       <Failure resourceName="the latest feedback" error={error} onRetry={refetch} />
     );
   }
-  return data.length === 0 ? null : (
+  return data.length === 0 && period === undefined ? null : (
     <section className="feedback-recent">
-      <h2>Latest feedback</h2>
+      {period === undefined ? (
+        <h2>Latest feedback</h2>
+      ) : (
+        <h2>
+          Feedback from {formatTime(period.fromMs).slice(0, 16)} to{" "}
+          {formatTime(period.toMs).slice(0, 16)}{" "}
+          <Button size="compact-xs" variant="default" onClick={onEndPeriod}>
+            Show latest
+          </Button>
+        </h2>
+      )}
+      {data.length === 0 && <p className="form-about">No feedback in this period.</p>}
       <ScrollX label="Latest feedback">
         <table className="projects stacked">
           <thead>

@@ -1,9 +1,12 @@
+import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { formatCount } from "../../components/chart/chart-data.ts";
 import type { ChartSeries } from "../../components/chart/chart-data.ts";
 import { Chart } from "../../components/chart/chart.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
+import type { ProjectAddress } from "../runs/run-list-search.ts";
 import type { FeedbackTrend } from "./feedback.ts";
+import type { FeedbackPeriod } from "./queries.ts";
 
 /** Colors of the values in the chart, in the order of the values. */
 const valueColors = [
@@ -19,9 +22,26 @@ const valueColors = [
 
 /**
  * Charts for one feedback key: mean, p10 and p90 of its scores over time, their distribution, and counts of its values.
+ * A click on a point, or the Enter key, selects its period. Each step of the distribution links to the runs that have
+ * such a score.
  */
-export const TrendCharts = ({ trend }: { readonly trend: FeedbackTrend }) => {
-  const { bucketCentersMs, range, scores, values } = useMemo(() => toCharts(trend), [trend]);
+export const TrendCharts = ({
+  trend,
+  address,
+  onPeriod,
+}: {
+  readonly trend: FeedbackTrend;
+  readonly address: ProjectAddress;
+  readonly onPeriod: (period: FeedbackPeriod) => void;
+}) => {
+  const { bucketCentersMs, stepMs, range, scores, values } = useMemo(
+    () => toCharts(trend),
+    [trend],
+  );
+  const pickBucket = (index: number): void => {
+    const fromMs = trend.fromMs + stepMs * index;
+    onPeriod({ fromMs, toMs: fromMs + stepMs });
+  };
   return (
     <div className="feedback-charts">
       {scores !== undefined && (
@@ -31,8 +51,9 @@ export const TrendCharts = ({ trend }: { readonly trend: FeedbackTrend }) => {
             positions={bucketCentersMs}
             range={range}
             series={scores}
+            onPick={pickBucket}
           />
-          <Histogram steps={trend.histogram} />
+          <Histogram trend={trend} address={address} />
         </>
       )}
       {values !== undefined && (
@@ -41,6 +62,7 @@ export const TrendCharts = ({ trend }: { readonly trend: FeedbackTrend }) => {
           positions={bucketCentersMs}
           range={range}
           series={values}
+          onPick={pickBucket}
         />
       )}
       {scores === undefined && values === undefined && (
@@ -73,22 +95,54 @@ function toCharts({ fromMs, toMs, buckets, values, histogram }: FeedbackTrend) {
   }));
   return {
     bucketCentersMs: buckets.map((_, index) => fromMs + stepMs * (index + 0.5)),
+    stepMs,
     range: [fromMs, toMs] as const,
     scores: histogram.length === 0 ? undefined : scores,
     values: valueSeries.length === 0 ? undefined : valueSeries,
   };
 }
 
-const Histogram = ({ steps }: { readonly steps: FeedbackTrend["histogram"] }) => {
+/** The filter of the runs that have a score of this step of the distribution. */
+function toScoreFilter(
+  key: string,
+  {
+    from,
+    to,
+    includesEnd,
+  }: { readonly from: number; readonly to: number; readonly includesEnd: boolean },
+): string {
+  const keyCondition = `eq(feedback_key, ${JSON.stringify(key)})`;
+  return from === to
+    ? `and(${keyCondition}, eq(feedback_score, ${from}))`
+    : `and(${keyCondition}, gte(feedback_score, ${from}), ${includesEnd ? "lte" : "lt"}(feedback_score, ${to}))`;
+}
+
+const Histogram = ({
+  trend: { key, histogram: steps },
+  address,
+}: {
+  readonly trend: Pick<FeedbackTrend, "key" | "histogram">;
+  readonly address: ProjectAddress;
+}) => {
   const maxCount = steps.reduce((highest, { n }) => Math.max(highest, n), 1);
   return (
     <table className="feedback-histogram">
       <caption>Score distribution</caption>
       <tbody>
-        {steps.map(({ from, to, n }) => (
+        {steps.map(({ from, to, n }, index) => (
           <tr key={from}>
             <th scope="row">
-              {from === to ? formatCount(from) : `${formatCount(from)} – ${formatCount(to)}`}
+              <Link
+                to="/o/$tenantId/projects/p/$projectId"
+                params={address}
+                search={{
+                  all: true,
+                  filter: toScoreFilter(key, { from, to, includesEnd: index === steps.length - 1 }),
+                }}
+                title="Runs with such a score"
+              >
+                {from === to ? formatCount(from) : `${formatCount(from)} – ${formatCount(to)}`}
+              </Link>
             </th>
             <td aria-label={`${Math.round((n / maxCount) * 100)} % of the highest count`}>
               <span className="feedback-bar" style={{ width: `${(n / maxCount) * 100}%` }} />

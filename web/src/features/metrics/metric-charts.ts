@@ -5,7 +5,14 @@ import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatDuration } from "../../components/time/time.ts";
 import { formatShare } from "../../api/live-report.ts";
 import { computeErrorRate } from "./metrics.ts";
-import type { MetricGroup, MetricPoints, Metrics, MetricValues } from "./metrics.ts";
+import type {
+  CountPoints,
+  MetricGroup,
+  MetricPoints,
+  Metrics,
+  MetricValues,
+  Percentile,
+} from "./metrics.ts";
 
 /** A chart of metrics. */
 export interface MetricChart {
@@ -63,10 +70,13 @@ type ReadPoints = (points: MetricPoints) => readonly (number | null)[];
 type ReadTotal = (values: MetricValues) => number | undefined;
 
 /**
- * Creates the charts. Charts without groups compare all runs with the previous period. Charts with groups have a series
- * for each group.
+ * Creates the charts, which compare with the previous period. Charts with groups have a series for each group, and show
+ * one percentile of the durations.
  */
-export function toCharts(metrics: Metrics, grouping?: string): readonly MetricChart[] {
+export function toCharts(
+  metrics: Metrics,
+  { grouping, percentile = "p95" }: { grouping?: string; percentile?: Percentile } = {},
+): readonly MetricChart[] {
   const isGrouped = metrics.groups.length > 0;
   const createChart = (options: ChartOptions): MetricChart =>
     isGrouped
@@ -77,10 +87,10 @@ export function toCharts(metrics: Metrics, grouping?: string): readonly MetricCh
       ? createGroupChart(
           metrics,
           {
-            label: `p95 ${label.toLowerCase()}`,
+            label: `${percentile} ${label.toLowerCase()}`,
             format: formatDuration,
-            read: (points) => read(points).p95,
-            readTotal: (values) => read(values).p95,
+            read: (points) => read(points)[percentile],
+            readTotal: (values) => read(values)[percentile],
             kind: "line",
           },
           grouping,
@@ -135,47 +145,68 @@ type ReadDurations = <Values extends Pick<MetricPoints | MetricValues, "latency"
 const readErrorRates: ReadPoints = ({ runs, errors }) =>
   runs.map((count, index) => computeErrorRate({ runs: count, errors: errors[index] ?? 0 }) ?? null);
 
-interface ChartOptions {
+type ChartOptions = {
   readonly label: string;
   readonly format: (value: number) => string;
-  readonly read: ReadPoints;
-  readonly readTotal: ReadTotal;
-  readonly kind: "stack" | "line";
   readonly isError?: boolean;
-}
+} & (
+  | {
+      readonly kind: "stack";
+      readonly read: (points: CountPoints) => readonly number[];
+      readonly readTotal: (values: MetricValues) => number;
+    }
+  | { readonly kind: "line"; readonly read: ReadPoints; readonly readTotal: ReadTotal }
+);
+
+const createGroupChart = (
+  metrics: Metrics,
+  options: ChartOptions,
+  grouping: string | undefined,
+): MetricChart => ({
+  label: options.label,
+  format: options.format,
+  isError: options.isError === true,
+  series: [
+    ...metrics.groups.map((group, index) => ({
+      label: toGroupLabel(group),
+      color: toGroupColor(group, index, grouping),
+      kind: options.kind,
+      values: options.read(group.points),
+      total: options.readTotal(group.total),
+    })),
+    { ...previousSeries, ...readPrevious(metrics, options) },
+  ],
+  groups: [...metrics.groups, undefined],
+});
 
 /**
- * The grouping in which a run can be in several groups. The sum of these groups can't be compared with the number of
- * runs in the previous period.
+ * Returns what the groups of a chart are compared with. Stacked groups are compared with their sum in the previous
+ * period, in which a run counts once for each of its tags, as in the stack. Lines are compared with the line of all
+ * runs, because rates and percentiles can't be added up.
  */
-const overlappingGrouping = "tag";
-
-function createGroupChart(
-  { groups, previous, previousPoints }: Metrics,
-  { label, format, read, readTotal, kind, isError = false }: ChartOptions,
-  grouping: string | undefined,
-): MetricChart {
-  const references: readonly ChartSeries[] =
-    kind === "stack" && grouping !== overlappingGrouping
-      ? [{ ...previousSeries, values: read(previousPoints), total: readTotal(previous) }]
-      : [];
+function readPrevious(
+  { groups, previous, previousPoints, starts }: Metrics,
+  options: ChartOptions,
+): Pick<ChartSeries, "label" | "values" | "total"> {
+  if (options.kind === "line") {
+    const { read, readTotal } = options;
+    return {
+      label: "Previous, all groups",
+      values: read(previousPoints),
+      total: readTotal(previous),
+    };
+  }
+  const { read, readTotal } = options;
+  const groupValues = groups.map((group) => read(group.previousPoints));
   return {
-    label,
-    format,
-    isError,
-    series: [
-      ...groups.map((group, index) => ({
-        label: toGroupLabel(group),
-        color: toGroupColor(group, index, grouping),
-        kind,
-        values: read(group.points),
-        total: readTotal(group.total),
-      })),
-      ...references,
-    ],
-    groups: [...groups, ...references.map(() => undefined)],
+    label: previousSeries.label,
+    values: starts.map((_start, index) => sum(groupValues.map((values) => values[index] ?? 0))),
+    total: sum(groups.map((group) => readTotal(group.previous))),
   };
 }
+
+const sum = (numbers: readonly number[]): number =>
+  numbers.reduce((total, number) => total + number, 0);
 
 /** Properties of the series for the previous period. Charts draw it last, so that its line is over the bars. */
 const previousSeries = { label: "Previous", color: "--ink-2", kind: "reference" } as const;

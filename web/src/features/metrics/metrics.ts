@@ -11,8 +11,8 @@ import {
 import type { JsonMembers } from "../../api/parse.ts";
 import { formatTime, parseTimeMs } from "../../components/time/time.ts";
 
-const percentiles = ["p50", "p95", "p99"] as const;
-type Percentile = (typeof percentiles)[number];
+export const percentiles = ["p50", "p95", "p99"] as const;
+export type Percentile = (typeof percentiles)[number];
 
 const countNames = ["runs", "errors", "tokens", "cost"] as const;
 type CountName = (typeof countNames)[number];
@@ -23,8 +23,11 @@ export interface MetricValues extends Readonly<Record<CountName, number>> {
   readonly firstToken: Readonly<Record<Percentile, number | undefined>>;
 }
 
-/** The same metrics for each point of a chart: a list with one value per point, and `null` for a missing duration. */
-export interface MetricPoints extends Readonly<Record<CountName, readonly number[]>> {
+/** The counts of runs for each point of a chart: a list with one value per point. */
+export type CountPoints = Readonly<Record<CountName, readonly number[]>>;
+
+/** All metrics for each point of a chart: a list with one value per point, and `null` for a missing duration. */
+export interface MetricPoints extends CountPoints {
   readonly latency: Readonly<Record<Percentile, readonly (number | null)[]>>;
   readonly firstToken: Readonly<Record<Percentile, readonly (number | null)[]>>;
 }
@@ -39,6 +42,7 @@ export interface MetricGroup {
   readonly total: MetricValues;
   readonly previous: MetricValues;
   readonly points: MetricPoints;
+  readonly previousPoints: CountPoints;
 }
 
 export interface Metrics {
@@ -92,6 +96,7 @@ function parseGroup(value: unknown, count: number): MetricGroup {
     total: parseValues(group["total"]),
     previous: parseValues(group["previous"]),
     points: parsePoints(group["points"], count),
+    previousPoints: parseCounts(toRecord(group["previous_points"]), count),
   };
 }
 
@@ -115,14 +120,17 @@ function parsePoints(value: unknown, count: number): MetricPoints {
       return indexes.map((index) => toNumber(list[index]) ?? null);
     });
   return {
-    ...createRecord(countNames, (name) => {
-      const list = toItems(points[name]);
-      return indexes.map((index) => toNumber(list[index]) ?? 0);
-    }),
+    ...parseCounts(points, count),
     latency: parsePercentiles("latency_ms"),
     firstToken: parsePercentiles("first_token_ms"),
   };
 }
+
+const parseCounts = (points: JsonMembers, count: number): CountPoints =>
+  createRecord(countNames, (name) => {
+    const list = toItems(points[name]);
+    return Array.from({ length: count }, (_, index) => toNumber(list[index]) ?? 0);
+  });
 
 const createRecord = <Name extends string, Value>(
   names: readonly Name[],

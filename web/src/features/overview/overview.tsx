@@ -19,6 +19,7 @@ import type { Project } from "../projects/project.ts";
 import { describeLiveFailure } from "../../api/failure.ts";
 import { useLiveReport } from "../../api/live-feed.ts";
 import {
+  countRunsByProject,
   emptyReport,
   formatCost,
   formatShare,
@@ -99,7 +100,7 @@ export const Overview = () => {
           />
           <h2 className="tiles-title">Live, last minute</h2>
           <LiveTiles live={liveReport ?? emptyReport} />
-          <LiveCharts live={liveReport ?? emptyReport} />
+          <LiveCharts live={liveReport ?? emptyReport} projects={projects} />
         </>
       )}
       {liveReport !== undefined && liveReport.senders.length > 0 && (
@@ -317,10 +318,27 @@ export const LiveTiles = ({ live }: { readonly live: LiveReport }) => {
 };
 
 const stepSeconds = 5;
+const stepMs = stepSeconds * 1_000;
 const liveSeconds = 300;
 
-/** Charts of the throughput and the trace latency in the last five minutes. */
-export const LiveCharts = ({ live }: { readonly live: LiveReport }) => {
+/** The runs that a selected point of a live chart counts. */
+interface LivePick {
+  readonly startMs: number;
+  readonly projects: readonly { readonly project: Project; readonly runs: number }[];
+}
+
+/**
+ * Charts of the throughput and the trace latency in the last five minutes. A click on a point, or the Enter key, shows
+ * links to the runs that ended then.
+ */
+export const LiveCharts = ({
+  live,
+  projects,
+}: {
+  readonly live: LiveReport;
+  readonly projects: readonly Project[];
+}) => {
+  const [pick, setPick] = useState<LivePick>();
   const { stepStarts, rate, latency } = useMemo(() => {
     const series = toSeries(live, stepSeconds);
     const { runsPerSecond, traces, errorRate, p50Ms, p99Ms } = summarize(live, liveSeconds);
@@ -357,20 +375,60 @@ export const LiveCharts = ({ live }: { readonly live: LiveReport }) => {
       ],
     };
   }, [live]);
+  const pickStep = (index: number): void => {
+    const startMs = stepStarts[index] ?? 0;
+    const counts = countRunsByProject(live, { fromMs: startMs, toMs: startMs + stepMs });
+    setPick({
+      startMs,
+      projects: counts.flatMap(({ id, runs }) => {
+        const project = projects.find((listed) => listed.id === id);
+        return project === undefined ? [] : [{ project, runs }];
+      }),
+    });
+  };
   return (
-    <div className="overview-charts">
-      <Chart
-        label="Throughput, last 5 min"
-        positions={stepStarts}
-        series={rate}
-        format={formatCount}
-      />
-      <Chart
-        label="Trace latency, last 5 min"
-        positions={stepStarts}
-        series={latency}
-        format={formatDuration}
-      />
-    </div>
+    <>
+      <div className="overview-charts">
+        <Chart
+          label="Throughput, last 5 min"
+          positions={stepStarts}
+          series={rate}
+          format={formatCount}
+          onPick={pickStep}
+        />
+        <Chart
+          label="Trace latency, last 5 min"
+          positions={stepStarts}
+          series={latency}
+          format={formatDuration}
+          onPick={pickStep}
+        />
+      </div>
+      {pick !== undefined && (
+        <output className="overview-picked">
+          <span>{formatTime(pick.startMs).slice(0, 19)}:</span>
+          {pick.projects.length === 0 && "No runs"}
+          {pick.projects.map(({ project, runs }) => (
+            <Link
+              key={project.id}
+              to="/o/$tenantId/projects/p/$projectId"
+              params={{ tenantId: project.tenantId, projectId: project.id }}
+              search={{ all: true, filter: toEndFilter(pick.startMs) }}
+            >
+              {pluralize(runs, "run")} in {toVisibleText(project.name)}
+            </Link>
+          ))}
+        </output>
+      )}
+    </>
   );
 };
+
+/**
+ * The server counts a run in the second in which it stores the end of the run. The SDK sends the end within a few
+ * seconds.
+ */
+const maxDelayMs = 5_000;
+
+const toEndFilter = (startMs: number): string =>
+  `and(gte(end_time, "${new Date(startMs - maxDelayMs).toISOString()}"), lt(end_time, "${new Date(startMs + stepMs).toISOString()}"))`;

@@ -10,7 +10,11 @@ import { toVisibleText } from "../../components/text/visible-text.ts";
 import type { ModelClass } from "../prompts/manifest/model-edit.ts";
 import { commitManifest, createPrompt } from "../prompts/queries.ts";
 import { findPromptFault, stateToManifest, toModelDraft } from "./from-prompt.ts";
-import type { PlaygroundSource, PlaygroundState } from "./playground-state.ts";
+import type { PromptSource } from "./from-prompt.ts";
+import type { PlaygroundState } from "./playground-state.ts";
+
+/** Why a prompt is saved: for its own sake, or because an experiment runs only saved prompts. */
+export type CommitPurpose = "save" | "experiment";
 
 /**
  * A dialog that saves the messages, the output schema, and the model with its settings and tools, either as a new
@@ -18,16 +22,18 @@ import type { PlaygroundSource, PlaygroundState } from "./playground-state.ts";
  */
 export const CommitDialog = ({
   state,
+  purpose,
   protocol,
   onClose,
   onCommit,
 }: {
   readonly state: PlaygroundState;
+  readonly purpose: CommitPurpose;
   /** The protocol of the first model's endpoint. */
   readonly protocol: string | undefined;
   readonly onClose: () => void;
   /** Called with the created commit, which becomes the parent of the next one. */
-  readonly onCommit: (source: PlaygroundSource) => void;
+  readonly onCommit: (source: PromptSource) => void;
 }) => {
   const client = useQueryClient();
   // The owner `-` is the current tenant. A prompt of another tenant can't be changed.
@@ -80,6 +86,12 @@ export const CommitDialog = ({
             void save();
           }}
         >
+          {purpose === "experiment" && (
+            <p className="note">
+              An experiment runs a saved prompt, so that its results can be reproduced. Save this
+              one, and then choose the dataset.
+            </p>
+          )}
           <p className="note">
             {fault === undefined && describeSaved(state, className)} Values of variables are not
             saved.
@@ -115,7 +127,7 @@ export const CommitDialog = ({
               Cancel
             </Button>
             <Button type="submit" disabled={fault !== undefined} loading={progress.isBusy}>
-              Save
+              {purpose === "experiment" ? "Save and choose a dataset" : "Save"}
             </Button>
           </div>
         </form>

@@ -17,7 +17,7 @@ import type {
   PlaygroundState,
 } from "./playground-state.ts";
 
-type PromptSource = Extract<PlaygroundSource, { readonly kind: "prompt" }>;
+export type PromptSource = Extract<PlaygroundSource, { readonly kind: "prompt" }>;
 
 const rolesByName: Readonly<Record<string, MessageRole>> = {
   system: "system",
@@ -182,6 +182,36 @@ export function stateToManifest(
     model,
   );
 }
+
+/**
+ * Whether the playground has the messages, tools, output schema and settings of the prompt that was opened or saved
+ * last. Its models are not compared, because an experiment chooses models of its own.
+ */
+export function hasSavedPrompt(state: PlaygroundState): boolean {
+  const { source } = state;
+  if (source?.kind !== "prompt") {
+    return false;
+  }
+  const savedState = { ...promptToState(source), targets: state.targets };
+  return (
+    toContentText(state) === toContentText(savedState) ||
+    // A saved prompt can be read back as other texts with the same meaning, for example because its tools are JSON.
+    (findPromptFault(state) === undefined &&
+      toSavedText(state, source) === toSavedText(savedState, source))
+  );
+}
+
+const toContentText = ({ messages, format, toolsText, schemaText, settings }: PlaygroundState) =>
+  JSON.stringify([
+    messages.map(({ id: _id, ...message }) => message),
+    format,
+    toolsText,
+    schemaText,
+    settings,
+  ]);
+
+const toSavedText = (state: PlaygroundState, { manifest }: PromptSource): string =>
+  JSON.stringify(stateToManifest(state, manifest, "ChatOpenAI"));
 
 /** Doubles the braces of a text without variables: a single brace would begin a variable in a prompt. */
 const escapeBraces = (text: string): string => text.replaceAll(/[{}]/g, "$&$&");

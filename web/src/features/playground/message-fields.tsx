@@ -135,7 +135,7 @@ const MessageExtras = ({ message: { id, images, toolCalls }, onChange }: Message
           type="button"
           size="compact-xs"
           variant="subtle"
-          color="red"
+          color="gray"
           aria-label={`Remove image ${index + 1}`}
           onClick={() =>
             onChange(id, { images: images.filter((_, position) => position !== index) })
@@ -156,7 +156,7 @@ const MessageExtras = ({ message: { id, images, toolCalls }, onChange }: Message
             type="button"
             size="compact-xs"
             variant="subtle"
-            color="red"
+            color="gray"
             aria-label={`Remove tool call ${index + 1} (${toVisibleText(call.name)})`}
             onClick={() =>
               onChange(id, { toolCalls: toolCalls.filter((_, position) => position !== index) })
@@ -224,7 +224,7 @@ const MessageButtons = ({
         type="button"
         size="compact-xs"
         variant="subtle"
-        color="red"
+        color="gray"
         disabled={messages.length === 1}
         aria-label={`Remove ${name}`}
         onClick={() => onChange({ messages: messages.filter((_, position) => position !== index) })}

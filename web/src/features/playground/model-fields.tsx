@@ -60,7 +60,7 @@ export const ModelFields = ({
             <Button
               type="button"
               variant="subtle"
-              color="red"
+              color="gray"
               disabled={targets.length === 1}
               aria-label={`Remove model ${index + 1} (${toVisibleText(target.model)})`}
               onClick={() => onChange({ targets: targets.filter(({ id }) => id !== target.id) })}

@@ -1,6 +1,6 @@
 import { Button, Switch } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
@@ -9,21 +9,19 @@ import { toVisibleText } from "../../components/text/visible-text.ts";
 import { modelEndpointsQuery } from "../models/model-endpoints.ts";
 import type { ModelEndpoints } from "../models/model-endpoints.ts";
 import { TokenForm } from "../models/token-form.tsx";
-import { shortenHash, toExperimentPrompt } from "../prompts/prompt.ts";
+import { toExperimentPrompt } from "../prompts/prompt.ts";
 import { AnswerCard } from "./answer-card.tsx";
 import { CommitDialog } from "./commit-dialog.tsx";
+import type { CommitPurpose } from "./commit-dialog.tsx";
+import { hasSavedPrompt } from "./from-prompt.ts";
+import type { PromptSource } from "./from-prompt.ts";
 import { KeyDialog } from "./key-dialog.tsx";
 import { MessageFields } from "./message-fields.tsx";
 import { ModelFields } from "./model-fields.tsx";
 import { OptionFields } from "./option-fields.tsx";
 import { createRequest, toCallSource } from "./playground-request.ts";
 import { createState, readStoredState, storeState } from "./playground-state.ts";
-import type {
-  PlaygroundMessage,
-  PlaygroundSource,
-  PlaygroundState,
-  Target,
-} from "./playground-state.ts";
+import type { PlaygroundMessage, PlaygroundState, Target } from "./playground-state.ts";
 import { createSourceQuery, toOrigin } from "./source-queries.ts";
 import { useAnswers } from "./use-answers.ts";
 import type { Answer } from "./use-answers.ts";
@@ -90,7 +88,8 @@ const Editor = ({
   const [isStored, setIsStored] = useState(true);
   const [problem, setProblem] = useState<string>();
   const [keyEndpointName, setKeyEndpointName] = useState<string>();
-  const [isCommitting, setIsCommitting] = useState(false);
+  const [commitPurpose, setCommitPurpose] = useState<CommitPurpose>();
+  const navigate = routeApi.useNavigate();
   const { answers, run, stop } = useAnswers();
   // Store the state only when the user pauses, so that storing it does not slow down typing.
   useEffect(() => {
@@ -120,6 +119,19 @@ const Editor = ({
         source: toCallSource(stateToSend),
       });
     }
+  };
+  /** Opens a new experiment with a saved prompt and the chosen models. */
+  const openExperiment = async (source: PromptSource): Promise<void> => {
+    storeState({ ...state, source });
+    await navigate({
+      to: "/experiments/new",
+      search: {
+        prompt: toExperimentPrompt(source, source.hash),
+        models: state.targets
+          .filter(({ model }) => model.trim() !== "")
+          .map(({ endpoint, model }) => ({ endpoint, model: model.trim() })),
+      },
+    });
   };
   const continueWith = (target: Target, messages: readonly PlaygroundMessage[]): void => {
     const continuedState = { ...state, messages: [...state.messages, ...messages] };
@@ -204,8 +216,18 @@ const Editor = ({
               >
                 Clear
               </Button>
-              {state.source?.kind === "prompt" && <RunOverDataset source={state.source} />}
-              <Button type="button" variant="default" onClick={() => setIsCommitting(true)}>
+              <Button
+                type="button"
+                variant="default"
+                onClick={() =>
+                  state.source?.kind === "prompt" && hasSavedPrompt(state)
+                    ? void openExperiment(state.source)
+                    : setCommitPurpose("experiment")
+                }
+              >
+                Run over a dataset
+              </Button>
+              <Button type="button" variant="default" onClick={() => setCommitPurpose("save")}>
                 Save as prompt
               </Button>
             </span>
@@ -235,42 +257,25 @@ const Editor = ({
       {keyEndpoint !== undefined && (
         <KeyDialog endpoint={keyEndpoint} onClose={() => setKeyEndpointName(undefined)} />
       )}
-      {isCommitting && (
+      {commitPurpose !== undefined && (
         <CommitDialog
           state={state}
+          purpose={commitPurpose}
           protocol={
             models.endpoints.find(({ name }) => name === state.targets[0]?.endpoint)?.protocol
           }
-          onClose={() => setIsCommitting(false)}
-          onCommit={(source) => change({ source })}
+          onClose={() => setCommitPurpose(undefined)}
+          onCommit={(source) => {
+            change({ source });
+            if (commitPurpose === "experiment") {
+              void openExperiment(source);
+            }
+          }}
         />
       )}
     </>
   );
 };
-
-/**
- * A link to a new experiment with the saved commit. Its label names the commit, because later changes are not part of
- * the experiment.
- */
-const RunOverDataset = ({
-  source,
-}: {
-  readonly source: Extract<PlaygroundSource, { readonly kind: "prompt" }>;
-}) => (
-  <Button
-    variant="default"
-    renderRoot={(props) => (
-      <Link
-        to="/experiments/new"
-        search={{ prompt: toExperimentPrompt(source, source.hash) }}
-        {...props}
-      />
-    )}
-  >
-    Run commit {shortenHash(source.hash)} over a dataset
-  </Button>
-);
 
 const storeDelayMs = 300;
 

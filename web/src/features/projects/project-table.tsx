@@ -88,6 +88,7 @@ export const ProjectTable = ({
                 key={project.id}
                 project={project}
                 metrics={findMetrics(overview, project)}
+                range={range}
                 isLoading={overview === undefined}
                 formatCost={formatCost}
                 showsActivity={index < maxActiveRows}
@@ -130,6 +131,7 @@ function sortByActivity(
 const ProjectRow = ({
   project: { id, tenantId, name },
   metrics,
+  range,
   isLoading,
   formatCost,
   showsActivity,
@@ -137,6 +139,7 @@ const ProjectRow = ({
   readonly project: Project;
   /** `undefined` if the project has no traces in the range. */
   readonly metrics: ProjectMetrics | undefined;
+  readonly range: OverviewRange;
   readonly isLoading: boolean;
   readonly formatCost: (cost: number) => string;
   readonly showsActivity: boolean;
@@ -162,7 +165,17 @@ const ProjectRow = ({
         {isLoading ? "" : formatCount(total?.runs ?? 0)}
       </td>
       <td className="number" data-title={rangeTitles.series}>
-        {total !== undefined && <Sparkline values={runs} />}
+        {total !== undefined && (
+          <Link
+            to="/o/$tenantId/projects/p/$projectId/dashboard"
+            params={{ tenantId, projectId: id }}
+            search={{ last: range }}
+            aria-label={`Dashboard of ${toVisibleText(name)}`}
+            title="Dashboard"
+          >
+            <Sparkline values={runs} />
+          </Link>
+        )}
       </td>
       <td
         className={(errorRate ?? 0) > 0 ? "number bad" : "number"}

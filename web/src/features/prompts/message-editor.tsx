@@ -119,7 +119,7 @@ const MessageButtons = ({ index, draft, onDraft }: EditorProps & { readonly inde
       <Button
         size="compact-xs"
         variant="subtle"
-        color="red"
+        color="gray"
         disabled={messages.length === 1}
         aria-label={`Remove message ${index + 1} (${role})`}
         onClick={() =>

@@ -84,7 +84,7 @@ const Question = (props: QuestionProps) => {
           checked={question.isRequired}
           onChange={({ currentTarget }) => onChange({ isRequired: currentTarget.checked })}
         />
-        <Button size="compact-xs" variant="subtle" color="red" onClick={onRemove}>
+        <Button size="compact-xs" variant="subtle" color="gray" onClick={onRemove}>
           Remove question
         </Button>
       </div>

@@ -21,11 +21,14 @@ export const toRunColumns = ({
   isWide,
   metadataKeys,
   feedbackKeys,
+  formatCost = formatDollars,
 }: {
   readonly isRootOnly: boolean;
   readonly isWide: boolean;
   readonly metadataKeys: readonly string[];
   readonly feedbackKeys: readonly string[];
+  /** The format that all costs of the column share. */
+  readonly formatCost?: (cost: number) => string;
 }): readonly Column<RunItem>[] => [
   {
     id: "name",
@@ -101,7 +104,7 @@ export const toRunColumns = ({
   {
     id: "cost",
     title: "Cost",
-    renderCell: (run) => <Cost run={run} />,
+    renderCell: (run) => <Cost run={run} formatCost={formatCost} />,
     width: 88,
     align: "end",
     tooltip: `Cost of the run in US dollars. For a trace, the cost of all its model calls. ${notSortableTooltip}`,
@@ -193,9 +196,15 @@ export const RunPreview = ({ run: { inputs, outputs, error } }: { readonly run: 
 };
 
 /** The cost of a run. If a run called models and used tokens, but has no cost, its cost is unknown, not zero. */
-const Cost = ({ run: { cost, tokens = 0, models, isUsagePartial } }: { readonly run: RunItem }) => {
+const Cost = ({
+  run: { cost, tokens = 0, models, isUsagePartial },
+  formatCost = formatDollars,
+}: {
+  readonly run: RunItem;
+  readonly formatCost?: (cost: number) => string;
+}) => {
   if (cost !== undefined) {
-    return `${isUsagePartial ? "≥ " : ""}${formatDollars(cost)}`;
+    return `${isUsagePartial ? "≥ " : ""}${formatCost(cost)}`;
   }
   return tokens > 0 && models.length > 0 ? (
     <span

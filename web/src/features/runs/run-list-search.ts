@@ -10,6 +10,8 @@ export interface RunListSearch extends UrlTimes {
   readonly all?: true;
   /** @defaultValue by start, newest first */
   readonly sort?: ListSort;
+  /** The id of the saved view that was opened. The other parameters may have been changed since. */
+  readonly view?: string;
   /** Ids of the selected runs. */
   readonly selected?: readonly string[];
   /** Present when the two selected runs are compared. */
@@ -28,7 +30,7 @@ export const maxUrlSelection = 100;
 
 /** Parses the search parameters of the list from the URL. Invalid values are left out. */
 export function parseListSearch(search: Readonly<Record<string, unknown>>): RunListSearch {
-  const { filter, all, sort, selected, compare } = search;
+  const { filter, all, sort, view, selected, compare } = search;
   const ids = Array.isArray(selected) ? selected.filter(isId).slice(0, maxUrlSelection) : [];
   return {
     ...(typeof filter === "string" && filter.trim() !== "" && filter.length <= maxFilterLength
@@ -37,6 +39,7 @@ export function parseListSearch(search: Readonly<Record<string, unknown>>): RunL
     ...(all === true ? { all } : {}),
     ...parseTimeSelection(search),
     ...(isSort(sort) ? { sort } : {}),
+    ...(isId(view) ? { view } : {}),
     ...(ids.length > 0 ? { selected: ids } : {}),
     ...(compare === true && ids.length === 2 ? { compare } : {}),
   };

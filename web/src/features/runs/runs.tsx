@@ -4,6 +4,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useEffectEvent, useMemo, useState } from "react";
 import type { ReactNode, RefObject } from "react";
+import { createCostFormat } from "../../components/text/cost.ts";
 import { FilterBar } from "../../components/filter/filter-bar.tsx";
 import { createFilterCheckQuery } from "../../components/filter/queries.ts";
 import type { FilterFault } from "../../components/filter/queries.ts";
@@ -19,6 +20,7 @@ import { formatTime } from "../../components/time/time.ts";
 import { CompareRuns } from "./compare-runs.tsx";
 import { FacetPanel, useStoredFlag } from "./facets/facet-panel.tsx";
 import { EmptyRunList } from "./empty-run-list.tsx";
+import { OpenViewMark } from "./open-view-mark.tsx";
 import { ProjectHeader } from "./project-header.tsx";
 import { readRunValues } from "./queries.ts";
 import { QuickFilterBar } from "./quick-filter-bar.tsx";
@@ -91,6 +93,22 @@ export const Runs = ({
         isPaused={isPaused}
       />
       <div className="run-tools">
+        {search.view !== undefined && (
+          <OpenViewMark
+            projectId={address.projectId}
+            viewId={search.view}
+            search={search}
+            onClose={() =>
+              change({
+                ...removedTimeRange,
+                view: undefined,
+                filter: undefined,
+                all: undefined,
+                sort: undefined,
+              })
+            }
+          />
+        )}
         <FilterBar
           resource="runs"
           value={query.filter}
@@ -230,10 +248,12 @@ function useRunColumns(
       ]),
     [rows],
   );
+  // A live list changes often, but rarely the number of digits, so that the columns stay the same.
+  const formatCost = createCostFormat(rows?.flatMap(({ cost }) => cost ?? []) ?? []);
   return useMemo(() => {
     const [metadataKeys = [], feedbackKeys = []] = JSON.parse(keysJson) as readonly string[][];
-    return toRunColumns({ isRootOnly, isWide, metadataKeys, feedbackKeys });
-  }, [keysJson, isRootOnly, isWide]);
+    return toRunColumns({ isRootOnly, isWide, metadataKeys, feedbackKeys, formatCost });
+  }, [keysJson, isRootOnly, isWide, formatCost]);
 }
 
 /**

@@ -1,16 +1,24 @@
+import { useElementSize, useMergedRef } from "@mantine/hooks";
 import { useRef, useState } from "react";
 import type { PointerEvent } from "react";
 import { formatDuration } from "../../components/time/time.ts";
 import { toTicks, createWindow } from "./time-scale.ts";
 import type { ZoomTarget } from "./use-wheel-zoom.ts";
 
-const tickCount = 4;
+/** Maximum number of ticks, and the pixels that the label of one takes. */
+const maxTicks = 4;
+const tickPixels = 64;
 /** Pixels that the pointer must move before a press counts as a drag. */
 const minDragPixels = 4;
 
 /** The time axis above the bars, with ticks counted from the trace's start. Dragging across it zooms to that range. */
 export const TimeRuler = ({ window, fullRange, onWindow }: ZoomTarget) => {
   const ruler = useRef<HTMLDivElement>(null);
+  const { ref: measureRef, width: scaleWidth } = useElementSize();
+  const scaleRef = useMergedRef(ruler, measureRef);
+  const tickCount = Math.min(maxTicks, Math.max(1, Math.floor(scaleWidth / tickPixels)));
+  /** The share of the scale at which a label would extend beyond it. */
+  const lastShare = scaleWidth === 0 ? 1 : 1 - tickPixels / scaleWidth;
   const [draggedRange, setDragged] = useState<{ readonly from: number; readonly to: number }>();
   const windowLength = window.to - window.from;
   const computeFraction = ({ clientX }: PointerEvent): number => {
@@ -34,7 +42,7 @@ export const TimeRuler = ({ window, fullRange, onWindow }: ZoomTarget) => {
       <span />
       <div
         className="ruler-scale"
-        ref={ruler}
+        ref={scaleRef}
         onPointerDown={(event) => {
           event.currentTarget.setPointerCapture(event.pointerId);
           setDragged({ from: computeFraction(event), to: computeFraction(event) });
@@ -45,15 +53,20 @@ export const TimeRuler = ({ window, fullRange, onWindow }: ZoomTarget) => {
         onPointerUp={onPointerUp}
         onDoubleClick={() => onWindow(fullRange)}
       >
-        {toTicks(window, tickCount, fullRange.from).map((tick) => (
-          <span
-            key={tick}
-            className="ruler-tick"
-            style={{ left: `${((tick - window.from) / windowLength) * 100}%` }}
-          >
-            {tick === fullRange.from ? "0" : formatDuration((tick - fullRange.from) / 1_000)}
-          </span>
-        ))}
+        {toTicks(window, tickCount, fullRange.from).map((tick) => {
+          const share = (tick - window.from) / windowLength;
+          return (
+            <span
+              key={tick}
+              className={share > lastShare ? "ruler-tick last" : "ruler-tick"}
+              style={
+                share > lastShare ? { right: `${(1 - share) * 100}%` } : { left: `${share * 100}%` }
+              }
+            >
+              {tick === fullRange.from ? "0" : formatDuration((tick - fullRange.from) / 1_000)}
+            </span>
+          );
+        })}
         {draggedRange !== undefined && (
           <span
             className="ruler-drawn"

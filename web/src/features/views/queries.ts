@@ -1,7 +1,7 @@
-import { infiniteQueryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { deleteJson, getJson, patchJson, postJson } from "../../api/http.ts";
-import { parseViews, toListQuery } from "./view.ts";
+import { parseView, parseViews, toListQuery } from "./view.ts";
 import type { ListState, View } from "./view.ts";
 
 /** The fields of a view that a person can edit. An empty text removes the description or the filter. */
@@ -23,6 +23,12 @@ export const createViewsQuery = (projectId: string) =>
     initialPageParam: 0,
     getNextPageParam: (page: readonly View[], pages) =>
       page.length < pageSize ? undefined : pages.length * pageSize,
+  });
+
+export const createViewQuery = (projectId: string, viewId: string) =>
+  queryOptions({
+    queryKey: ["views", projectId, viewId],
+    queryFn: async ({ signal }) => parseView(await getJson(toViewPath(projectId, viewId), signal)),
   });
 
 /** Updates the view with the id `viewId`, or creates a view if `viewId` is `undefined`. */

@@ -14,6 +14,11 @@ export const viewsRoutes = [
     validateSearch: parseViewsSearch,
     component: createLazyView(async () => import("./views.tsx"), "Views"),
   }),
+  createRoute({
+    getParentRoute,
+    path: "/o/$tenantId/projects/p/$projectId/views/$viewId",
+    component: createLazyView(async () => import("./open-view.tsx"), "OpenView"),
+  }),
 ] as const;
 
 /** The filter and the state of the run list from which the user came, to be saved as a view. */

@@ -25,27 +25,45 @@ export interface View {
   readonly modifiedMs?: number;
 }
 
+/** @throws TypeError the value is not a view. */
+export const parseView = (value: unknown): View => {
+  const members = toRecord(value);
+  return {
+    id: requireText(members, "id"),
+    name: requireText(members, "display_name"),
+    description: toText(members["description"]) ?? "",
+    list: parseListQuery(toText(members["list_query"]) ?? ""),
+    ...omitUndefined({
+      filter: toText(members["filter_string"]),
+      traceFilter: toText(members["trace_filter_string"]),
+      treeFilter: toText(members["tree_filter_string"]),
+      modifiedMs: parseTimeMs(members["updated_at"]),
+    }),
+  };
+};
+
 /** @throws TypeError the value is not a list of views. */
 export const parseViews = (value: unknown): readonly View[] =>
-  requireItems(value, "views").map((item) => {
-    const members = toRecord(item);
-    return {
-      id: requireText(members, "id"),
-      name: requireText(members, "display_name"),
-      description: toText(members["description"]) ?? "",
-      list: parseListQuery(toText(members["list_query"]) ?? ""),
-      ...omitUndefined({
-        filter: toText(members["filter_string"]),
-        traceFilter: toText(members["trace_filter_string"]),
-        treeFilter: toText(members["tree_filter_string"]),
-        modifiedMs: parseTimeMs(members["updated_at"]),
-      }),
-    };
-  });
+  requireItems(value, "views").map(parseView);
 
 /** Whether the run list can apply all conditions of a view. It can't apply conditions on other runs of the trace. */
 export const canOpen = ({ traceFilter, treeFilter }: View): boolean =>
   traceFilter === undefined && treeFilter === undefined;
+
+/** The search parameters with which the run list shows a view. */
+export const toViewSearch = ({ id, list, filter }: View): RunListSearch => ({
+  ...list,
+  ...omitUndefined({ filter }),
+  view: id,
+});
+
+/** Whether a list that was opened with a view still has the filter and the state of the view. */
+export const showsView = (
+  { filter = "", list }: View,
+  { filter: shownFilter = "", all, sort, last, from, to }: RunListSearch,
+): boolean =>
+  filter === shownFilter &&
+  toListQuery(list) === toListQuery(omitUndefined({ all, sort, last, from, to }));
 
 /** Writes the state of a list as the query of a URL, in which the server stores it. */
 export const toListQuery = ({ all, ...texts }: ListState): string =>

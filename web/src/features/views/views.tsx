@@ -1,7 +1,9 @@
 import { Button, Textarea, TextInput } from "@mantine/core";
+import { useClipboard } from "@mantine/hooks";
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
+import { readServerUrl } from "../../api/base-path.ts";
 import { Confirm } from "../../components/dialog/confirm.tsx";
 import { DialogForm } from "../../components/dialog/dialog-form.tsx";
 import { useFieldFaults } from "../../components/dialog/field-fault.ts";
@@ -16,7 +18,7 @@ import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
 import { ProjectPageHead } from "../projects/project-page-head.tsx";
 import { createViewsQuery, deleteView, saveView } from "./queries.ts";
-import { canOpen, describeConditions, describeList } from "./view.ts";
+import { canOpen, describeConditions, describeList, toViewSearch } from "./view.ts";
 import type { ListState, View } from "./view.ts";
 
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId/views");
@@ -29,10 +31,17 @@ type OpenDialog =
 /** The page `/o/{tenantId}/projects/p/{projectId}/views`, which lists the saved views of a project. */
 export const Views = () => {
   const { tenantId, projectId } = route.useParams();
-  const { filter, ...list } = route.useSearch();
+  const { filter, view: openViewId, ...list } = route.useSearch();
   const pages = useInfiniteQuery(createViewsQuery(projectId));
   const [dialog, setDialog] = useState<OpenDialog>();
-  const columns = useMemo(() => toColumns(setDialog), []);
+  const { copy, copied } = useClipboard();
+  const columns = useMemo(
+    () =>
+      toColumns(setDialog, ({ id }) =>
+        copy(`${readServerUrl()}/o/${tenantId}/projects/p/${projectId}/views/${id}`),
+      ),
+    [copy, tenantId, projectId],
+  );
   const renderLink = useMemo(
     () => createLinkRenderer({ tenantId, projectId }),
     [tenantId, projectId],
@@ -47,6 +56,7 @@ export const Views = () => {
         filter={filter}
         times={list}
       >
+        {copied && <output className="quiet">Link copied</output>}
         <Button size="xs" onClick={() => setDialog({ kind: "save" })}>
           {filter === undefined ? "New view" : "Save current view"}
         </Button>
@@ -74,8 +84,10 @@ export const Views = () => {
       {dialog?.kind === "save" && (
         <ViewForm
           view={dialog.view}
-          filter={filter}
-          list={dialog.view?.list ?? list}
+          // The view that was open in the run list is edited as it was shown there.
+          {...(dialog.view === undefined || dialog.view.id === openViewId
+            ? { filter, list }
+            : { filter: dialog.view.filter, list: dialog.view.list })}
           projectId={projectId}
           onClose={close}
         />
@@ -87,7 +99,10 @@ export const Views = () => {
   );
 };
 
-const toColumns = (openDialog: (dialog: OpenDialog) => void): readonly Column<View>[] => [
+const toColumns = (
+  openDialog: (dialog: OpenDialog) => void,
+  copyLink: (view: View) => void,
+): readonly Column<View>[] => [
   {
     id: "name",
     title: "Name",
@@ -144,6 +159,7 @@ const toColumns = (openDialog: (dialog: OpenDialog) => void): readonly Column<Vi
       <ActionMenu
         label={`Actions on ${toVisibleText(view.name)}`}
         actions={[
+          ...(canOpen(view) ? [{ label: "Copy link", onClick: () => copyLink(view) }] : []),
           { label: "Edit view", onClick: () => openDialog({ kind: "save", view }) },
           {
             label: "Delete view",
@@ -178,7 +194,7 @@ const createLinkRenderer = (address: { readonly tenantId: string; readonly proje
       <Link
         to="/o/$tenantId/projects/p/$projectId"
         params={address}
-        search={{ ...view.list, ...(view.filter === undefined ? {} : { filter: view.filter }) }}
+        search={toViewSearch(view)}
         className={className}
         {...linkProps}
       />
@@ -190,13 +206,13 @@ const createLinkRenderer = (address: { readonly tenantId: string; readonly proje
 /** The dialog that creates or edits a view. */
 const ViewForm = ({
   view,
-  filter: currentFilter = "",
+  filter: initialFilter = "",
   list,
   projectId,
   onClose,
 }: {
   readonly view: View | undefined;
-  /** The initial filter of a new view. */
+  /** The filter that the form shows first. */
   readonly filter: string | undefined;
   readonly list: ListState;
   readonly projectId: string;
@@ -207,9 +223,7 @@ const ViewForm = ({
   const listText = describeList(list);
   const [name, setName] = useState(view?.name ?? "");
   const [description, setDescription] = useState(view?.description ?? "");
-  const [filter, setFilter] = useState(() =>
-    toPlainFilter(view === undefined ? currentFilter : (view.filter ?? "")),
-  );
+  const [filter, setFilter] = useState(() => toPlainFilter(initialFilter));
   return (
     <DialogForm
       title={view === undefined ? "New view" : "Edit view"}

@@ -6,6 +6,7 @@ import {
 } from "../../../src/features/experiments/launch/launch-draft.ts";
 import { createJudgeDraft } from "../../../src/features/models/judge-draft.ts";
 import type { LaunchDraft } from "../../../src/features/experiments/launch/launch-draft.ts";
+import { parseLaunchSearch } from "../../../src/features/experiments/launch/launch-search.ts";
 import { parseScorers, sumCosts } from "../../../src/features/experiments/launch/launch.ts";
 import type { TargetEstimate } from "../../../src/features/experiments/launch/launch.ts";
 
@@ -44,7 +45,7 @@ const forms = parseScorers({
   ],
 });
 const draft: LaunchDraft = {
-  ...createDraft({ prompt: "qa" }, "openai"),
+  ...createDraft({ prompt: "qa" }, ["openai"]),
   models: [
     { endpoint: "openai", model: " gpt-5 ", temperature: "0.5", maxTokens: "100" },
     { endpoint: "local", model: "llama", temperature: "", maxTokens: "" },
@@ -187,9 +188,26 @@ test("a split and a version are part of the request only if they are chosen", ()
     splits: ["hard"],
     as_of: "v1",
   });
-  expect(createDraft({ split: "hard", asOf: "v1" }, "openai")).toMatchObject({
+  expect(createDraft({ split: "hard", asOf: "v1" }, ["openai"])).toMatchObject({
     prompts: [],
     split: "hard",
     version: "v1",
+    models: [{ endpoint: "openai", model: "" }],
   });
+});
+
+test("the models of the URL are chosen; an endpoint that the server does not have is replaced", () => {
+  const models = [
+    { endpoint: "local", model: "llama" },
+    { endpoint: "gone", model: "gpt-5" },
+  ];
+  expect(createDraft({ models }, ["openai", "local"]).models).toMatchObject([
+    { endpoint: "local", model: "llama", temperature: "" },
+    { endpoint: "openai", model: "gpt-5", temperature: "" },
+  ]);
+  const parsed = parseLaunchSearch({ models: [{ model: "a" }, { endpoint: "x" }, 7, null] });
+  expect(parsed.models).toEqual([{ endpoint: "", model: "a" }]);
+  expect(parseLaunchSearch({ models: "a" }).models).toBeUndefined();
+  const many = Array.from({ length: 30 }, (_, index) => ({ endpoint: "e", model: `m${index}` }));
+  expect(parseLaunchSearch({ models: many }).models).toHaveLength(10);
 });

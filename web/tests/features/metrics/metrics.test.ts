@@ -35,7 +35,15 @@ const response = {
   groups: [],
   missing: [{ from: "2026-03-01T12:01:00.000000Z", to: "2026-03-01T12:02:00.000000Z" }],
 };
-const group = { kind: "value", value: "m", total: values, previous: values, points };
+const previousCounts = { runs: [1, 2], errors: [0, 1], tokens: [3, 0], cost: [0.1, 0] };
+const group = {
+  kind: "value",
+  value: "m",
+  total: values,
+  previous: values,
+  points,
+  previous_points: previousCounts,
+};
 
 test("a response is parsed; missing durations are no numbers, and each point has a start", () => {
   const metrics = parseMetrics(response);
@@ -96,14 +104,24 @@ test("changes are rounded percentages; nothing is compared with zero", () => {
 });
 
 test("the URL keeps valid parameters; the default range is the last 24 hours", () => {
-  const search = { last: "90d", group: "model", scope: "models", filter: 12, color: "red" };
+  const search = {
+    last: "90d",
+    group: "model",
+    scope: "models",
+    filter: 12,
+    percentile: "p99",
+    color: "red",
+  };
   expect(parseDashboardSearch(search)).toEqual({
     last: "90d",
     group: "model",
     scope: "models",
     filter: "12",
+    percentile: "p99",
   });
-  expect(parseDashboardSearch({ last: "2w", group: "x", from: "b", to: "a" })).toEqual({});
+  expect(
+    parseDashboardSearch({ last: "2w", percentile: "p98", group: "x", from: "b", to: "a" }),
+  ).toEqual({});
   const [from, to] = ["2026-03-01T12:00:00Z", "2026-03-02T12:00:00Z"];
   expect(parseDashboardSearch({ from })).toEqual({ from });
   expect(parseDashboardSearch({ to })).toEqual({ from: "2026-03-01T12:00:00.000Z", to });
@@ -163,17 +181,34 @@ test("each series has the value of the whole range", () => {
     ["Cost", [0.5, 0.5]],
   ]);
   const grouped = totalsOf({ ...response, groups: [group] });
-  expect(grouped[0]).toEqual(["Runs", [4, 2]]);
-  expect(grouped[1]).toEqual(["Error rate", [0.25]]);
+  expect(grouped[0]).toEqual(["Runs", [4, 4]]);
+  expect(grouped[1]).toEqual(["Error rate", [0.25, 0.5]]);
 });
 
-test("statuses have the colors of statuses; by tag there is no sum to compare with", () => {
+test("a stack is compared with the stack of the period before, lines with the line of all runs", () => {
+  const other = { ...group, kind: "other", value: "", previous_points: { runs: [10, 20] } };
+  const metrics = parseMetrics({ ...response, groups: [group, other] });
+  const [runs, errorRate, latency] = toCharts(metrics, { grouping: "tag", percentile: "p50" });
+  // A run with two tags counts twice, now and before.
+  expect(runs?.series.at(-1)).toMatchObject({ label: "Previous", values: [11, 22], total: 8 });
+  expect(errorRate?.series.at(-1)).toMatchObject({
+    label: "Previous, all groups",
+    kind: "reference",
+    values: [0.25, null],
+  });
+  expect(latency?.label).toBe("p50 latency");
+  expect(latency?.series.map(({ values: shown }) => shown)).toEqual([
+    [10, null],
+    [10, null],
+    [10, null],
+  ]);
+  expect(latency?.groups.map((shown) => shown?.kind)).toEqual(["value", "other", undefined]);
+});
+
+test("statuses have the colors of statuses", () => {
   const error = { kind: "value", value: "error" } as const;
   expect(toGroupColor(error, 0, "status")).toBe("--bad");
   expect(toGroupColor(error, 0, "name")).toBe("--type-retriever");
-  const [runs] = toCharts(parseMetrics({ ...response, groups: [group] }), "tag");
-  expect(runs?.series.map(({ label }) => label)).toEqual(["m"]);
-  expect(runs?.groups.map((shown) => shown?.value)).toEqual(["m"]);
 });
 
 test("a change of a share is in percentage points, also after a period without errors", () => {

@@ -30,7 +30,7 @@ test("the tiles show the figures of the last minute, and a dash for missing ones
 });
 
 test("the charts have a text description", () => {
-  render(<LiveCharts live={live} />);
+  render(<LiveCharts live={live} projects={[]} />);
   expect(screen.getByText(/runs\/s: last 0, lowest 0, highest 24\./)).toBeTruthy();
   expect(screen.getByText(/p50: last 97.7 ms/)).toBeTruthy();
 });

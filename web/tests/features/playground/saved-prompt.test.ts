@@ -4,6 +4,7 @@ import { compile } from "millrace/prompts";
 import { describe, expect, test } from "vitest";
 import {
   findPromptFault,
+  hasSavedPrompt,
   promptToState,
   stateToManifest,
 } from "../../../src/features/playground/from-prompt.ts";
@@ -75,6 +76,35 @@ const createForeign = (kwargs: object, bound: object = {}) => ({
       },
     },
   },
+});
+
+test("the playground has the saved prompt until something other than the models is changed", () => {
+  const state = { ...open(save(full)), targets: full.targets };
+  expect(hasSavedPrompt(state)).toBe(true);
+  expect(hasSavedPrompt({ ...state, targets: [{ id: "3", endpoint: "x", model: "y" }] })).toBe(
+    true,
+  );
+  // The same tools, written in another way.
+  expect(hasSavedPrompt({ ...state, toolsText: JSON.stringify([tool]) })).toBe(true);
+  const [first, second] = state.messages;
+  for (const change of [
+    { messages: [{ ...first!, text: "Be {mood}!" }, second!] },
+    { messages: [second!] },
+    { toolsText: "" },
+    { schemaText: "{" },
+    { settings: { ...state.settings, temperature: "0.6" } },
+  ]) {
+    expect({ change, isSaved: hasSavedPrompt({ ...state, ...change }) }).toEqual({
+      change,
+      isSaved: false,
+    });
+  }
+  expect(hasSavedPrompt(createState())).toBe(false);
+  // What the playground can't save is still the saved prompt if nothing was changed.
+  const image = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } };
+  const withImage = open([{ role: "user", content: [image] }]);
+  expect(findPromptFault(withImage)).toBeDefined();
+  expect(hasSavedPrompt(withImage)).toBe(true);
 });
 
 describe("a prompt that is saved with its model", () => {

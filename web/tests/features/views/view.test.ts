@@ -4,7 +4,9 @@ import {
   describeConditions,
   describeList,
   parseViews,
+  showsView,
   toListQuery,
+  toViewSearch,
 } from "../../../src/features/views/view.ts";
 
 const wireView = {
@@ -50,6 +52,30 @@ test("the run list can open a view unless it has a condition on other runs of th
   ];
   const views = parseViews(filters.map((filter) => ({ ...wireView, ...filter })));
   expect(views.map(canOpen)).toEqual([true, true, false, false]);
+});
+
+test("a list that was opened with a view shows it until its filter or its state is changed", () => {
+  const [view] = parseViews([{ ...wireView, list_query: "last=7d&sort=latency-desc&all=true" }]);
+  const search = toViewSearch(view!);
+  expect(search).toEqual({
+    view: wireView.id,
+    filter: "gt(latency, 5)",
+    last: "7d",
+    sort: "latency-desc",
+    all: true,
+  });
+  expect(showsView(view!, search)).toBe(true);
+  const { all: _all, ...rootsOnly } = search;
+  for (const changed of [
+    { ...search, filter: "x" },
+    { ...search, last: "1d" as const },
+    rootsOnly,
+  ]) {
+    expect(showsView(view!, changed)).toBe(false);
+  }
+  const [empty] = parseViews([{ ...wireView, filter_string: null }]);
+  expect(toViewSearch(empty!)).toEqual({ view: wireView.id });
+  expect(showsView(empty!, {})).toBe(true);
 });
 
 test("the conditions of a view are described with the runs that they apply to", () => {

@@ -9,9 +9,9 @@ import "./launch.css";
 
 const route = getRouteApi("/experiments/new");
 
-/** The page `/experiments/new?prompt={prompt}`: lets the user choose the dataset on which a prompt is run. */
+/** The page `/experiments/new?prompt={prompt}`: lets the user choose the dataset over which a prompt is run. */
 export const ChooseDataset = () => {
-  const { prompt } = route.useSearch();
+  const search = route.useSearch();
   const { data: tenant } = useQuery(tenantQuery);
   const datasets = useInfiniteQuery(createDatasetsQuery({}));
   const listedDatasets = datasets.data?.pages.flat();
@@ -39,7 +39,7 @@ export const ChooseDataset = () => {
               <Link
                 to="/o/$tenantId/datasets/$datasetId/new-experiment"
                 params={{ tenantId: tenant.id, datasetId: id }}
-                search={prompt === undefined ? {} : { prompt }}
+                search={search}
               >
                 <bdi>{toVisibleText(name)}</bdi>
               </Link>{" "}

@@ -27,12 +27,16 @@ export interface LaunchDraft {
   readonly judges: readonly JudgeDraft[];
 }
 
+/** @param endpoints - the names of the server's endpoints. The first is chosen unless the URL names another one. */
 export const createDraft = (
-  { prompt, split = "", asOf = "" }: LaunchSearch,
-  endpoint: string,
+  { prompt, split = "", asOf = "", models = [{ endpoint: "", model: "" }] }: LaunchSearch,
+  endpoints: readonly string[],
 ): LaunchDraft => ({
   prompts: prompt === undefined ? [] : [prompt],
-  models: [createModelDraft(endpoint)],
+  models: models.map(({ endpoint, model }) => ({
+    ...createModelDraft(endpoints.includes(endpoint) ? endpoint : (endpoints[0] ?? "")),
+    model,
+  })),
   split,
   version: asOf,
   repetitions: 1,

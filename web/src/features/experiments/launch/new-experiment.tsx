@@ -80,8 +80,7 @@ export const NewExperiment = () => {
 };
 
 const LaunchContent = ({ models }: { readonly models: ModelEndpoints }) => {
-  const [endpoint] = models.endpoints;
-  if (endpoint === undefined) {
+  if (models.endpoints.length === 0) {
     return (
       <Empty title="This server calls no models">
         <p>
@@ -102,7 +101,7 @@ const LaunchContent = ({ models }: { readonly models: ModelEndpoints }) => {
       <TokenForm className="launch-setup" />
     </>
   ) : (
-    <LaunchForm models={models} endpoint={endpoint.name} />
+    <LaunchForm models={models} />
   );
 };
 
@@ -111,18 +110,13 @@ const noFaults: LaunchFaults = { models: [], scorers: [], judges: [] };
 /** The time between the last change and the next estimate, in milliseconds. */
 const debounceMs = 400;
 
-const LaunchForm = ({
-  models,
-  endpoint,
-}: {
-  readonly models: ModelEndpoints;
-  readonly endpoint: string;
-}) => {
+const LaunchForm = ({ models }: { readonly models: ModelEndpoints }) => {
   const { tenantId, datasetId } = route.useParams();
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const queryClient = useQueryClient();
-  const [draft, setDraft] = useState<LaunchDraft>(() => createDraft(search, endpoint));
+  const endpointNames = models.endpoints.map(({ name }) => name);
+  const [draft, setDraft] = useState<LaunchDraft>(() => createDraft(search, endpointNames));
   const [areFaultsShown, setAreFaultsShown] = useState(false);
   const change = (changes: Partial<LaunchDraft>): void =>
     setDraft((current) => ({ ...current, ...changes }));
@@ -201,7 +195,9 @@ const LaunchForm = ({
             variant="default"
             size="xs"
             className="launch-add"
-            onClick={() => change({ models: [...draft.models, createModelDraft(endpoint)] })}
+            onClick={() =>
+              change({ models: [...draft.models, createModelDraft(endpointNames[0] ?? "")] })
+            }
           >
             Add a model
           </Button>
