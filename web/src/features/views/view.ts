@@ -60,10 +60,10 @@ export const toViewSearch = ({ id, list, filter }: View): RunListSearch => ({
 /** Whether a list that was opened with a view still has the filter and the state of the view. */
 export const showsView = (
   { filter = "", list }: View,
-  { filter: shownFilter = "", all, sort, last, from, to }: RunListSearch,
+  { filter: shownFilter = "", ...shownList }: RunListSearch,
 ): boolean =>
   filter === shownFilter &&
-  toListQuery(list) === toListQuery(omitUndefined({ all, sort, last, from, to }));
+  (["all", "sort", "last", "from", "to"] as const).every((name) => list[name] === shownList[name]);
 
 /** Writes the state of a list as the query of a URL, in which the server stores it. */
 export const toListQuery = ({ all, ...texts }: ListState): string =>

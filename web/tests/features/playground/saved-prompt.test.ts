@@ -101,8 +101,9 @@ test("the playground has the saved prompt until something other than the models 
   }
   expect(hasSavedPrompt(createState())).toBe(false);
   // What the playground can't save is still the saved prompt if nothing was changed.
-  const image = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } };
-  const withImage = open([{ role: "user", content: [image] }]);
+  const image = { lc: 1, id: ["ImagePromptTemplate"], kwargs: { template: { url: "{u}" } } };
+  const human = { lc: 1, id: ["HumanMessagePromptTemplate"], kwargs: { prompt: [image] } };
+  const withImage = open({ lc: 1, id: ["ChatPromptTemplate"], kwargs: { messages: [human] } });
   expect(findPromptFault(withImage)).toBeDefined();
   expect(hasSavedPrompt(withImage)).toBe(true);
 });
