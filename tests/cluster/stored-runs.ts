@@ -15,8 +15,12 @@ interface StoredRun {
 
 const pageSize = 100;
 
-/** Reads all runs of a project through the API of a server. */
-export async function* readRuns(url: string, project: string): AsyncGenerator<StoredRun> {
+/** Reads the runs of a project, or those that match a filter, through the API of a server. */
+export async function* readRuns(
+  url: string,
+  project: string,
+  filter?: string,
+): AsyncGenerator<StoredRun> {
   const sessions = (await fetchJson(`${url}/sessions?name=${project}`)) as {
     readonly id: string;
   }[];
@@ -26,6 +30,7 @@ export async function* readRuns(url: string, project: string): AsyncGenerator<St
     const page = (await fetchJson(`${url}/runs/query`, {
       session,
       limit: pageSize,
+      ...(filter !== undefined && { filter }),
       ...(cursor !== null && { cursor }),
     })) as { readonly runs: StoredRun[]; readonly cursors: { readonly next: string | null } };
     yield* page.runs;
