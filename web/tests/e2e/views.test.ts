@@ -213,12 +213,18 @@ describe.skipIf(browser === undefined)("the saved views of a project, in Chromiu
 
   test("no other row and no edge of the list covers an item of a row's menu", async () => {
     await page.goto(`${address}/views`);
-    for (const name of ["Below bad", "Errors"]) {
+    // The first view has no link, because the run list can't open it.
+    for (const [name, count] of [
+      ["Below bad", 2],
+      ["Errors", 3],
+    ] as const) {
       await page.getByRole("button", { name: `Actions on ${name}` }).click();
       const items = page.getByRole("menuitem");
       await items.first().waitFor();
       // The menu is placed after it is rendered.
-      await expect.poll(() => items.evaluateAll(areHit)).toEqual([true, true]);
+      await expect
+        .poll(() => items.evaluateAll(areHit))
+        .toEqual(Array.from({ length: count }, () => true));
       await page.keyboard.press("Escape");
       await items.first().waitFor({ state: "detached" });
     }
