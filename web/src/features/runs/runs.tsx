@@ -20,7 +20,7 @@ import { formatTime } from "../../components/time/time.ts";
 import { CompareRuns } from "./compare-runs.tsx";
 import { FacetPanel, useStoredFlag } from "./facets/facet-panel.tsx";
 import { EmptyRunList } from "./empty-run-list.tsx";
-import { OpenViewMark } from "./open-view-mark.tsx";
+import { OpenViewMark } from "./saved-views/open-view-mark.tsx";
 import { ProjectHeader } from "./project-header.tsx";
 import { readRunValues } from "./queries.ts";
 import { QuickFilterBar } from "./quick-filter-bar.tsx";

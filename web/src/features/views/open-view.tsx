@@ -3,8 +3,8 @@ import { getRouteApi, Link, Navigate } from "@tanstack/react-router";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Empty } from "../../components/page/states.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { createViewQuery } from "./queries.ts";
-import { canOpen, toViewSearch } from "./view.ts";
+import { createViewQuery } from "../runs/saved-views/queries.ts";
+import { canOpen, toViewSearch } from "../runs/saved-views/view.ts";
 
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId/views/$viewId");
 

@@ -17,9 +17,14 @@ import type { Column, RowLinkProps } from "../../components/table/data-table.tsx
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
 import { ProjectPageHead } from "../projects/project-page-head.tsx";
-import { createViewsQuery, deleteView, saveView } from "./queries.ts";
-import { canOpen, describeConditions, describeList, toViewSearch } from "./view.ts";
-import type { ListState, View } from "./view.ts";
+import { createViewsQuery, deleteView, saveView } from "../runs/saved-views/queries.ts";
+import {
+  canOpen,
+  describeConditions,
+  describeList,
+  toViewSearch,
+} from "../runs/saved-views/view.ts";
+import type { ListState, View } from "../runs/saved-views/view.ts";
 
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId/views");
 

@@ -1,9 +1,9 @@
-import { omitUndefined, requireItems, requireText, toRecord, toText } from "../../api/parse.ts";
-import { toPlainFilter } from "../../components/filter/plain-filter.ts";
-import { timePresets } from "../../components/time/time-range.ts";
-import { formatTime, parseTimeMs } from "../../components/time/time.ts";
-import { parseListSearch } from "../runs/run-list-search.ts";
-import type { ListSort, RunListSearch } from "../runs/run-list-search.ts";
+import { omitUndefined, requireItems, requireText, toRecord, toText } from "../../../api/parse.ts";
+import { toPlainFilter } from "../../../components/filter/plain-filter.ts";
+import { timePresets } from "../../../components/time/time-range.ts";
+import { formatTime, parseTimeMs } from "../../../components/time/time.ts";
+import { parseListSearch } from "../run-list-search.ts";
+import type { ListSort, RunListSearch } from "../run-list-search.ts";
 
 /** What a list of runs shows, other than its filter: which runs, of which time, in which order. */
 export type ListState = Pick<RunListSearch, "all" | "sort" | "last" | "from" | "to">;

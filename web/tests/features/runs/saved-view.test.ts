@@ -7,7 +7,7 @@ import {
   showsView,
   toListQuery,
   toViewSearch,
-} from "../../../src/features/views/view.ts";
+} from "../../../src/features/runs/saved-views/view.ts";
 
 const wireView = {
   id: "8a1c3c70-0000-4000-8000-000000000001",

@@ -1,10 +1,10 @@
 import { CloseButton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { ApiError } from "../../api/http.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
-import { createViewQuery } from "../views/queries.ts";
-import { showsView } from "../views/view.ts";
-import type { RunListSearch } from "./run-list-search.ts";
+import { ApiError } from "../../../api/http.ts";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
+import { createViewQuery } from "./queries.ts";
+import { showsView } from "./view.ts";
+import type { RunListSearch } from "../run-list-search.ts";
 
 /** The name of the saved view that the list was opened with, and whether the list was changed since. */
 export const OpenViewMark = ({

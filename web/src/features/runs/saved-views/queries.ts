@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
-import { toEndpointPath } from "../../api/endpoint-path.ts";
-import { deleteJson, getJson, patchJson, postJson } from "../../api/http.ts";
+import { toEndpointPath } from "../../../api/endpoint-path.ts";
+import { deleteJson, getJson, patchJson, postJson } from "../../../api/http.ts";
 import { parseView, parseViews, toListQuery } from "./view.ts";
 import type { ListState, View } from "./view.ts";
 
