@@ -121,7 +121,7 @@ export default defineConfig({
         ...shared,
         include: ["web/tests/**/*.test.tsx"],
         environment: "happy-dom",
-        setupFiles: ["web/tests/support/act-environment.ts", shared.setupFiles],
+        setupFiles: ["web/tests/support/testing-library.ts", shared.setupFiles],
       }),
       project("workers", { ...shared, include: workers }),
       project("isolated", { include: isolated }),
