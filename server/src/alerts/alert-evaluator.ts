@@ -149,6 +149,8 @@ function selectFigure(figure: AlertFigure, values: MetricValues): number | null 
       return tokens;
     case "cost":
       return cost;
+    case "cost_per_run":
+      return runs === 0 ? null : cost / runs;
     case "latency_p50":
       return toMs(latency.p50);
     case "latency_p95":

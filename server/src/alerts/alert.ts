@@ -26,6 +26,7 @@ export const alertFigures = [
   "first_token_p99",
   "tokens",
   "cost",
+  "cost_per_run",
 ] as const;
 
 export type AlertFigure = (typeof alertFigures)[number];

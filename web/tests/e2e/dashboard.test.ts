@@ -342,6 +342,18 @@ describe.skipIf(browser === undefined)("the dashboard of a project, in Chromium"
     expect(opened.faults).toEqual([]);
   });
 
+  test("Shift and Enter open the runs of the previous period, also where there are current ones", async () => {
+    await page.goto(`${address}/dashboard?last=6h`);
+    await chart("Runs").waitFor();
+    await seek("Runs", /Current 1(?:,|$)/);
+    const before = new URL(page.url()).pathname;
+    await page.keyboard.press("Shift+Enter");
+    await page.waitForURL((url) => url.pathname !== before);
+    const to = new URL(page.url()).searchParams.get("to") ?? "";
+    expect(Date.parse(to.replaceAll('"', ""))).toBeLessThan(Date.now() - 6 * 3_600_000);
+    expect(opened.faults).toEqual([]);
+  });
+
   test("a filter narrows all numbers; an invalid one says why", async () => {
     const filter = encodeURIComponent('eq(metadata.user_id, "ann")');
     await page.goto(`${address}/dashboard?filter=${filter}`);

@@ -219,6 +219,10 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
     await page.keyboard.press("End");
     await page.keyboard.press("Enter");
     await page.getByText("note 0", { exact: true }).waitFor();
+    // A reload keeps the period.
+    await page.reload();
+    await page.getByRole("heading", { name: /^Feedback from / }).waitFor();
+    await page.getByText("note 0", { exact: true }).waitFor();
     expect(await page.getByText("note 3", { exact: true }).count()).toBe(0);
     await page.getByRole("button", { name: "Show latest" }).click();
     await page.getByRole("heading", { name: "Latest feedback" }).waitFor();

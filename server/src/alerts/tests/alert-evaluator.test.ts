@@ -76,6 +76,12 @@ test("each figure is that of the whole minutes of the window", async () => {
   await create({ name: "p50", figure: "latency_p50" });
   await create({ name: "first", figure: "first_token_p99" });
   await create({ name: "cost", figure: "cost" });
+  await create({ name: "cost per run", figure: "cost_per_run" });
+  await create({
+    name: "cost per run of unknown",
+    figure: "cost_per_run",
+    group: { by: "user", value: "unknown" },
+  });
   await new AlertEvaluator(store, () => {}).evaluateAll(nowMicros + 30_000_000);
   const found = await values();
   expect(found).toMatchObject({
@@ -87,6 +93,8 @@ test("each figure is that of the whole minutes of the window", async () => {
     "errors of unknown": null,
     first: null,
     cost: 0,
+    "cost per run": 0,
+    "cost per run of unknown": null,
   });
   // Percentiles are off by at most 2 %.
   expect(found["p50"]).toBeGreaterThan(480);

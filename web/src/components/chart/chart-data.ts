@@ -7,7 +7,7 @@ export interface ChartSeries {
   readonly color: string;
   /**
    * How the series is drawn. `stack` draws bars on top of the stacked series that follow it in the list. `reference`
-   * draws a faint, dashed line over the others, to compare them with; clicks never pick it.
+   * draws a faint, dashed line over the others, to compare them with.
    *
    * @defaultValue "line"
    */
@@ -57,13 +57,15 @@ export function stackSeries(
 }
 
 /**
- * Finds the series that is drawn at a value: the bar that covers the value, or else the nearest line. Returns
- * `undefined` if no series has a value at the position.
+ * Finds the series that is drawn at a value: a reference that is close to the value, because it is drawn over bars, else
+ * the bar that covers the value, or else the nearest line. Returns `undefined` if no series has a value at the position.
+ *
+ * @param closeness - the distance from a reference, in the unit of the values, within which it is picked
  */
 export function findSeriesAt(
   series: readonly ChartSeries[],
   index: number,
-  value: number,
+  { value, closeness = 0 }: { readonly value: number; readonly closeness?: number },
 ): number | undefined {
   const drawnValues = stackSeries(series).map((values) => values[index] ?? null);
   const isBar = (seriesIndex: number): boolean =>
@@ -79,8 +81,16 @@ export function findSeriesAt(
   const nearest = candidates.toSorted(
     (a, b) => Math.abs(a.drawn - value) - Math.abs(b.drawn - value),
   );
-  return (covering[0] ?? nearest[0])?.seriesIndex;
+  const isCloseReference = ({ seriesIndex, drawn }: (typeof candidates)[number]): boolean =>
+    series[seriesIndex]?.kind === "reference" && drawn > 0 && Math.abs(drawn - value) <= closeness;
+  return (candidates.find(isCloseReference) ?? covering[0] ?? nearest[0])?.seriesIndex;
 }
+
+/** Returns the index of the reference; `undefined` if there is none. */
+export const findReference = (series: readonly ChartSeries[]): number | undefined => {
+  const index = series.findIndex(({ kind }) => kind === "reference");
+  return index === -1 ? undefined : index;
+};
 
 /** Returns the index of a reference if no other series has a value, except zero, at a position. */
 export function findOnlyReference(

@@ -13,7 +13,8 @@ export interface PlotOptions {
   /** Called with the range on the horizontal scale that the user dragged across. */
   readonly onSelect: ((from: number, to: number) => void) | undefined;
   /** Called with the index of the position and the value at which the user clicked. */
-  readonly onClick: ((index: number, value: number) => void) | undefined;
+  /** Called with a position and the value under the pointer, and by how much values change within a few pixels. */
+  readonly onClick: ((index: number, at: ClickedValue) => void) | undefined;
 }
 
 /** A plot on a canvas. It follows the width and the colors of its container. */
@@ -41,6 +42,15 @@ const axisGap = 12;
  * that there are labels other than zero, and only at whole numbers.
  */
 const lowHeight = 120;
+/** A reference that is at most this many pixels from the pointer is picked, although a bar may cover the position. */
+const closePixels = 6;
+
+/** The value under the pointer, and by how much values change within a few pixels. */
+export interface ClickedValue {
+  readonly value: number;
+  readonly closeness: number;
+}
+
 /** A drag of fewer pixels counts as a click. */
 const minDragPixels = 4;
 
@@ -137,7 +147,9 @@ function toOptions(
               top >= 0 &&
               plot.select.width < minDragPixels
             ) {
-              onClick?.(idx, plot.posToVal(top, "y"));
+              const value = plot.posToVal(top, "y");
+              const closeness = Math.abs(plot.posToVal(top + closePixels, "y") - value);
+              onClick?.(idx, { value, closeness });
             }
           }),
       ],

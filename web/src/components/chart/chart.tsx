@@ -4,6 +4,7 @@ import { formatTime } from "../time/time.ts";
 import {
   describeSeries,
   findOnlyReference,
+  findReference,
   findSeriesAt,
   formatCount,
   readTotal,
@@ -11,7 +12,7 @@ import {
 } from "./chart-data.ts";
 import type { ChartSeries } from "./chart-data.ts";
 import { drawChart } from "./chart-plot.ts";
-import type { ChartPlot } from "./chart-plot.ts";
+import type { ChartPlot, ClickedValue } from "./chart-plot.ts";
 import "./chart.css";
 
 export interface ChartProps {
@@ -40,7 +41,8 @@ export interface ChartProps {
   /**
    * Called with the index of a position and the index of a series when the user clicks on a bar or a line. With the
    * keyboard, the arrow keys, Home and End select a position, and Enter picks it. `seriesIndex` is then `undefined`,
-   * which means all series except references; if only a reference has a value there, it is the index of the reference.
+   * which means all series except references; with Shift, or if only a reference has a value there, it is the index of
+   * the reference.
    */
   readonly onPick?: (index: number, seriesIndex: number | undefined) => void;
 }
@@ -91,7 +93,11 @@ export const Chart = (props: ChartProps) => {
               count: positions.length,
               text: describePosition(props, index),
               onIndex: setIndex,
-              onEnter: (picked) => onPick(picked, findOnlyReference(series, picked)),
+              onEnter: (picked, hasShift) =>
+                onPick(
+                  picked,
+                  hasShift ? findReference(series) : findOnlyReference(series, picked),
+                ),
             }))}
       />
       <p className="unseen">{describeSeries(series, format)}</p>
@@ -129,7 +135,7 @@ const toSliderProps = ({
   readonly count: number;
   readonly text: string;
   readonly onIndex: (index: number) => void;
-  readonly onEnter: (index: number) => void;
+  readonly onEnter: (index: number, hasShift: boolean) => void;
 }): HTMLAttributes<HTMLDivElement> => ({
   role: "slider",
   tabIndex: 0,
@@ -152,7 +158,7 @@ const toSliderProps = ({
       event.preventDefault();
       onIndex(Math.max(0, Math.min(lastIndex, target)));
     } else if (event.key === "Enter" && index !== undefined) {
-      onEnter(index);
+      onEnter(index, event.shiftKey);
     }
   },
 });
@@ -214,8 +220,8 @@ function usePlot(props: ChartProps, onPoint: (index: number | undefined) => void
   const canPick = onPick !== undefined;
   const formatTick = useEffectEvent(format);
   const reportSelection = useEffectEvent((from: number, to: number) => onSelect?.(from, to));
-  const pick = useEffectEvent((index: number, value: number) => {
-    const seriesIndex = findSeriesAt(series, index, value);
+  const pick = useEffectEvent((index: number, at: ClickedValue) => {
+    const seriesIndex = findSeriesAt(series, index, at);
     if (seriesIndex !== undefined) {
       onPick?.(index, seriesIndex);
     }
@@ -233,7 +239,7 @@ function usePlot(props: ChartProps, onPoint: (index: number | undefined) => void
       format: (value) => (value === 0 ? "0" : formatTick(value)),
       onPoint,
       onSelect: canSelect ? (from, to) => reportSelection(from, to) : undefined,
-      onClick: canPick ? (index, value) => pick(index, value) : undefined,
+      onClick: canPick ? (index, at) => pick(index, at) : undefined,
     });
     setPlot(newPlot);
     return () => newPlot?.destroy();

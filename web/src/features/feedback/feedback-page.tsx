@@ -1,7 +1,6 @@
 import { NativeSelect } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { useState } from "react";
 import { formatCount } from "../../components/chart/chart-data.ts";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
@@ -9,11 +8,10 @@ import { toVisibleText } from "../../components/text/visible-text.ts";
 import { findFirstProject, ProjectOptions } from "../projects/project-options.tsx";
 import type { Project } from "../projects/project.ts";
 import { createProjectSearchQuery, createProjectQuery } from "../projects/queries.ts";
-import { feedbackDays } from "./feedback-search.ts";
+import { feedbackDays, toPeriod } from "./feedback-search.ts";
 import type { FeedbackSearch } from "./feedback-search.ts";
 import type { FeedbackTrend } from "./feedback.ts";
 import { createTrendQuery, latestFeedbackProjectQuery } from "./queries.ts";
-import type { FeedbackPeriod } from "./queries.ts";
 import { RecentFeedback } from "./recent-feedback.tsx";
 import { TrendCharts } from "./trend-charts.tsx";
 import "./feedback.css";
@@ -131,7 +129,7 @@ const ProjectFeedback = ({
   const request = { projectId, key: search.key, days };
   const { data: trend, error, refetch } = useQuery(createTrendQuery(request));
   const changeSearch = useSearchChange();
-  const [period, setPeriod] = useState<FeedbackPeriod>();
+  const { from: _from, to: _to, ...searchWithoutPeriod } = search;
   if (trend === undefined) {
     return error === null ? (
       <Loading resourceName="feedback" />
@@ -166,14 +164,24 @@ const ProjectFeedback = ({
             selected={trend.key}
             onSelect={(key) => changeSearch({ ...search, key })}
           />
-          <TrendCharts trend={trend} address={{ tenantId, projectId }} onPeriod={setPeriod} />
+          <TrendCharts
+            trend={trend}
+            address={{ tenantId, projectId }}
+            onPeriod={({ fromMs, toMs }) =>
+              changeSearch({
+                ...search,
+                from: new Date(fromMs).toISOString(),
+                to: new Date(toMs).toISOString(),
+              })
+            }
+          />
         </div>
       )}
       <RecentFeedback
         projectId={projectId}
         keyName={trend.keys.length === 0 ? search.key : trend.key}
-        period={period}
-        onEndPeriod={() => setPeriod(undefined)}
+        period={toPeriod(search)}
+        onEndPeriod={() => changeSearch(searchWithoutPeriod)}
       />
     </>
   );

@@ -1,3 +1,6 @@
+import { parseTimeMs } from "../../components/time/time.ts";
+import type { FeedbackPeriod } from "./queries.ts";
+
 /** The time ranges that the feedback page offers, in days. Each range ends now. */
 export const feedbackDays = [1, 7, 30, 90] as const;
 
@@ -11,6 +14,9 @@ export interface FeedbackSearch {
   readonly key?: string;
   /** @defaultValue 30 */
   readonly days?: FeedbackDays;
+  /** The period whose feedback is listed, in ISO 8601. @defaultValue the latest feedback of all times */
+  readonly from?: string;
+  readonly to?: string;
 }
 
 /** Parses the search parameters of a URL. Leaves out invalid values. */
@@ -22,5 +28,21 @@ export function parseFeedbackSearch(search: Readonly<Record<string, unknown>>): 
     ...(typeof project === "string" && /^[\da-f-]{36}$/i.test(project) ? { project } : {}),
     ...(typeof key === "string" && key !== "" && key.length <= 180 ? { key } : {}),
     ...(knownDays === undefined ? {} : { days: knownDays }),
+    ...parsePeriod(search),
   };
 }
+
+function parsePeriod({ from, to }: Readonly<Record<string, unknown>>): FeedbackSearch {
+  const [fromMs, toMs] = [from, to].map((time) =>
+    typeof time === "string" ? parseTimeMs(time) : undefined,
+  );
+  return fromMs === undefined || toMs === undefined || fromMs >= toMs
+    ? {}
+    : { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() };
+}
+
+/** The period in the URL; `undefined` if there is none. */
+export const toPeriod = ({ from, to }: FeedbackSearch): FeedbackPeriod | undefined =>
+  from === undefined || to === undefined
+    ? undefined
+    : { fromMs: Date.parse(from), toMs: Date.parse(to) };

@@ -38,7 +38,10 @@ export interface FeedbackPeriod {
   readonly toMs: number;
 }
 
-/** The latest feedback on a project, or the latest of a period, at most 100 entries. */
+/** Maximum number of entries in the list of feedback. */
+export const maxRecentEntries = 100;
+
+/** The latest feedback on a project, or the latest of a period, at most {@link maxRecentEntries} entries. */
 export const createRecentFeedbackQuery = (
   projectId: string,
   {
@@ -51,7 +54,7 @@ export const createRecentFeedbackQuery = (
     queryFn: async ({ signal }) => {
       const query = new URLSearchParams({
         session: projectId,
-        limit: "100",
+        limit: String(maxRecentEntries),
         ...(key === undefined ? {} : { key }),
         ...(period === undefined
           ? {}

@@ -8,7 +8,7 @@ import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
 import { formatTime } from "../../components/time/time.ts";
 import type { FeedbackEntry } from "./feedback.ts";
-import { createRecentFeedbackQuery } from "./queries.ts";
+import { createRecentFeedbackQuery, maxRecentEntries } from "./queries.ts";
 import type { FeedbackPeriod } from "./queries.ts";
 
 /** A table of the latest feedback, or of the feedback of a period, with links to its runs. */
@@ -48,6 +48,9 @@ export const RecentFeedback = ({
         </h2>
       )}
       {data.length === 0 && <p className="form-about">No feedback in this period.</p>}
+      {data.length === maxRecentEntries && (
+        <p className="form-about">Only the latest {maxRecentEntries} entries are shown.</p>
+      )}
       <ScrollX label="Latest feedback">
         <table className="projects stacked">
           <thead>

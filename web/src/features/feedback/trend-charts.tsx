@@ -129,27 +129,32 @@ const Histogram = ({
     <table className="feedback-histogram">
       <caption>Score distribution</caption>
       <tbody>
-        {steps.map(({ from, to, n }, index) => (
-          <tr key={from}>
-            <th scope="row">
-              <Link
-                to="/o/$tenantId/projects/p/$projectId"
-                params={address}
-                search={{
-                  all: true,
-                  filter: toScoreFilter(key, { from, to, includesEnd: index === steps.length - 1 }),
-                }}
-                title="Runs with such a score"
-              >
-                {from === to ? formatCount(from) : `${formatCount(from)} – ${formatCount(to)}`}
-              </Link>
-            </th>
-            <td aria-label={`${Math.round((n / maxCount) * 100)} % of the highest count`}>
-              <span className="feedback-bar" style={{ width: `${(n / maxCount) * 100}%` }} />
-            </td>
-            <td className="number">{n.toLocaleString("en")}</td>
-          </tr>
-        ))}
+        {steps.map(({ from, to, n }, index) => {
+          const target = {
+            to: "/o/$tenantId/projects/p/$projectId",
+            params: address,
+            search: {
+              all: true,
+              filter: toScoreFilter(key, { from, to, includesEnd: index === steps.length - 1 }),
+            },
+            title: "Runs with such a score, of all times",
+          } as const;
+          return (
+            <tr key={from}>
+              <th scope="row">
+                <Link {...target}>
+                  {from === to ? formatCount(from) : `${formatCount(from)} – ${formatCount(to)}`}
+                </Link>
+              </th>
+              <td aria-label={`${Math.round((n / maxCount) * 100)} % of the highest count`}>
+                <Link {...target} aria-hidden="true" tabIndex={-1}>
+                  <span className="feedback-bar" style={{ width: `${(n / maxCount) * 100}%` }} />
+                </Link>
+              </td>
+              <td className="number">{n.toLocaleString("en")}</td>
+            </tr>
+          );
+        })}
       </tbody>
     </table>
   );

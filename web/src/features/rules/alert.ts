@@ -38,6 +38,7 @@ export const figures = {
   first_token_p99: createDurationMetric("p99 first token"),
   tokens: { label: "Tokens", unit: "tokens", factor: 1, format: formatCount },
   cost: { label: "Cost", unit: "$", factor: 1, format: formatDollars },
+  cost_per_run: { label: "Cost per run", unit: "$", factor: 1, format: formatDollars },
 } as const satisfies Readonly<Record<string, Metric>>;
 
 export type FigureName = keyof typeof figures;

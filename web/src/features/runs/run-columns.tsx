@@ -19,12 +19,15 @@ const notSortableTooltip = "Can't sort by this column. Use a filter to narrow th
 export const toRunColumns = ({
   isRootOnly,
   isWide,
+  hasFirstToken = isWide,
   metadataKeys,
   feedbackKeys,
   formatCost = formatDollars,
 }: {
   readonly isRootOnly: boolean;
   readonly isWide: boolean;
+  /** Whether the time to the first token is shown by default. @defaultValue `isWide` */
+  readonly hasFirstToken?: boolean;
   readonly metadataKeys: readonly string[];
   readonly feedbackKeys: readonly string[];
   /** The format that all costs of the column share. */
@@ -89,7 +92,7 @@ export const toRunColumns = ({
       firstTokenMs === undefined ? "" : formatDuration(Math.max(0, firstTokenMs - startMs)),
     width: 88,
     align: "end",
-    isShown: isWide,
+    isShown: hasFirstToken,
     tooltip: `Time from the start to the first token. ${notSortableTooltip}`,
   },
   {
@@ -167,6 +170,8 @@ export const renderRunDetail = (run: RunItem): ReactNode => (
           <Models models={run.models} /> ·{" "}
         </>
       )}
+      {run.firstTokenMs !== undefined &&
+        `first token ${formatDuration(Math.max(0, run.firstTokenMs - run.startMs))} · `}
       {run.tokens !== undefined && `${formatCount(run.tokens)} tokens · `}
       {run.cost !== undefined && (
         <>

@@ -240,6 +240,7 @@ function useRunColumns(
 ): readonly Column<RunItem>[] {
   // Beside the facets, the list is narrower by their width.
   const isWide = useMediaQuery(`(min-width: ${areFacetsShown ? 1_480 : 1_200}px)`, true);
+  const hasFirstToken = useMediaQuery(`(min-width: ${areFacetsShown ? 1_400 : 1_200}px)`, true);
   const keysJson = useMemo(
     () =>
       JSON.stringify([
@@ -252,8 +253,15 @@ function useRunColumns(
   const formatCost = createCostFormat(rows?.flatMap(({ cost }) => cost ?? []) ?? []);
   return useMemo(() => {
     const [metadataKeys = [], feedbackKeys = []] = JSON.parse(keysJson) as readonly string[][];
-    return toRunColumns({ isRootOnly, isWide, metadataKeys, feedbackKeys, formatCost });
-  }, [keysJson, isRootOnly, isWide, formatCost]);
+    return toRunColumns({
+      isRootOnly,
+      isWide,
+      hasFirstToken,
+      metadataKeys,
+      feedbackKeys,
+      formatCost,
+    });
+  }, [keysJson, isRootOnly, isWide, hasFirstToken, formatCost]);
 }
 
 /**

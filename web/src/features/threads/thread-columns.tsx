@@ -8,7 +8,9 @@ import { Ago } from "../../components/time/ago.tsx";
 import { FeedbackScores } from "./feedback-scores.tsx";
 import type { LastMessage, ThreadItem } from "./thread-item.ts";
 
-export const threadColumns: readonly Column<ThreadItem>[] = [
+export const createThreadColumns = (
+  formatCost: (cost: number) => string,
+): readonly Column<ThreadItem>[] => [
   {
     id: "id",
     title: "Thread",
@@ -61,7 +63,7 @@ export const threadColumns: readonly Column<ThreadItem>[] = [
   {
     id: "cost",
     title: "Cost",
-    renderCell: ({ cost }) => (cost === undefined ? "" : formatDollars(cost)),
+    renderCell: ({ cost }) => (cost === undefined ? "" : formatCost(cost)),
     sort: "desc",
     sortValue: ({ cost }) => cost,
     width: 84,

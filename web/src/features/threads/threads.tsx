@@ -11,8 +11,9 @@ import { SortNotice } from "../../components/table/sort-notice.tsx";
 import { removeRepeatedRows } from "../../components/table/repeated-rows.ts";
 import { ProjectPageHead } from "../projects/project-page-head.tsx";
 import { createThreadsQuery } from "./queries.ts";
-import { renderThreadDetail, threadColumns } from "./thread-columns.tsx";
+import { createThreadColumns, renderThreadDetail } from "./thread-columns.tsx";
 import type { ThreadItem } from "./thread-item.ts";
+import { createCostFormat } from "../../components/text/cost.ts";
 import "./threads.css";
 
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId/threads");
@@ -27,6 +28,8 @@ export const Threads = () => {
     () => pages.data && removeRepeatedRows(pages.data.pages.flatMap(({ items }) => items)),
     [pages.data],
   );
+  const formatCost = createCostFormat(threads?.flatMap(({ cost }) => cost ?? []) ?? []);
+  const threadColumns = useMemo(() => createThreadColumns(formatCost), [formatCost]);
   const sorting = useCompleteSort({
     pages,
     rows: threads,

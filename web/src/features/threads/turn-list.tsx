@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef } from "react";
 import { useCommands } from "../../components/keyboard/commands.ts";
 import { Failure } from "../../components/page/states.tsx";
 import type { TurnItem } from "./thread-item.ts";
+import { createCostFormat } from "../../components/text/cost.ts";
 import { TurnView } from "./turn-view.tsx";
 
 const estimatedTurnHeight = 220;
@@ -26,6 +27,7 @@ export const TurnList = ({
   readonly onLoadMore: () => void;
 }) => {
   const scroller = useRef<HTMLDivElement>(null);
+  const formatCost = createCostFormat(turns.flatMap(({ cost }) => cost ?? []));
   // oxlint-disable-next-line react/incompatible-library -- the functions of the virtualizer are not memoized here
   const virtualizer = useVirtualizer({
     count: turns.length,
@@ -57,7 +59,13 @@ export const TurnList = ({
               className="thread-row"
               style={{ transform: `translateY(${start}px)` }}
             >
-              <TurnView turn={turn} number={index + 1} threadId={threadId} address={address} />
+              <TurnView
+                turn={turn}
+                number={index + 1}
+                threadId={threadId}
+                address={address}
+                formatCost={formatCost}
+              />
             </div>
           );
         })}

@@ -10,7 +10,6 @@ import { toSource } from "../../components/payload/json-view.tsx";
 import type { PayloadSource } from "../../components/payload/payload-source.ts";
 import { Payload } from "../../components/payload/payload.tsx";
 import { useAsyncValue } from "../../components/payload/use-async-value.ts";
-import { formatDollars } from "../../components/text/cost.ts";
 import { LongText } from "../../components/text/long-text.tsx";
 import { pluralize } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
@@ -25,6 +24,8 @@ import type { TurnItem } from "./thread-item.ts";
 import { divideMessages } from "./turn-messages.ts";
 
 interface TurnViewProps {
+  /** The format that the costs of all turns share. */
+  readonly formatCost: (cost: number) => string;
   readonly turn: TurnItem;
   readonly number: number;
   readonly threadId: string;
@@ -43,7 +44,7 @@ const toTurnSearch = ({ runId, traceId }: TurnItem, threadId: string): RunsSearc
 });
 
 /** One turn of a thread: its facts, a link to its trace, and its messages. */
-export const TurnView = ({ turn, number, threadId, address }: TurnViewProps) => {
+export const TurnView = ({ turn, number, threadId, address, formatCost }: TurnViewProps) => {
   const { runId, name, status, startMs, endMs, tokens, cost, feedback } = turn;
   const { data: run, error, refetch } = useQuery(createTraceRunQuery(runId));
   return (
@@ -66,7 +67,7 @@ export const TurnView = ({ turn, number, threadId, address }: TurnViewProps) => 
           {tokens !== undefined && (
             <span>{`${formatCount(tokens)} ${tokens === 1 ? "token" : "tokens"}`}</span>
           )}
-          {cost !== undefined && <span>{formatDollars(cost)}</span>}
+          {cost !== undefined && <span>{formatCost(cost)}</span>}
         </span>
         <FeedbackScores scores={feedback} />
       </header>

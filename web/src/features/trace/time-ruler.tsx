@@ -3,6 +3,7 @@ import { useRef, useState } from "react";
 import type { PointerEvent } from "react";
 import { formatDuration } from "../../components/time/time.ts";
 import { toTicks, createWindow } from "./time-scale.ts";
+import type { TimeWindow } from "./time-scale.ts";
 import type { ZoomTarget } from "./use-wheel-zoom.ts";
 
 /** Maximum number of ticks, and the pixels that the label of one takes. */
@@ -53,7 +54,7 @@ export const TimeRuler = ({ window, fullRange, onWindow }: ZoomTarget) => {
         onPointerUp={onPointerUp}
         onDoubleClick={() => onWindow(fullRange)}
       >
-        {toTicks(window, tickCount, fullRange.from).map((tick) => {
+        {listTicks(window, tickCount, fullRange.from).map((tick) => {
           const share = (tick - window.from) / windowLength;
           return (
             <span
@@ -81,3 +82,9 @@ export const TimeRuler = ({ window, fullRange, onWindow }: ZoomTarget) => {
     </div>
   );
 };
+
+/** Returns round times or, where only one of them has space, that one and the end of the window. */
+function listTicks(window: TimeWindow, count: number, zero: number): readonly number[] {
+  const ticks = toTicks(window, count, zero);
+  return ticks.length > 1 ? ticks : [...ticks, window.to];
+}

@@ -1,3 +1,4 @@
+import { createCostFormat } from "../../components/text/cost.ts";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef } from "react";
 import type { KeyboardEvent, MouseEvent } from "react";
@@ -121,6 +122,9 @@ function useIsExpanded({ view: { model }, collapsedIds, collapsedTypesText }: Tr
       : !collapsedIds.has(model.ids[run] ?? "") && !types.has(model.types[run] ?? "");
 }
 
+/** Maximum number of costs that decide on the digits of all of them. A trace can have tens of thousands. */
+const maxFormattedCosts = 2_000;
+
 const TraceRows = ({
   view,
   selectedRun,
@@ -133,6 +137,12 @@ const TraceRows = ({
 }) => {
   const { model, visibleRuns, facts, path, matches, window, now, commentCounts } = view;
   const matchingRuns = useMemo(() => new Set(matches), [matches]);
+  const costs = facts?.usage.costs;
+  const formatCost = useMemo(
+    () =>
+      createCostFormat([...(costs ?? [])].filter((cost) => cost > 0).slice(0, maxFormattedCosts)),
+    [costs],
+  );
   return (
     <div className="rows" role="presentation" style={{ height: virtualizer.getTotalSize() }}>
       {virtualizer.getVirtualItems().map(({ index, start }) => {
@@ -153,6 +163,7 @@ const TraceRows = ({
             criticalIntervals={path.get(run)}
             tokens={facts?.usage.tokens[run] ?? 0}
             cost={facts?.usage.costs[run] ?? 0}
+            formatCost={formatCost}
             commentCount={commentCounts.get(model.ids[run] ?? "") ?? 0}
             isMatch={matchingRuns.has(run)}
             searchText={searchText}

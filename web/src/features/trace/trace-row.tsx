@@ -1,6 +1,5 @@
 import { memo } from "react";
 import { formatCount } from "../../components/chart/chart-data.ts";
-import { formatDollars } from "../../components/text/cost.ts";
 import { splitMatches } from "../../components/text/split-matches.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatDuration } from "../../components/time/time.ts";
@@ -32,6 +31,8 @@ export interface TraceRowProps {
   /** Tokens and cost of the model calls in the run's subtree; 0 if there are none. */
   readonly tokens: number;
   readonly cost: number;
+  /** The format that the costs of all rows share. */
+  readonly formatCost: (cost: number) => string;
   readonly commentCount: number;
   readonly isMatch: boolean;
   readonly searchText: string;
@@ -94,7 +95,7 @@ export const TraceRow = memo((props: TraceRowProps) => {
           </>
         )}
       </span>
-      <span className="tree-usage">{props.cost > 0 && formatDollars(props.cost)}</span>
+      <span className="tree-usage">{props.cost > 0 && props.formatCost(props.cost)}</span>
     </div>
   );
 });

@@ -75,13 +75,17 @@ test("Enter picks a reference only if no other series has a value", () => {
   expect(findOnlyReference([line], 1)).toBeUndefined();
 });
 
-test("a click picks a reference if it is nearer than a line and no bar covers the position", () => {
+test("a click picks a reference that is close to it, or nearer than a line where no bar is", () => {
   const reference = { label: "before", color: "--ink-2", kind: "reference" as const, values: [5] };
-  expect(findSeriesAt([reference], 0, 5)).toBe(0);
+  expect(findSeriesAt([reference], 0, { value: 5 })).toBe(0);
   const line = { label: "now", color: "--accent", values: [1] };
-  expect(findSeriesAt([line, reference], 0, 4)).toBe(1);
-  expect(findSeriesAt([line, reference], 0, 2)).toBe(0);
+  expect(findSeriesAt([line, reference], 0, { value: 4 })).toBe(1);
+  expect(findSeriesAt([line, reference], 0, { value: 2 })).toBe(0);
   const bar = { label: "now", color: "--accent", kind: "bars" as const, values: [6] };
-  expect(findSeriesAt([bar, reference], 0, 5)).toBe(0);
-  expect(findSeriesAt([{ ...bar, values: [0] }, reference], 0, 2)).toBe(1);
+  expect(findSeriesAt([bar, reference], 0, { value: 5 })).toBe(1);
+  expect(findSeriesAt([bar, reference], 0, { value: 4 })).toBe(0);
+  // The reference is drawn over the bar, so a click close to it means the reference.
+  expect(findSeriesAt([bar, reference], 0, { value: 4, closeness: 1 })).toBe(1);
+  expect(findSeriesAt([bar, { ...reference, values: [0] }], 0, { value: 0, closeness: 1 })).toBe(0);
+  expect(findSeriesAt([{ ...bar, values: [0] }, reference], 0, { value: 2 })).toBe(1);
 });

@@ -196,6 +196,18 @@ test("a split and a version are part of the request only if they are chosen", ()
   });
 });
 
+test("an experiment is named after its prompt with a short commit, and its model", () => {
+  const hash = "bff172f3".repeat(8);
+  expect(toLaunchBody("d", { ...draft, prompts: [`qa:${hash}`] }, forms)).toMatchObject({
+    body: {
+      targets: [
+        { name: "qa:bff172f3 · gpt-5 · 0.5", prompt: `qa:${hash}` },
+        { name: "qa:bff172f3 · llama", prompt: `qa:${hash}` },
+      ],
+    },
+  });
+});
+
 test("the models of the URL are chosen; an endpoint that the server does not have is replaced", () => {
   const models = [
     { endpoint: "local", model: "llama" },

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseFeedbackSearch } from "../../../src/features/feedback/feedback-search.ts";
+import { parseFeedbackSearch, toPeriod } from "../../../src/features/feedback/feedback-search.ts";
 import { parseFeedbackForm, parseFeedbackList } from "../../../src/features/feedback/feedback.ts";
 
 test("invalid parameters of the URL are left out", () => {
@@ -10,6 +10,14 @@ test("invalid parameters of the URL are left out", () => {
     days: 7,
   });
   expect(parseFeedbackSearch({ project: "<b>", key: "", days: 8 })).toEqual({});
+  const period = { from: "2026-03-01T00:00:00.000Z", to: "2026-03-02T00:00:00.000Z" };
+  expect(parseFeedbackSearch(period)).toEqual(period);
+  expect(toPeriod(period)).toEqual({
+    fromMs: Date.parse(period.from),
+    toMs: Date.parse(period.to),
+  });
+  expect(parseFeedbackSearch({ from: period.to, to: period.from })).toEqual({});
+  expect(parseFeedbackSearch({ from: period.from })).toEqual({});
 });
 
 test("score and value are shown together, without a missing one", () => {

@@ -1,12 +1,12 @@
 import { cleanup, render } from "@testing-library/react";
 import { afterEach, expect, test } from "vitest";
-import { threadColumns } from "../../../src/features/threads/thread-columns.tsx";
+import { createThreadColumns } from "../../../src/features/threads/thread-columns.tsx";
 import type { LastMessage, ThreadItem } from "../../../src/features/threads/thread-item.ts";
 
 afterEach(cleanup);
 
 const showMessage = (lastMessage: LastMessage): string => {
-  const column = threadColumns.find(({ id }) => id === "message")!;
+  const column = createThreadColumns(String).find(({ id }) => id === "message")!;
   const item: ThreadItem = {
     id: "t",
     turnCount: 1,

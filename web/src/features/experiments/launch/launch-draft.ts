@@ -2,6 +2,7 @@ import { findJudgeFaults, toJudgeBody } from "../../models/judge-draft.ts";
 import type { JudgeDraft, JudgeFaults } from "../../models/judge-draft.ts";
 import { createModelDraft, findModelFaults, toModelBody } from "../../models/model-draft.ts";
 import type { ModelDraft, ModelFaults } from "../../models/model-draft.ts";
+import { shortenHash } from "../../prompts/prompt.ts";
 import type { LaunchSearch } from "./launch-search.ts";
 
 export interface ScorerDraft {
@@ -114,7 +115,10 @@ export function toLaunchBody(
       judges: judges.map(toJudgeBody),
       targets: prompts.flatMap((prompt) =>
         models.map((model) => ({
-          name: `${prompt} · ${model.model.trim()}${describeSettings(model)}`.slice(0, 200),
+          name: `${shortenCommit(prompt)} · ${model.model.trim()}${describeSettings(model)}`.slice(
+            0,
+            200,
+          ),
           prompt,
           ...toModelBody(model),
         })),
@@ -144,6 +148,10 @@ function findPromptFault(promptCount: number, targetCount: number): string | und
     ? `${targetCount} experiments are too many: choose at most ${maxExperiments} combinations.`
     : undefined;
 }
+
+/** Shortens the hash of a commit, as it is shown everywhere. The model, which follows, is then visible in lists. */
+const shortenCommit = (prompt: string): string =>
+  prompt.replace(/:[\da-f]{16,}$/, (commit) => `:${shortenHash(commit.slice(1))}`);
 
 const describeSettings = ({ temperature }: ModelDraft): string =>
   temperature.trim() === "" ? "" : ` · ${temperature.trim()}`;
