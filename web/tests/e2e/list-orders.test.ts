@@ -71,9 +71,10 @@ describe.skipIf(browser === undefined)("lists that can't be sorted, in Chromium"
   };
 
   test("threads are in the order of their last activity", async () => {
-    const { threads } = (await call(`/ui/threads?session=${projectId}`)) as Row;
-    const ids = namesOf(threads, "id");
-    expect(ids).toEqual(["first thread", "third thread", "second thread"]);
+    const readIds = async () =>
+      namesOf(((await call(`/ui/threads?session=${projectId}`)) as Row)["threads"], "id");
+    const ids = ["first thread", "third thread", "second thread"];
+    await expect.poll(readIds, { timeout: 15_000 }).toEqual(ids);
     await page.goto(`${tenant}/projects/p/${projectId}/threads`);
     await expectOrder(page.url(), 'td[data-column="id"]', ids);
   }, 40_000);
