@@ -38,8 +38,8 @@ for (const mode of chosenModes) {
   const { faults, recorded, missing, passedTests, problems } = await runClusterTest({
     folder: join(folder, mode),
     withLog: mode === "log",
-    runsPerSecond: values.short ? 100 : 130,
-    pauseSeconds: 7,
+    runsPerSecond: values.short ? 100 : 120,
+    pauseSeconds: 6,
     isLong: !values.short && mode === chosenModes.at(-1),
     log,
   });
