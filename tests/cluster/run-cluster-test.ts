@@ -50,6 +50,9 @@ interface FaultReport extends ProbedGaps {
 export interface ClusterReport {
   /** In the order in which they happened. */
   readonly faults: readonly FaultReport[];
+  /** Complete runs that the two programs recorded with the SDK, without the small runs of the probe. */
+  readonly runs: number;
+  /** Starts and ends of runs, and runs of the probe, that had to arrive. */
   readonly recorded: number;
   readonly missing: number;
   /** Tests of the suites that passed, those that passed only when they were repeated included. */
@@ -190,6 +193,7 @@ async function runFaults(
   const missingProbes = probe.acknowledgedIds.filter((id) => !probed.has(id));
   return {
     faults,
+    runs: Math.floor(verdict.obliged / 2),
     recorded: verdict.obliged + probe.acknowledgedIds.length,
     missing: verdict.missing + missingProbes.length,
     passedTests: tests?.passed ?? 0,

@@ -13,7 +13,6 @@ export interface PlotOptions {
   /** Called with the range on the horizontal scale that the user dragged across. */
   readonly onSelect: ((from: number, to: number) => void) | undefined;
   /** Called with the index of the position and the value at which the user clicked. */
-  /** Called with a position and the value under the pointer, and by how much values change within a few pixels. */
   readonly onClick: ((index: number, at: ClickedValue) => void) | undefined;
 }
 
