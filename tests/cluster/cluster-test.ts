@@ -50,7 +50,7 @@ for (const mode of chosenModes) {
     process.exitCode = 1;
   }
   results.push(
-    `${mode}: ${faults.map(({ fault }) => fault.toLowerCase()).join(", ")}; of ${recorded} records that had to arrive, of which ${runs} complete runs, ${missing} are missing; ${passedTests > 0 ? `${passedTests} tests passed meanwhile; ` : ""}${problems.length} problems`,
+    `${mode}: ${faults.map(({ fault }) => fault.toLowerCase()).join(", ")}; ${runs} complete runs; of ${recorded} records that had to arrive ${missing} are missing; ${passedTests > 0 ? `${passedTests} tests passed meanwhile; ` : ""}${problems.length} problems`,
   );
 }
 if (!values.keep) {

@@ -174,7 +174,13 @@ const createConfig = (
       postgresql: {
         use_pg_rewind: true,
         use_slots: true,
-        parameters: { synchronous_commit: "on", wal_log_hints: "on", max_connections: 100 },
+        parameters: {
+          synchronous_commit: "on",
+          wal_log_hints: "on",
+          max_connections: 100,
+          // A node that was rewound needs the log since its last common checkpoint, which a busy primary may have removed.
+          wal_keep_size: "2GB",
+        },
       },
     },
     initdb: [{ encoding: "UTF8" }, { locale: "C.UTF-8" }, "data-checksums"],

@@ -56,7 +56,8 @@ export const logLimits = {
   /**
    * The part of its limit at which servers refuse runs, because the log is full. NATS itself must not refuse a message:
    * when one of its servers has deleted less than the others, it would refuse what they store, and then count the
-   * positions of messages differently (seen with 2.9.10). It would delete messages that wait, and lose them as leader.
+   * positions of messages differently (seen with 2.9.10). The log deletes by position, so that server would delete
+   * messages that wait, and they would be lost if it became leader.
    */
   fullShare: 0.75,
   /** Seconds after which clients may repeat a request when the log is full, and when it can't be reached. */

@@ -229,7 +229,8 @@ export class LoggedIngest {
       signal,
     );
     this.#appended += 1;
-    this.#appendedBytes += message.byteLength;
+    // A large message is an object, of which only the reference waits in the log.
+    this.#appendedBytes += isLarge ? 0 : message.byteLength;
     this.#recent.add({ tenantId, message, position });
   }
 

@@ -104,16 +104,8 @@ export function summarize(
 
 /** The ids of projects with activity, sorted by the runs of the last minute, the busiest first. */
 export function listActiveProjects(live: LiveReport): readonly string[] {
-  const runsByProjectId = new Map<string, number>();
-  for (const { at, projects } of live.seconds) {
-    for (const [id, counts] of Object.entries(projects)) {
-      runsByProjectId.set(
-        id,
-        (runsByProjectId.get(id) ?? 0) + (at >= live.now - 60 ? counts.runs : 0),
-      );
-    }
-  }
-  return [...runsByProjectId].toSorted(([, a], [, b]) => b - a).map(([id]) => id);
+  const interval = { fromMs: (live.now - 60) * 1_000, toMs: Infinity };
+  return countRunsByProject(live, interval).map(({ id }) => id);
 }
 
 export interface LiveSeries {
@@ -136,22 +128,23 @@ export function toSeries(live: LiveReport, stepSeconds: number): LiveSeries {
   };
 }
 
-/** The number of runs of each project in a time interval, the busiest project first. */
+/**
+ * The number of runs in a time interval of each project that has activity, the busiest project first; 0 if its activity
+ * was at other times.
+ */
 export function countRunsByProject(
   { seconds }: LiveReport,
   { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
 ): readonly { readonly id: string; readonly runs: number }[] {
   const runsByProjectId = new Map<string, number>();
   for (const { at, projects } of seconds) {
-    if (at * 1_000 >= fromMs && at * 1_000 < toMs) {
-      for (const [id, { runs }] of Object.entries(projects)) {
-        runsByProjectId.set(id, (runsByProjectId.get(id) ?? 0) + runs);
-      }
+    const isCounted = at * 1_000 >= fromMs && at * 1_000 < toMs;
+    for (const [id, { runs }] of Object.entries(projects)) {
+      runsByProjectId.set(id, (runsByProjectId.get(id) ?? 0) + (isCounted ? runs : 0));
     }
   }
   return [...runsByProjectId]
     .map(([id, runs]) => ({ id, runs }))
-    .filter(({ runs }) => runs > 0)
     .toSorted((a, b) => b.runs - a.runs);
 }
 

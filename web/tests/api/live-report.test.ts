@@ -52,7 +52,7 @@ test("a minute is summarized as rates, shares, and latencies within 2.5 %", () =
   expect(Math.abs(slow.p99Ms! - 98) / 98).toBeLessThan(0.025);
 });
 
-test("the runs of an interval are counted by project, the busiest first; idle projects are left out", () => {
+test("the runs of an interval are counted by project, the busiest first", () => {
   const live = liveOf(
     1_000,
     second(989, { runs: 50 }, "c"),
@@ -64,6 +64,7 @@ test("the runs of an interval are counted by project, the busiest first; idle pr
   expect(countRunsByProject(live, { fromMs: 990_000, toMs: 995_000 })).toEqual([
     { id: "b", runs: 3 },
     { id: "a", runs: 2 },
+    { id: "c", runs: 0 },
   ]);
 });
 

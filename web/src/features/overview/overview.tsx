@@ -18,25 +18,16 @@ import { toVisibleText } from "../../components/text/visible-text.ts";
 import type { Project } from "../projects/project.ts";
 import { describeLiveFailure } from "../../api/failure.ts";
 import { useLiveReport } from "../../api/live-feed.ts";
-import {
-  countRunsByProject,
-  emptyReport,
-  formatCost,
-  formatShare,
-  summarize,
-  toSeries,
-} from "../../api/live-report.ts";
-import type { LiveReport } from "../../api/live-report.ts";
-import { formatCount } from "../../components/chart/chart-data.ts";
+import { emptyReport } from "../../api/live-report.ts";
 import { Chart } from "../../components/chart/chart.tsx";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
-import { formatDuration, formatTime } from "../../components/time/time.ts";
+import { formatTime } from "../../components/time/time.ts";
 import { ProjectTable } from "../projects/project-table.tsx";
 import { projectsQuery } from "../projects/queries.ts";
 import { FirstRun } from "./first-run.tsx";
+import { LiveCharts, LiveTiles } from "./live-activity.tsx";
 import { SdkClients } from "./sdk-clients.tsx";
-import { Tile, Tiles } from "../../components/page/tiles.tsx";
 import "./overview.css";
 
 const route = getRouteApi("/");
@@ -296,139 +287,3 @@ const LiveStatus = ({
   }
   return <span className={isLive ? "live on" : "live"}>{isLive ? "Live" : "Connecting"}</span>;
 };
-
-/** Metrics of the last minute. */
-export const LiveTiles = ({ live }: { readonly live: LiveReport }) => {
-  const { runsPerSecond, errorRate, p50Ms, p99Ms, tokens, cost } = summarize(live, 60);
-  const isBad = (errorRate ?? 0) > 0;
-  return (
-    <Tiles label="Activity of the last minute">
-      <Tile name="Runs/s" value={formatCount(runsPerSecond)} />
-      <Tile
-        name="Error rate"
-        value={errorRate === undefined ? undefined : formatShare(errorRate)}
-        isBad={isBad}
-      />
-      <Tile name="p50 latency" value={p50Ms === undefined ? undefined : formatDuration(p50Ms)} />
-      <Tile name="p99 latency" value={p99Ms === undefined ? undefined : formatDuration(p99Ms)} />
-      <Tile name="Tokens/min" value={tokens === 0 ? undefined : formatCount(tokens)} />
-      <Tile name="Cost/min" value={cost === 0 ? undefined : formatCost(cost)} />
-    </Tiles>
-  );
-};
-
-const stepSeconds = 5;
-const stepMs = stepSeconds * 1_000;
-const liveSeconds = 300;
-
-/** The runs that a selected point of a live chart counts. */
-interface LivePick {
-  readonly startMs: number;
-  readonly projects: readonly { readonly project: Project; readonly runs: number }[];
-}
-
-/**
- * Charts of the throughput and the trace latency in the last five minutes. A click on a point, or the Enter key, shows
- * links to the runs that ended then.
- */
-export const LiveCharts = ({
-  live,
-  projects,
-}: {
-  readonly live: LiveReport;
-  readonly projects: readonly Project[];
-}) => {
-  const [pick, setPick] = useState<LivePick>();
-  const { stepStarts, rate, latency } = useMemo(() => {
-    const series = toSeries(live, stepSeconds);
-    const { runsPerSecond, traces, errorRate, p50Ms, p99Ms } = summarize(live, liveSeconds);
-    return {
-      stepStarts: series.stepStarts,
-      rate: [
-        {
-          label: "runs/s",
-          color: "--accent",
-          kind: "area" as const,
-          values: series.steps.map((step) => step.runsPerSecond),
-          total: runsPerSecond,
-        },
-        {
-          label: "failed traces/s",
-          color: "--bad",
-          values: series.steps.map((step) => (step.traces * (step.errorRate ?? 0)) / stepSeconds),
-          total: (traces * (errorRate ?? 0)) / liveSeconds,
-        },
-      ],
-      latency: [
-        {
-          label: "p50",
-          color: "--accent",
-          values: series.steps.map((step) => step.p50Ms ?? null),
-          total: p50Ms,
-        },
-        {
-          label: "p99",
-          color: "--busy",
-          values: series.steps.map((step) => step.p99Ms ?? null),
-          total: p99Ms,
-        },
-      ],
-    };
-  }, [live]);
-  const pickStep = (index: number): void => {
-    const startMs = stepStarts[index] ?? 0;
-    const counts = countRunsByProject(live, { fromMs: startMs, toMs: startMs + stepMs });
-    setPick({
-      startMs,
-      projects: counts.flatMap(({ id, runs }) => {
-        const project = projects.find((listed) => listed.id === id);
-        return project === undefined ? [] : [{ project, runs }];
-      }),
-    });
-  };
-  return (
-    <>
-      <div className="overview-charts">
-        <Chart
-          label="Throughput, last 5 min"
-          positions={stepStarts}
-          series={rate}
-          format={formatCount}
-          onPick={pickStep}
-        />
-        <Chart
-          label="Trace latency, last 5 min"
-          positions={stepStarts}
-          series={latency}
-          format={formatDuration}
-          onPick={pickStep}
-        />
-      </div>
-      {pick !== undefined && (
-        <output className="overview-picked">
-          <span>{formatTime(pick.startMs).slice(0, 19)}:</span>
-          {pick.projects.length === 0 && "No runs"}
-          {pick.projects.map(({ project, runs }) => (
-            <Link
-              key={project.id}
-              to="/o/$tenantId/projects/p/$projectId"
-              params={{ tenantId: project.tenantId, projectId: project.id }}
-              search={{ all: true, filter: toEndFilter(pick.startMs) }}
-            >
-              {pluralize(runs, "run")} in {toVisibleText(project.name)}
-            </Link>
-          ))}
-        </output>
-      )}
-    </>
-  );
-};
-
-/**
- * The server counts a run in the second in which it stores the end of the run. The SDK sends the end within a few
- * seconds.
- */
-const maxDelayMs = 5_000;
-
-const toEndFilter = (startMs: number): string =>
-  `and(gte(end_time, "${new Date(startMs - maxDelayMs).toISOString()}"), lt(end_time, "${new Date(startMs + stepMs).toISOString()}"))`;

@@ -3,7 +3,6 @@ import { useRef, useState } from "react";
 import type { PointerEvent } from "react";
 import { formatDuration } from "../../components/time/time.ts";
 import { toTicks, createWindow } from "./time-scale.ts";
-import type { TimeWindow } from "./time-scale.ts";
 import type { ZoomTarget } from "./use-wheel-zoom.ts";
 
 /** Maximum number of ticks, and the pixels that the label of one takes. */
@@ -54,7 +53,7 @@ export const TimeRuler = ({ window, fullRange, onWindow }: ZoomTarget) => {
         onPointerUp={onPointerUp}
         onDoubleClick={() => onWindow(fullRange)}
       >
-        {listTicks(window, tickCount, fullRange.from).map((tick) => {
+        {toTicks(window, tickCount, fullRange.from).map((tick) => {
           const share = (tick - window.from) / windowLength;
           return (
             <span
@@ -82,9 +81,3 @@ export const TimeRuler = ({ window, fullRange, onWindow }: ZoomTarget) => {
     </div>
   );
 };
-
-/** Returns round times or, where only one of them has space, that one and the end of the window. */
-function listTicks(window: TimeWindow, count: number, zero: number): readonly number[] {
-  const ticks = toTicks(window, count, zero);
-  return ticks.length > 1 ? ticks : [...ticks, window.to];
-}

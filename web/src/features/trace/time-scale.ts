@@ -82,7 +82,10 @@ function moveInto({ from, to }: TimeWindow, fullRange: TimeWindow): TimeWindow {
   return { from: start, to: start + span };
 }
 
-/** Returns the positions of about `count` tick marks in a window, at round distances from `zero`. */
+/**
+ * Returns the positions of about `count` tick marks in a window, at round distances from `zero`. If only one of them is
+ * in the window, the end of the window is another one.
+ */
 export function toTicks(window: TimeWindow, count: number, zero: number): readonly number[] {
   const span = window.to - window.from;
   const step = toRoundStep(span / Math.max(1, count));
@@ -95,7 +98,7 @@ export function toTicks(window: TimeWindow, count: number, zero: number): readon
   ) {
     ticks.push(zero + index * step);
   }
-  return ticks;
+  return ticks.length > 1 ? ticks : [...ticks, window.to];
 }
 
 const microsPerSecond = 1_000_000;

@@ -1,8 +1,8 @@
-import { createCostFormat } from "../../components/text/cost.ts";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef } from "react";
 import type { KeyboardEvent, MouseEvent } from "react";
 import { findNextRow } from "../../components/keyboard/next-row.ts";
+import { createCostFormat } from "../../components/text/cost.ts";
 import { TimeRuler } from "./time-ruler.tsx";
 import type { TimeWindow } from "./time-scale.ts";
 import { rowHeight, TraceRow } from "./trace-row.tsx";

@@ -1,7 +1,7 @@
 import { cleanup, render, screen } from "@testing-library/react";
 import { afterEach, expect, test } from "vitest";
 import type { LiveReport } from "../../../src/api/live-report.ts";
-import { LiveCharts, LiveTiles } from "../../../src/features/overview/overview.tsx";
+import { LiveCharts, LiveTiles } from "../../../src/features/overview/live-activity.tsx";
 
 afterEach(cleanup);
 

@@ -51,6 +51,8 @@ test("a window can be given by its ends in either order, and is never empty", ()
 
 test("ticks are round, whether a window is microseconds or hours", () => {
   expect(toTicks({ from: 0, to: 10 }, 5, 0)).toEqual([0, 2, 4, 6, 8, 10]);
+  // Where only one round time has space, the end of the window gives the scale.
+  expect(toTicks({ from: 0, to: 1_610_000 }, 1, 0)).toEqual([0, 1_610_000]);
   expect(toTicks({ from: 130, to: 260 }, 4, 100)).toEqual([150, 200, 250]);
   expect(toTicks({ from: 0, to: 3 * hour }, 4, 0)).toEqual([0, hour, 2 * hour, 3 * hour]);
   expect(toTicks({ from: 0, to: 40_000_000 }, 4, 0)).toEqual(

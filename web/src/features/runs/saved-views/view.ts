@@ -26,7 +26,7 @@ export interface View {
 }
 
 /** @throws TypeError the value is not a view. */
-export const parseView = (value: unknown): View => {
+export function parseView(value: unknown): View {
   const members = toRecord(value);
   return {
     id: requireText(members, "id"),
@@ -40,7 +40,7 @@ export const parseView = (value: unknown): View => {
       modifiedMs: parseTimeMs(members["updated_at"]),
     }),
   };
-};
+}
 
 /** @throws TypeError the value is not a list of views. */
 export const parseViews = (value: unknown): readonly View[] =>
