@@ -63,7 +63,7 @@ describe.skipIf(browser === undefined)("the main views, in Chromium", () => {
     await page.getByText("No runs yet").waitFor();
     expect(await page.locator("pre").nth(1).textContent()).toContain(server.url);
     await recordAnswer(client);
-    await page.getByRole("link", { name: "ask-the-docs" }).click();
+    await page.getByRole("link", { name: "ask-the-docs", exact: true }).click();
     await page.getByRole("link", { name: "ask", exact: true }).waitFor();
     expect(faults).toEqual([]);
   });

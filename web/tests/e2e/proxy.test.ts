@@ -47,7 +47,7 @@ describe.skipIf(browser === undefined)(
     test("assets, navigation, deep links and links in answers stay below the base path", async () => {
       await page.goto(proxy.url);
       await page.getByRole("link", { name: "Projects" }).first().click();
-      await page.getByRole("link", { name: "behind" }).click();
+      await page.getByRole("link", { name: "behind", exact: true }).click();
       await page.getByRole("link", { name: "question" }).click();
       await page.getByText("forty-two").first().waitFor();
       expect(new URL(page.url()).pathname).toMatch(
@@ -65,7 +65,7 @@ describe.skipIf(browser === undefined)(
     test("runs that arrive appear without a reload: the live feed passes the proxy", async () => {
       await page.goto(`${proxy.url}/`);
       await page.getByRole("link", { name: "Projects" }).first().click();
-      await page.getByRole("link", { name: "behind" }).click();
+      await page.getByRole("link", { name: "behind", exact: true }).click();
       await page.getByRole("link", { name: "question" }).waitFor();
       client.startRun({ name: "arrived later" }).end({});
       await client.flush();

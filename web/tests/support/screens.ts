@@ -52,7 +52,11 @@ export async function recordScreens(
     feedback_key: "helpful",
   });
   const [tenant, projectId] = [project.split("/projects/")[0]!, project.split("/").at(-1)!];
-  await client.views.create({ projectId, name: "failed", filter: 'eq(status, "error")' });
+  const view = await client.views.create({
+    projectId,
+    name: "failed",
+    filter: 'eq(status, "error")',
+  });
   const webhook = await request("POST", "/ui/webhooks", {
     name: "on call",
     url: "https://93.184.215.14/hook",
@@ -84,6 +88,7 @@ export async function recordScreens(
     ["projects", `${tenant}/projects`],
     ["runs", project],
     ["views", `${project}/views`],
+    ["view", `${project}/views/${view.id}`],
     ["dashboard", `${project}/dashboard?group=name&scope=all`],
     ["threads", `${project}/threads`],
     ["thread", `${project}/thread?id=chat-1`],

@@ -33,7 +33,13 @@ export const OpenViewMark = ({
           {!showsView(view, search) && <span className="quiet"> (changed)</span>}
         </span>
       )}
-      <CloseButton size="xs" aria-label="Close view" title="Close view" onClick={onClose} />
+      <CloseButton
+        size={24}
+        iconSize={14}
+        aria-label="Close view"
+        title="Close view"
+        onClick={onClose}
+      />
     </span>
   );
 };
