@@ -193,12 +193,11 @@ const toRunPreviewJson = (run: ComparedRun) => ({
   scores: run.scores,
 });
 
-const toTotalsJson = ({ latencyMicros, ...totals }: ExperimentTotals) => ({
+const toTotalsJson = (totals: ExperimentTotals) => ({
   id: totals.id,
   example_count: totals.exampleCount,
   run_count: totals.runCount,
   error_count: totals.errorCount,
-  latency_ms: latencyMicros === null ? null : latencyMicros / 1_000,
 });
 
 const toKeyJson = ({ key, min, max, byExperiment }: ComparedKey) => ({

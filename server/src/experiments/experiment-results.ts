@@ -121,14 +121,11 @@ function toTotals({
   exampleIds,
   runCounts,
   errorCounts,
-  latencyMicros,
 }: ComparedExperiment): ExperimentTotals {
-  const latencies = latencyMicros.filter((latency) => latency !== null);
   return {
     id,
     exampleCount: exampleIds.length,
     runCount: sum(runCounts),
     errorCount: sum(errorCounts),
-    latencyMicros: latencies.length === 0 ? null : sum(latencies) / latencies.length,
   };
 }

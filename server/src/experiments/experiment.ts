@@ -16,8 +16,6 @@ export interface ComparedExperiment {
   readonly exampleIds: readonly string[];
   readonly runCounts: readonly number[];
   readonly errorCounts: readonly number[];
-  /** Mean latency of the runs that have ended; `null` if no run has ended. */
-  readonly latencyMicros: readonly (number | null)[];
   /** Start of the experiment's first run on the example. */
   readonly firstStartMicros: readonly number[];
   /** Mean scores over all runs on an example, by feedback key. `NaN` if an example has no score. */
@@ -111,14 +109,12 @@ export interface ComparisonRequest extends ComparisonQuery {
   readonly offset: number;
 }
 
-/** The number of runs and errors of an experiment and the mean latency of its runs, over all examples. */
+/** The number of runs and errors of an experiment, over all examples. */
 export interface ExperimentTotals {
   readonly id: string;
   readonly exampleCount: number;
   readonly runCount: number;
   readonly errorCount: number;
-  /** Mean latency over the examples with a run that has ended; `null` if no run has ended. */
-  readonly latencyMicros: number | null;
 }
 
 /** A page of a {@link Comparison}. */

@@ -185,6 +185,8 @@ describe.skipIf(browser === undefined)("a new experiment, in Chromium", () => {
     const summary = page.getByRole("region", { name: "Summary by experiment" });
     await expect.poll(() => summary.textContent()).toContain("0.917");
     expect(await summary.textContent()).toContain("0.5");
+    const readCosts = async () => summary.locator('[data-title="Cost"]').allTextContents();
+    await expect.poll(readCosts).toEqual([expect.stringMatching(/^\$0\.0\d+$/)]);
     expect(await page.getByText(/city unknown/).count()).toBe(1);
     await watched.picture("experiment-done");
     expect(faults).toEqual([]);

@@ -57,11 +57,10 @@ export class PostgresExperimentReader implements PromisedExperimentReads {
       readonly example: string;
       readonly runs: number;
       readonly errors: number;
-      readonly latency: number | null;
       readonly start: number;
     }>(
       `SELECT r.reference_example_id AS example, count(*) AS runs, sum(r.has_error) AS errors,
-         avg(r.end_us - r.start_us)::double precision AS latency, min(r.start_us) AS start
+         min(r.start_us) AS start
        FROM runs r WHERE ${resultCondition} GROUP BY 1 ORDER BY 1`,
       [tenantId, id],
     );
@@ -82,7 +81,6 @@ export class PostgresExperimentReader implements PromisedExperimentReads {
         exampleIds: results.map(({ example }) => example),
         runCounts: results.map(({ runs }) => runs),
         errorCounts: results.map(({ errors }) => errors),
-        latencyMicros: results.map(({ latency }) => latency),
         firstStartMicros: results.map(({ start }) => start),
       },
       scores.map(({ key_json: keyJson, examples, scores: list }) => ({

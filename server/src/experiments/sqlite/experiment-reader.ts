@@ -53,10 +53,9 @@ export class ExperimentReader implements ExperimentReads {
       // Returning one JSON list is several times faster than returning a row for each result.
       results: db
         .prepare(
-          `SELECT json_group_array(example), json_group_array(runs), json_group_array(errors), json_group_array(latency),
-             json_group_array(start)
+          `SELECT json_group_array(example), json_group_array(runs), json_group_array(errors), json_group_array(start)
            FROM (SELECT r.reference_example_id AS example, count(*) AS runs, sum(r.has_error) AS errors,
-               avg(r.end_us - r.start_us) AS latency, min(r.start_us) AS start
+               min(r.start_us) AS start
              FROM runs r INDEXED BY experiment_results WHERE ${experimentRunCondition} GROUP BY 1)`,
         )
         .raw(),
@@ -216,8 +215,8 @@ function toComparedExperiment(
   [results]: readonly Row[],
   scoreLists: readonly Row[],
 ): ComparedExperiment {
-  const [exampleIds, runCounts, errorCounts, latencyMicros, firstStartMicros] = (
-    results ?? ["[]", "[]", "[]", "[]", "[]"]
+  const [exampleIds, runCounts, errorCounts, firstStartMicros] = (
+    results ?? ["[]", "[]", "[]", "[]"]
   ).map(parseList);
   return createComparedExperiment(
     id,
@@ -225,7 +224,6 @@ function toComparedExperiment(
       exampleIds: exampleIds as readonly string[],
       runCounts: runCounts as readonly number[],
       errorCounts: errorCounts as readonly number[],
-      latencyMicros: latencyMicros as readonly (number | null)[],
       firstStartMicros: firstStartMicros as readonly number[],
     },
     scoreLists.map(([keyJson, scored, scores]) => ({

@@ -19,7 +19,6 @@ const experiment = (
     exampleIds,
     runCounts: exampleIds.map(() => 1),
     errorCounts: scoresOf.map((scores) => (scores === "error" ? 1 : 0)),
-    latencyMicros: exampleIds.map(() => 1_000),
     firstStartMicros: exampleIds.map((_id, index) => index),
     scores: new Map(
       [...keys].map((key) => [

@@ -74,7 +74,7 @@ test("experiments are joined by example: outputs, errors and mean scores of all 
     total: 2,
     matching: 2,
     experiments: [
-      { id: base.id, example_count: 2, run_count: 2, error_count: 0, latency_ms: 250 },
+      { id: base.id, example_count: 2, run_count: 2, error_count: 0 },
       { id: other.id, example_count: 2, run_count: 3, error_count: 1 },
     ],
     keys: [{ key: "right", min: 0, max: 1 }],

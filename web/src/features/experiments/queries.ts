@@ -94,6 +94,20 @@ export const createComparedExperimentsQuery = (ids: readonly string[]) =>
     placeholderData: keepPreviousData,
   });
 
+/** Statistics of the compared experiments by id: latency, tokens and cost of all their runs. */
+export const createComparedStatisticsQuery = (ids: readonly string[]) =>
+  queryOptions({
+    queryKey: ["compared-experiments", ids, "statistics"],
+    queryFn: async ({ signal }): Promise<ReadonlyMap<string, Experiment>> => {
+      const query = new URLSearchParams(ids.map((id) => ["id", id]));
+      query.set("include_stats", "true");
+      const experiments = parseExperiments(await getJson(`${projectsPath}?${query}`, signal));
+      return new Map(experiments.map((experiment) => [experiment.id, experiment]));
+    },
+    enabled: ids.length > 0,
+    placeholderData: keepPreviousData,
+  });
+
 /** When the latest run of a project started; `undefined` if it has no runs. */
 async function readLastRunMs(projectId: string, signal: AbortSignal): Promise<number | undefined> {
   const body = { session: [projectId], select: ["start_time"], order: "desc", limit: 1 };

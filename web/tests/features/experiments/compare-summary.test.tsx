@@ -3,6 +3,8 @@ import { cleanup, render, screen } from "@testing-library/react";
 import { afterEach, expect, test } from "vitest";
 import { CompareSummary } from "../../../src/features/experiments/comparison/compare-summary.tsx";
 import { parseComparison } from "../../../src/features/experiments/comparison/comparison.ts";
+import { parseExperiments } from "../../../src/features/experiments/experiment.ts";
+import type { Experiment } from "../../../src/features/experiments/experiment.ts";
 
 afterEach(cleanup);
 
@@ -24,7 +26,8 @@ const page = parseComparison({
   rows: [],
 });
 
-test("wins are counted only for the scores that an experiment shares with the baseline", () => {
+/** Renders the summary, and returns how to read a cell of the row of the experiment `new`. */
+function renderSummary(statistics: ReadonlyMap<string, Experiment>) {
   render(
     <MantineProvider withCssVariables={false}>
       <CompareSummary
@@ -36,12 +39,34 @@ test("wins are counted only for the scores that an experiment shares with the ba
           tenantId: "t",
         }}
         page={page}
+        statistics={statistics}
         chartedName={undefined}
       />
     </MantineProvider>,
   );
   const row = screen.getByRole("row", { name: /^new/ });
-  const readCell = (title: string) => row.querySelector(`[data-title="${title}"]`)?.textContent;
+  return (title: string) => row.querySelector(`[data-title="${title}"]`)?.textContent;
+}
+
+test("wins are counted only for the scores that an experiment shares with the baseline", () => {
+  const readCell = renderSummary(new Map());
   expect(readCell("shared")).toContain("0 better, 0 worse, 2 same · win rate –");
   expect(readCell("added")).toBe("1");
+});
+
+test("latency, tokens and cost are those of the experiment list", () => {
+  const statistics = parseExperiments([
+    { id: "old", name: "old", total_cost: "0.0146" },
+    { id: "new", name: "new", latency_p50: 1.25, total_tokens: 3210, total_cost: "9.3" },
+  ]);
+  const readCell = renderSummary(new Map(statistics.map((one) => [one.id, one])));
+  expect(readCell("p50 latency")).toBe("1.25 s");
+  expect(readCell("Tokens")).toBe("3,210");
+  // As many digits as the cost of the other experiment needs.
+  expect(readCell("Cost")).toBe("$9.300");
+});
+
+test("what is not loaded yet is a dash", () => {
+  const readCell = renderSummary(new Map());
+  expect(["p50 latency", "Tokens", "Cost"].map(readCell)).toEqual(["–", "–", "–"]);
 });

@@ -7,7 +7,6 @@ const createExperiment = (id: string, exampleCount: number): ComparedExperiment 
   exampleIds: Array.from({ length: exampleCount }, (_, index) => `example ${index}`),
   runCounts: [],
   errorCounts: [],
-  latencyMicros: [],
   firstStartMicros: [],
   scores: new Map(),
 });

@@ -1,5 +1,6 @@
 import { memo, useMemo } from "react";
 import { Chart } from "../../../components/chart/chart.tsx";
+import { createCostFormat } from "../../../components/text/cost.ts";
 import { pluralize } from "../../../components/text/quantity.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { formatDuration } from "../../../components/time/time.ts";
@@ -7,23 +8,31 @@ import { ExperimentName } from "./compare-row.tsx";
 import { getExperimentColor, getExperimentName } from "./comparison-context.ts";
 import type { ComparisonContext } from "./comparison-context.ts";
 import type { ComparedKey, ComparisonPage } from "./comparison.ts";
+import type { Experiment } from "../experiment.ts";
 import { formatScore, formatWinRate } from "../score-change.ts";
 import { toScoreBars } from "../score-bars.ts";
 import { ScoreMark } from "../score-mark.tsx";
 
-/** Totals of the experiments: mean scores, wins against the baseline, and a chart of the score distribution. */
+/**
+ * Totals of the experiments: mean scores, wins against the baseline, latency, tokens and cost, and a chart of the score
+ * distribution.
+ */
 export const CompareSummary = memo(
   ({
     context,
     page,
+    statistics,
     chartedName,
   }: {
     readonly context: ComparisonContext;
     readonly page: ComparisonPage;
+    /** Statistics by experiment id. */
+    readonly statistics: ReadonlyMap<string, Experiment>;
     /** The feedback key whose scores the chart shows. @defaultValue the first key */
     readonly chartedName: string | undefined;
   }) => {
     const chartedKey = page.keys.find(({ key }) => key === chartedName) ?? page.keys[0];
+    const formatCost = createCostFormat([...statistics.values()].flatMap(({ cost }) => cost ?? []));
     return (
       <div className="compare-summary">
         {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboard users must be able to scroll the table */}
@@ -38,13 +47,22 @@ export const CompareSummary = memo(
                   </th>
                 ))}
                 <th scope="col">Errors</th>
-                <th scope="col">Mean latency</th>
+                <th scope="col">p50 latency</th>
+                <th scope="col">Tokens</th>
+                <th scope="col">Cost</th>
                 <th scope="col">Runs</th>
               </tr>
             </thead>
             <tbody>
               {context.experimentIds.map((id) => (
-                <TotalsRow key={id} experimentId={id} context={context} page={page} />
+                <TotalsRow
+                  key={id}
+                  experimentId={id}
+                  context={context}
+                  page={page}
+                  statistics={statistics.get(id)}
+                  formatCost={formatCost}
+                />
               ))}
             </tbody>
           </table>
@@ -61,11 +79,17 @@ const TotalsRow = ({
   experimentId,
   context,
   page,
+  statistics,
+  formatCost,
 }: {
   readonly experimentId: string;
   readonly context: ComparisonContext;
   readonly page: ComparisonPage;
+  /** Absent until they are loaded. */
+  readonly statistics: Experiment | undefined;
+  readonly formatCost: (cost: number) => string;
 }) => {
+  const { latencyP50Ms, tokens = 0, cost } = statistics ?? {};
   const totals = page.experiments.find((experiment) => experiment.id === experimentId);
   const isBaseline = experimentId === context.baselineId;
   return (
@@ -89,9 +113,11 @@ const TotalsRow = ({
       <td className={(totals?.errorCount ?? 0) > 0 ? "bad" : ""} data-title="Errors">
         {(totals?.errorCount ?? 0).toLocaleString("en")}
       </td>
-      <td data-title="Mean latency">
-        {totals?.latencyMs === undefined ? "–" : formatDuration(totals.latencyMs)}
+      <td data-title="p50 latency">
+        {latencyP50Ms === undefined ? "–" : formatDuration(latencyP50Ms)}
       </td>
+      <td data-title="Tokens">{tokens === 0 ? "–" : tokens.toLocaleString("en")}</td>
+      <td data-title="Cost">{cost === undefined ? "–" : formatCost(cost)}</td>
       <td data-title="Runs">{(totals?.runCount ?? 0).toLocaleString("en")}</td>
     </tr>
   );

@@ -16,6 +16,7 @@ import type { ComparisonContext } from "./comparison-context.ts";
 import {
   comparisonRefreshMs,
   createComparedExperimentsQuery,
+  createComparedStatisticsQuery,
   createComparisonQuery,
   createExperimentNamesQuery,
 } from "../queries.ts";
@@ -55,7 +56,12 @@ export const ExperimentComparison = () => {
     refetchInterval: ({ state: { data } }) =>
       isRunning ? comparisonRefreshMs * Math.ceil((data?.pages.length ?? 1) / 4) : false,
   });
+  const statistics = useQuery({
+    ...createComparedStatisticsQuery(experimentIds),
+    refetchInterval: isRunning ? comparisonRefreshMs : false,
+  });
   useRefreshAtEnd(isRunning, pages.refetch);
+  useRefreshAtEnd(isRunning, statistics.refetch);
   const firstPage = pages.data?.pages[0];
   const names = compared.data?.names;
   const context = useMemo(
@@ -128,7 +134,12 @@ export const ExperimentComparison = () => {
       {firstPage !== undefined && (
         <div className="dataset-body">
           <div className="dataset-list compare-list">
-            <CompareSummary context={context} page={firstPage} chartedName={search.key} />
+            <CompareSummary
+              context={context}
+              page={firstPage}
+              statistics={statistics.data ?? new Map()}
+              chartedName={search.key}
+            />
             <CompareFilters
               context={context}
               page={firstPage}

@@ -63,8 +63,6 @@ export interface ExperimentTotals {
   readonly exampleCount: number;
   readonly runCount: number;
   readonly errorCount: number;
-  /** Mean latency over the examples. */
-  readonly latencyMs: number | undefined;
 }
 
 /** One page of a comparison. The totals and keys cover all pages. */
@@ -98,7 +96,6 @@ function parseTotals(value: unknown): ExperimentTotals {
     exampleCount: toNumber(members["example_count"]) ?? 0,
     runCount: toNumber(members["run_count"]) ?? 0,
     errorCount: toNumber(members["error_count"]) ?? 0,
-    latencyMs: toNumber(members["latency_ms"]),
   };
 }
 
