@@ -6,7 +6,7 @@ import type { PostgresPair } from "./postgres-pair.ts";
 import { waitFor } from "./processes.ts";
 
 /** The limit while the log is filled. It is larger if much waits in the log when the writers have just ended. */
-const smallLogBytes = 16_777_216;
+const smallLogBytes = 8_388_608;
 /** How long the log stays full, and for how long there is no database. */
 const fullMs = 10_000;
 const awayMs = 120_000;

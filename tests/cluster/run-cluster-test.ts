@@ -15,7 +15,7 @@ import { Member } from "./member.ts";
 import { PostgresPair } from "./postgres-pair.ts";
 import { findFreePort, Processes, waitFor } from "./processes.ts";
 import type { StartedProcess } from "./processes.ts";
-import { readRuns, toLines } from "./stored-runs.ts";
+import { readAllRuns, readRuns, toLines } from "./stored-runs.ts";
 import { RepeatedSuites } from "./suites.ts";
 import type { SuiteResult } from "./suites.ts";
 
@@ -28,8 +28,10 @@ export interface ClusterTestOptions {
   readonly folder: string;
   /** Whether a log receives the runs, which writers then store. */
   readonly withLog: boolean;
-  /** Runs a second that each of the two programs records. */
+  /** Runs a second that each of the two programs records while the suites run. */
   readonly runsPerSecond: number;
+  /** Runs a second that each of the two programs records when the suites have ended, or if there are none. */
+  readonly fullRunsPerSecond: number;
   /** Seconds between two faults, in which everything must recover. */
   readonly pauseSeconds: number;
   /**
@@ -117,7 +119,7 @@ async function startMembers(
 
 async function runFaults(
   members: Members,
-  { folder, runsPerSecond, pauseSeconds, isLong, log }: ClusterTestOptions,
+  { folder, runsPerSecond, fullRunsPerSecond, pauseSeconds, isLong, log }: ClusterTestOptions,
 ): Promise<ClusterReport> {
   const { database, stream, servers, writers } = members;
   const project = "cluster";
@@ -129,7 +131,7 @@ async function runFaults(
     const task = {
       journal,
       seed: index + 1,
-      runsPerSecond,
+      runsPerSecond: isLong ? runsPerSecond : fullRunsPerSecond,
       // A failover takes longer than the usual attempts.
       client: { endpoint, projectName: project, attempts: isLong ? 100 : 30 },
     };
@@ -146,6 +148,9 @@ async function runFaults(
     if (index === kills.length) {
       log("Completing the suites.");
       tests = await suites?.end();
+      for (const { process: producer } of producers) {
+        producer.send({ is: "set rate", runsPerSecond: fullRunsPerSecond });
+      }
     }
     probe.takeGaps();
     let election: Election | undefined;
@@ -173,21 +178,12 @@ async function runFaults(
       oracle.recorded(line);
     }
   }
-  const [first = "", second = ""] = urls;
-  // Each server reads one half of the runs, because reading all of them takes minutes.
-  const middle = JSON.stringify(new Date((startedMs + Date.now()) / 2).toISOString());
-  const readHalf = async (url: string, filter: string): Promise<void> => {
-    for await (const run of readRuns(url, project, filter)) {
-      toLines(run).forEach((line) => oracle.received(line));
-    }
-  };
-  await Promise.all([
-    readHalf(first, `lt(start_time, ${middle})`),
-    readHalf(second, `gte(start_time, ${middle})`),
-  ]);
+  await readAllRuns(urls, { project, fromMs: startedMs, toMs: Date.now() }, (run) =>
+    toLines(run).forEach((line) => oracle.received(line)),
+  );
   const verdict = oracle.judge({ lost: 0 });
   const probed = new Set<string>();
-  for await (const { id } of readRuns(second, "probe")) {
+  for await (const { id } of readRuns(urls[0] ?? "", "probe")) {
     probed.add(id);
   }
   const missingProbes = probe.acknowledgedIds.filter((id) => !probed.has(id));

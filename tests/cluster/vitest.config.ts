@@ -11,7 +11,7 @@ export default defineConfig({
     pool: "forks",
     // The tests wait for the servers most of the time, and each file has a tenant of its own. Beside four files, requests
     // exceeded their time while servers were killed, and the files had to run again.
-    maxWorkers: 2,
+    maxWorkers: 3,
     // A test during which a part is killed may fail. It is repeated at once; repeating its file takes a minute.
     retry: 2,
     // A server that is being killed, and a busy machine.

@@ -31,6 +31,8 @@ export type ProducerCommand =
   /** Stop recording, record and flush one last run, close the client, and report the counters. */
   | { readonly is: "finish" }
   | { readonly is: "kill worker" }
+  /** Record at another rate from now on. */
+  | { readonly is: "set rate"; readonly runsPerSecond: number }
   /** Shift `Date.now` by this time from now on. */
   | { readonly is: "set clock"; readonly offByMs: number };
 
@@ -62,7 +64,7 @@ export interface Finished {
 const {
   journal,
   seed,
-  runsPerSecond,
+  runsPerSecond: firstRate,
   client: options,
   collectGarbage = false,
   attachFiles = false,
@@ -77,6 +79,7 @@ const workers = new Set<Worker>();
 let workersKilled = 0;
 let finishing = false;
 let clockOffByMs = 0;
+let runsPerSecond = firstRate;
 const { now: systemNow } = Date;
 Date.now = () => systemNow() + clockOffByMs;
 
@@ -205,6 +208,9 @@ process.on("message", (order: ProducerCommand) => {
   switch (order.is) {
     case "finish":
       finishing = true;
+      break;
+    case "set rate":
+      ({ runsPerSecond } = order);
       break;
     case "set clock":
       clockOffByMs = order.offByMs;
