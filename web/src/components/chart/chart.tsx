@@ -68,6 +68,8 @@ export const Chart = (props: ChartProps) => {
         {(hasLegend || index !== undefined) && (
           <ul
             className={hasLegend ? "chart-legend" : "chart-legend chart-values"}
+            // The values are not above the bar or the point that they describe.
+            data-side={index !== undefined && index >= positions.length / 2 ? "left" : "right"}
             aria-hidden="true"
           >
             {series.map((shownSeries) => (

@@ -36,8 +36,9 @@ export function toChatMessages(value: unknown): readonly ChatMessage[] | undefin
 }
 
 /** Members that can contain messages, in the order in which they are searched. */
-const messageListMembers = [
+const messageMembers = [
   "messages",
+  "message",
   "contents",
   "prompt",
   "input",
@@ -70,7 +71,7 @@ function findMessages(value: unknown, depth: number): ChatMessage[] | undefined 
   if (responses !== undefined) {
     return responses;
   }
-  for (const member of messageListMembers) {
+  for (const member of messageMembers) {
     const inner = fields[member];
     const messages = typeof inner === "object" ? findMessages(inner, depth + 1) : undefined;
     if (messages !== undefined) {

@@ -131,6 +131,13 @@ describe("messages in the payload of a run", () => {
     ]);
   });
 
+  test("are found in Ollama's answers, next to counts", () => {
+    const outputs = { model: "m", message: { role: "assistant", content: "Hi" }, eval_count: 2 };
+    expect(rolesOf(outputs)).toEqual(["assistant"]);
+    expect(partsOf(outputs)).toEqual([{ kind: "text", text: "Hi" }]);
+    expect(rolesOf({ message: "a text", level: 2 })).toBeUndefined();
+  });
+
   test("are found in Gemini's format: system instruction, thoughts, function calls and images", () => {
     const inputs = {
       systemInstruction: { parts: [{ text: "Be brief." }] },
