@@ -41,7 +41,8 @@ async function walk(page: Page, name: string): Promise<void> {
   }
 }
 
-async function waitForFrames(page: Page): Promise<void> {
+/** Waits until the page shows what was last changed. */
+export async function waitForFrames(page: Page): Promise<void> {
   await page.evaluate(async () => {
     await document.fonts.ready;
     await new Promise((resolve) => {

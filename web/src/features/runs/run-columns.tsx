@@ -37,7 +37,7 @@ export const toRunColumns = ({
     id: "name",
     title: "Name",
     renderCell: ({ name }) => toVisibleText(name),
-    width: 120,
+    width: 128,
     grow: 1,
     isFixed: true,
     isShownWhenNarrow: true,
