@@ -18,8 +18,6 @@ const { values } = parseArgs({
     keep: { type: "boolean", default: false },
   },
 });
-/** By mode. With more, the log is full before the database is back. */
-const fullRunsPerSecond = { store: 260, log: 145 };
 const modes = ["store", "log"] as const;
 if (values.mode !== undefined && !modes.some((mode) => mode === values.mode)) {
   throw new Error(`--mode must be store or log, not ${values.mode}`);
@@ -41,8 +39,9 @@ for (const mode of chosenModes) {
     folder: join(folder, mode),
     withLog: mode === "log",
     // The suites and the servers share the processors, so that more runs would prolong the suites.
-    runsPerSecond: 80,
-    fullRunsPerSecond: values.short ? 100 : fullRunsPerSecond[mode],
+    runsPerSecond: 105,
+    // With more, the log is full before the database is back.
+    fullRunsPerSecond: values.short ? 100 : 170,
     pauseSeconds: 4,
     isLong: !values.short && mode === chosenModes.at(-1),
     log,
