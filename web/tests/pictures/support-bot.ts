@@ -70,11 +70,19 @@ export async function recordSupportBot(client: Client): Promise<string> {
     const offsets = Array.from({ length: count }, () => random() * hourMs).toSorted(
       (left, right) => right - left,
     );
-    for (const offset of offsets) {
-      newest = recordTrace(client, now - hour * hourMs - offset - 60_000, random);
-    }
+    const traceIds = offsets.map((offset) =>
+      recordTrace(client, now - hour * hourMs - offset - 60_000, random),
+    );
+    newest = traceIds.at(-1) ?? newest;
     // The queue has a bounded size, so it is emptied before it is full.
     await client.flush();
+    await Promise.all(
+      traceIds
+        .filter(() => random() < 0.2)
+        .map((runId) =>
+          client.feedback.create({ runId, key: "helpful", score: random() < 0.85 ? 1 : 0 }),
+        ),
+    );
   }
   return newest;
 }
@@ -160,9 +168,6 @@ function recordTrace(client: Client, startMs: number, random: () => number): str
       { endTime: endMs },
     );
     root.end({ answer }, { endTime: endMs + 12 });
-  }
-  if (random() < 0.2) {
-    void client.feedback.create({ runId: root.id, key: "helpful", score: random() < 0.85 ? 1 : 0 });
   }
   return root.id;
 }

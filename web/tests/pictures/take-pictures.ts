@@ -11,12 +11,12 @@ import { recordSupportBot } from "./support-bot.ts";
 // Takes the pictures of the UI in the README and in docs/web.md: `npm run pictures`.
 
 const folder = "docs/images";
-const dataDir = mkdtempSync(join(tmpdir(), "millrace-pictures-"));
-const server = await startServer({ port: 0, dataDir });
 const browser = await startBrowser();
 if (browser === undefined) {
-  throw new Error("Chromium is needed to take pictures.");
+  throw new Error("Chromium is needed to take pictures. It could not start for the reason above.");
 }
+const dataDir = mkdtempSync(join(tmpdir(), "millrace-pictures-"));
+const server = await startServer({ port: 0, dataDir });
 try {
   const client = new Client({ endpoint: server.url, projectName: "support-bot" });
   const traceId = await recordSupportBot(client);
@@ -31,7 +31,11 @@ try {
     await page.goto(url);
     await page.getByText(shown).first().waitFor();
     await page.waitForFunction(() => document.querySelector('[aria-label^="Loading"]') === null);
-    await page.waitForLoadState("networkidle").catch(() => undefined);
+    // Further parts, such as charts, are loaded one after the other. The live feed keeps the network busy all the time.
+    await page.waitForTimeout(2_000);
+    // The server counts new runs in the background.
+    const counting = page.getByText("Counting the latest changes");
+    await counting.waitFor({ state: "detached", timeout: 120_000 });
     await waitForFrames(page);
     await page.screenshot({ path: join(folder, `${name}.png`) });
   };

@@ -68,7 +68,7 @@ export const Chart = (props: ChartProps) => {
         {(hasLegend || index !== undefined) && (
           <ul
             className={hasLegend ? "chart-legend" : "chart-legend chart-values"}
-            // The values are not above the bar or the point that they describe.
+            // In the other half of the plot, so that the values do not cover what they describe.
             data-side={index !== undefined && index >= positions.length / 2 ? "left" : "right"}
             aria-hidden="true"
           >
