@@ -116,9 +116,18 @@ async function concatenate(
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }
 
+/** A list whose items are kept by segment until the whole text is parsed, when their number is known. */
+interface AssembledList {
+  readonly kind: "list";
+  /** Empty until then. */
+  readonly value: unknown[];
+  /** The items of each segment, in order. */
+  readonly segments: (readonly unknown[])[];
+}
+
 /** A list or an object that is assembled from segments. */
 type AssembledContainer =
-  | { readonly kind: "list"; readonly value: unknown[] }
+  | AssembledList
   | { readonly kind: "object"; readonly value: Record<string, unknown> };
 
 /** A list or an object that is parsed in segments. */
@@ -168,6 +177,8 @@ class SegmentParser {
   readonly #lastCommas: number[] = [];
   /** The large ones among the open lists and objects, the outermost first. */
   readonly #largeContainers: LargeContainer[] = [];
+  /** The large lists that have ended, which are still empty. */
+  readonly #emptyLists: AssembledList[] = [];
   #root: { readonly value: unknown } | undefined;
 
   constructor({ bytes, segmentBytes, bounds, yielder }: SegmentParserInit) {
@@ -189,7 +200,29 @@ class SegmentParser {
     if (this.#openStarts.length > 0 || this.#isInString) {
       throw new SyntaxError("Unexpected end of JSON input");
     }
-    return this.#root === undefined ? JSON.parse(this.#decode(0, length)) : this.#root.value;
+    if (this.#root === undefined) {
+      return JSON.parse(this.#decode(0, length));
+    }
+    for (const list of this.#emptyLists) {
+      await this.#fillList(list);
+    }
+    return this.#root.value;
+  }
+
+  /**
+   * Adds the items of all segments to a list. The list gets its final length first: a list of millions that grows item
+   * by item is copied again and again, which blocked the event loop for up to a third of a second.
+   */
+  async #fillList({ value, segments }: AssembledList): Promise<void> {
+    value.length = segments.reduce((sum, { length }) => sum + length, 0);
+    let index = 0;
+    for (const items of segments) {
+      for (const item of items) {
+        value[index] = item;
+        index += 1;
+      }
+      await this.#loopYielder.yieldIfDue();
+    }
   }
 
   /** Scans up to `end`, or up to the end of a long string, which it returns. */
@@ -303,7 +336,7 @@ class SegmentParser {
     this.#beginLargeValue(start);
     const target: AssembledContainer =
       this.#bytes[start] === openBracket
-        ? { kind: "list", value: [] }
+        ? { kind: "list", value: [], segments: [] }
         : { kind: "object", value: {} };
     this.#largeContainers.push({
       start,
@@ -343,7 +376,7 @@ class SegmentParser {
       return;
     }
     if (parent.target.kind === "list") {
-      parent.target.value.push(value);
+      parent.target.segments.push([value]);
     } else {
       setMember(parent.target.value, parent.name, value);
     }
@@ -415,6 +448,9 @@ class SegmentParser {
         mayBeEmpty: container.segmentStart === container.start + 1,
       });
     }
+    if (container.target.kind === "list") {
+      this.#emptyLists.push(container.target);
+    }
     return container;
   }
 
@@ -464,9 +500,7 @@ class SegmentParser {
     const { target } = container;
     if (target.kind === "list") {
       const items = JSON.parse(`[${text}]`) as readonly unknown[];
-      for (const item of items) {
-        target.value.push(item);
-      }
+      target.segments.push(items);
       assertHasValues(items.length > 0 || mayBeEmpty);
       return;
     }

@@ -145,7 +145,7 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
     await page.keyboard.press("/");
     expect(new URL(page.url()).pathname).toBe(`/o/${tenantId}/projects`);
     await page.keyboard.type("ask g h ?");
-    expect(new URL(page.url()).searchParams.get("name")).toBe("ask g h ?");
+    await expect.poll(() => new URL(page.url()).searchParams.get("name")).toBe("ask g h ?");
     await page.keyboard.press("Control+k");
     // Pages come before what the current page offers.
     expect(await page.getByRole("option").first().locator(".palette-group").innerText()).toBe(
