@@ -110,6 +110,12 @@ const waitForElection = (stream: NatsCluster, before: string): Promise<string> =
 const findFollower = ({ names }: NatsCluster, leader: string): string =>
   names.find((name) => name !== leader) ?? leader;
 
+/** Changes how many bytes may wait in the log. After an election, a NATS server may not know the log for some seconds. */
+const limitLog = (stream: NatsCluster, maxBytes: number): Promise<number> =>
+  waitFor("a NATS server that knows the log", 30_000, () =>
+    stream.setLogBytes(maxBytes).catch(() => undefined),
+  );
+
 /** What must not lose anything either, but takes longer. */
 export function listOutages(
   { database, stream, writers }: Members,
@@ -131,10 +137,10 @@ export function listOutages(
     fault: `Filled the log for ${fullMs / 1_000} s`,
     run: async () => {
       await Promise.all(writers.map((writer) => writer.kill()));
-      const limit = await stream.setLogBytes(smallLogBytes);
+      const limit = await limitLog(stream, smallLogBytes);
       await waitFor("a full log", 180_000, () => (probe.isAcknowledged ? undefined : true));
       await sleep(fullMs);
-      await stream.setLogBytes(limit);
+      await limitLog(stream, limit);
       writers.forEach((writer) => writer.restart());
     },
   };

@@ -1,3 +1,5 @@
+import { selectRunFields } from "../filter/fields.ts";
+import { readFilter } from "../filter/filter-parameter.ts";
 import { minuteMicros } from "../model/durations.ts";
 import type { MetricReads, MetricValues } from "../metrics/metrics.ts";
 import { messageOf } from "../model/errors.ts";
@@ -89,7 +91,10 @@ export class AlertEvaluator {
         ? {
             ...evaluation,
             value: undefined,
-            problem: "Some runs of the window are not counted yet. The alert keeps its state.",
+            problem:
+              alert.filter === null
+                ? "Some runs of the window are not counted yet. The alert keeps its state."
+                : "The runs of the window could not be searched in time. The alert keeps its state. Choose a shorter window, or a filter that matches fewer runs.",
           }
         : { ...evaluation, value, problem: null };
     } catch (cause) {
@@ -99,10 +104,11 @@ export class AlertEvaluator {
   }
 
   async #read(
-    { tenantId, projectId, scope, group, figure }: ActiveAlert,
+    { tenantId, projectId, scope, group, filter: filterText, figure }: ActiveAlert,
     fromMicros: number,
     toMicros: number,
   ): Promise<number | null | "incomplete"> {
+    const filter = readFilter(selectRunFields(scope === "traces"), "filter", filterText);
     const { all, groups, missing } = await this.#store.read.metrics.read(tenantId, {
       projectId,
       scope,
@@ -111,7 +117,8 @@ export class AlertEvaluator {
       fromMicros,
       toMicros,
       widthMicros: minuteMicros,
-      withinMs: alertLimits.readMs,
+      withinMs: filter === undefined ? alertLimits.readMs : alertLimits.filterMs,
+      ...(filter !== undefined && { filter: { runFilters: [filter] } }),
     });
     if (missing.some((range) => range.toMicros > fromMicros)) {
       return "incomplete";

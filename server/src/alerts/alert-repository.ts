@@ -1,5 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { selectRunFields } from "../filter/fields.ts";
+import { readFilter } from "../filter/filter-parameter.ts";
 import { RequestError } from "../model/errors.ts";
+import { runStatuses } from "../model/run-status.ts";
 import { projectQueries } from "../projects/project-queries.ts";
 import { microsNow } from "../storage/clock.ts";
 import type { Clock } from "../storage/clock.ts";
@@ -22,6 +25,9 @@ import type {
 } from "./alert.ts";
 import { alertQueries } from "./alert-queries.ts";
 import type { AlertRow } from "./alert-tables.ts";
+
+/** Which runs an alert counts. */
+type AlertSelection = Pick<AlertDraft, "scope" | "group" | "filter">;
 
 export class AlertRepository implements AlertReads, AlertWrites {
   readonly #db: Database;
@@ -73,6 +79,7 @@ export class AlertRepository implements AlertReads, AlertWrites {
     }
     assertName(existing.map(parseRow), draft.name);
     assertThreshold(draft);
+    assertSelection(draft);
     const alert: Alert = {
       ...draft,
       id: randomUUID(),
@@ -93,6 +100,13 @@ export class AlertRepository implements AlertReads, AlertWrites {
     }
     if (changes.figure !== undefined || changes.threshold !== undefined) {
       assertThreshold({ ...current, ...changes });
+    }
+    if (
+      changes.scope !== undefined ||
+      changes.group !== undefined ||
+      changes.filter !== undefined
+    ) {
+      assertSelection({ ...current, ...changes });
     }
     const { name: _name, webhookId: _webhookId, ...watched } = changes;
     const alert: Alert = {
@@ -192,6 +206,7 @@ export class AlertRepository implements AlertReads, AlertWrites {
           figure: alert.figure,
           scope: alert.scope,
           group: alert.group,
+          filter: alert.filter,
           window_minutes: alert.windowMinutes,
           direction: alert.direction,
           threshold: alert.threshold,
@@ -200,7 +215,7 @@ export class AlertRepository implements AlertReads, AlertWrites {
         session_id: projectId,
         from,
         to,
-        app_path: `/o/${tenantId}/projects/p/${projectId}/dashboard?from=${from}&to=${to}`,
+        app_path: `/o/${tenantId}/projects/p/${projectId}/dashboard?from=${from}&to=${to}${toSelectionQuery(alert)}`,
       },
     };
     try {
@@ -244,6 +259,24 @@ function assertThreshold({ figure, threshold }: Pick<AlertDraft, "figure" | "thr
   }
 }
 
+/** @throws RequestError 422: the filter is invalid, or runs can't have the value of the group. */
+function assertSelection({ scope, group, filter }: AlertSelection): void {
+  readFilter(selectRunFields(scope === "traces"), "filter", filter);
+  if (group?.by === "status" && !runStatuses.some((status) => status === group.value)) {
+    throw new RequestError(422, `group.value must be one of ${runStatuses.join(", ")}`);
+  }
+}
+
+/** The parameters with which the page of the dashboard shows the runs that an alert counts. */
+function toSelectionQuery({ scope, group, filter }: AlertSelection): string {
+  const query = new URLSearchParams({
+    scope,
+    ...(group !== null && { group: group.by }),
+    ...(filter !== null && { filter }),
+  });
+  return `&${query.toString()}`;
+}
+
 const createNotFound = (): RequestError => new RequestError(404, "Alert not found");
 
 const statusBeforeEvaluation = {
@@ -257,7 +290,7 @@ const statusBeforeEvaluation = {
 const toRow = (tenantId: string, alert: Alert): AlertRow => {
   const { id, projectId, isEnabled, createdMicros, status, value, evaluatedMicros } = alert;
   const { changedMicros, problem, ...draft } = alert;
-  const { figure, scope, group, windowMinutes, direction, threshold, webhookId } = draft;
+  const { figure, scope, group, filter, windowMinutes, direction, threshold, webhookId } = draft;
   return {
     tenant_id: tenantId,
     id,
@@ -267,6 +300,7 @@ const toRow = (tenantId: string, alert: Alert): AlertRow => {
       figure,
       scope,
       group,
+      filter,
       windowMinutes,
       direction,
       threshold,
@@ -284,8 +318,13 @@ const toRow = (tenantId: string, alert: Alert): AlertRow => {
   };
 };
 
+/** What `draft_json` holds. */
+type StoredDraft = Omit<AlertDraft, "name" | "filter"> & Partial<Pick<AlertDraft, "filter">>;
+
 const parseRow = (row: AlertRow): Alert => ({
-  ...(JSON.parse(row.draft_json) as Omit<AlertDraft, "name">),
+  // Alerts that an earlier version stored have no filter.
+  filter: null,
+  ...(JSON.parse(row.draft_json) as StoredDraft),
   id: row.id,
   projectId: row.project_id,
   name: JSON.parse(row.name_json) as string,

@@ -8,10 +8,10 @@ import type { RequestScoped } from "../http/request-scope.ts";
 import { route } from "../http/route.ts";
 import { OneOf } from "../http/schema-parts.ts";
 import { toIso } from "../http/wire-text.ts";
-import { scopes } from "../metrics/metrics.ts";
+import { dimensions, scopes } from "../metrics/metrics.ts";
 import { RequestError } from "../model/errors.ts";
 import type { WebhookReads } from "../webhooks/webhook.ts";
-import { alertDimensions, alertDirections, alertFigures, alertLimits } from "./alert.ts";
+import { alertDirections, alertFigures, alertLimits } from "./alert.ts";
 import type { Alert, AlertReads, AlertWrites } from "./alert.ts";
 
 /** The part of the store that the handlers of alerts use. */
@@ -20,7 +20,7 @@ export interface AlertStore extends RequestScoped<AlertStore> {
   readonly write: { readonly alerts: AlertWrites };
 }
 
-const { nameChars, valueChars, windowMinutesMin, windowMinutesMax } = alertLimits;
+const { nameChars, valueChars, filterChars, windowMinutesMin, windowMinutesMax } = alertLimits;
 
 const fields = {
   name: Type.String({ minLength: 1, maxLength: nameChars }),
@@ -28,11 +28,12 @@ const fields = {
   scope: OneOf(scopes),
   group: Type.Union([
     Type.Object({
-      by: OneOf(alertDimensions),
+      by: OneOf(dimensions),
       value: Type.String({ minLength: 1, maxLength: valueChars }),
     }),
     Type.Null(),
   ]),
+  filter: Type.Optional(Type.Union([Type.String({ maxLength: filterChars }), Type.Null()])),
   window_minutes: Type.Integer({ minimum: windowMinutesMin, maximum: windowMinutesMax }),
   direction: OneOf(alertDirections),
   threshold: Type.Number({ minimum: 0 }),
@@ -72,6 +73,7 @@ export function addUiAlertRoutes(app: FastifyInstance, store: AlertStore): void 
             figure: otherFields.figure,
             scope: otherFields.scope,
             group: otherFields.group,
+            filter: otherFields.filter ?? null,
             direction: otherFields.direction,
             threshold: otherFields.threshold,
             windowMinutes,
@@ -88,13 +90,14 @@ export function addUiAlertRoutes(app: FastifyInstance, store: AlertStore): void 
     }),
     handler: async (request) => {
       const { body, tenantId } = request;
-      const { name, figure, scope, group, direction, threshold } = body;
+      const { name, figure, scope, group, filter, direction, threshold } = body;
       const { window_minutes: windowMinutes, webhook_id, is_enabled: isEnabled } = body;
       const alert = await store.forRequest(request).write.alerts.update(tenantId, readId(request), {
         ...(name !== undefined && { name }),
         ...(figure !== undefined && { figure }),
         ...(scope !== undefined && { scope }),
         ...(group !== undefined && { group }),
+        ...(filter !== undefined && { filter }),
         ...(direction !== undefined && { direction }),
         ...(threshold !== undefined && { threshold }),
         ...(windowMinutes !== undefined && { windowMinutes }),
@@ -160,6 +163,7 @@ const toJson = (alert: Alert) => ({
   figure: alert.figure,
   scope: alert.scope,
   group: alert.group,
+  filter: alert.filter,
   window_minutes: alert.windowMinutes,
   direction: alert.direction,
   threshold: alert.threshold,

@@ -1,10 +1,11 @@
-import type { Scope } from "../metrics/metrics.ts";
+import type { Dimension, Scope } from "../metrics/metrics.ts";
 
 export const alertLimits = {
   /** Maximum numbers of alerts of one project, and of characters of an alert's name and of the value of its group. */
   perProject: 50,
   nameChars: 200,
   valueChars: 300,
+  filterChars: 10_000,
   /** Minutes of the window over which a figure is computed. */
   windowMinutesMin: 5,
   windowMinutesMax: 1_440,
@@ -12,6 +13,8 @@ export const alertLimits = {
   history: 200,
   /** Time limit, in milliseconds, for reading the runs that the stored metrics do not contain yet. */
   readMs: 500,
+  /** Time limit, in milliseconds, for reading the runs that match a filter. */
+  filterMs: 2_000,
 } as const;
 
 /** The figures of a dashboard. Latencies are in milliseconds, the error rate is from 0 to 1, costs are in US dollars. */
@@ -30,11 +33,6 @@ export const alertFigures = [
 ] as const;
 
 export type AlertFigure = (typeof alertFigures)[number];
-
-/** Properties of runs. An alert can be limited to the runs with one value of one property. */
-export const alertDimensions = ["model", "name", "tag", "user"] as const;
-
-export type AlertDimension = (typeof alertDimensions)[number];
 
 /** `no_data`: there are no runs from which the figure could be computed, or it has not been computed yet. */
 export const alertStates = ["ok", "firing", "no_data"] as const;
@@ -55,7 +53,9 @@ export interface AlertDraft {
   readonly figure: AlertFigure;
   readonly scope: Scope;
   /** Limits the alert to the runs with this value of this property; `null` for all runs. */
-  readonly group: { readonly by: AlertDimension; readonly value: string } | null;
+  readonly group: { readonly by: Dimension; readonly value: string } | null;
+  /** The filter that the runs must match; `null` for none. It is read in the language of run filters. */
+  readonly filter: string | null;
   readonly windowMinutes: number;
   readonly direction: AlertDirection;
   readonly threshold: number;

@@ -1,4 +1,5 @@
 import type { ValueKind } from "millrace/model";
+import { runStatuses } from "../model/run-status.ts";
 import type { Comparator } from "./ast.ts";
 
 /** The type of a field. It determines which comparators and values a filter can use. */
@@ -178,12 +179,7 @@ export const runFields: FieldTable = toTable([
     "texts",
     "Models that the runs of the trace call, in runs of the types `llm` and `embedding`.",
   ],
-  [
-    "status",
-    "choice",
-    "`pending` until the run has ended.",
-    { choices: ["success", "error", "pending"] },
-  ],
+  ["status", "choice", "`pending` until the run has ended.", { choices: runStatuses }],
   ["error", "error", "Error of the run."],
   ["start_time", "time", "Start of the run."],
   ["end_time", "time", "End of the run; `null` while it is pending.", { nullable: true }],

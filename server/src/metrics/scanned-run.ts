@@ -1,4 +1,5 @@
 import { userKeys } from "millrace/model";
+import type { RunStatus } from "../model/run-status.ts";
 import { isModelCall } from "../runs/usage/run-cost.ts";
 import type { RunRow } from "../runs/run-row.ts";
 import { MetricCounts } from "./metric-body.ts";
@@ -98,7 +99,7 @@ export function createScannedRun(
   };
 }
 
-function toStatus(hasError: boolean, endMicros: number | null): "error" | "pending" | "success" {
+function toStatus(hasError: boolean, endMicros: number | null): RunStatus {
   if (hasError) {
     return "error";
   }

@@ -23,6 +23,7 @@ import {
   Time,
   TimeOrNull,
 } from "../http/schema-parts.ts";
+import { runStatuses } from "../model/run-status.ts";
 
 /** A value that a client sent, returned byte for byte. */
 const UnchangedJson = Type.Unknown({ description: "Any JSON value, as it was sent." });
@@ -56,7 +57,7 @@ const runMembers = {
   run_type: Text,
   start_time: IsoTime,
   end_time: TimeOrNull,
-  status: OneOf(["pending", "success", "error"]),
+  status: OneOf(runStatuses),
   parent_run_id: IdOrNull,
   parent_run_ids: List(Id),
   child_run_ids: Nullable(List(Id)),

@@ -206,21 +206,32 @@ describe.skipIf(browser === undefined)("rules, alerts and webhooks, in Chromium"
     await page.getByRole("link", { name: "Create alert on Error rate" }).click();
     expect(await form.getByLabel("Metric").inputValue()).toBe("error_rate");
     expect(await form.getByLabel("Runs").inputValue()).toBe("all");
-    expect(await form.getByLabel("Filter by").inputValue()).toBe("");
+    expect(await form.getByLabel("Limit to one").inputValue()).toBe("");
     await page.goto(`${projectAddress}/dashboard?scope=all&group=name`);
     await page.getByRole("link", { name: "Create alert on good" }).click();
     expect(await form.getByLabel("Runs").inputValue()).toBe("all");
-    expect(await form.getByLabel("Filter by").inputValue()).toBe("name");
+    expect(await form.getByLabel("Limit to one").inputValue()).toBe("name");
     expect(await form.getByRole("textbox", { name: "Name" }).nth(1).inputValue()).toBe("good");
-    // An alert can have neither a filter nor a status.
-    await page.goto(`${projectAddress}/dashboard?group=status`);
-    await page.getByRole("link", { name: "Create alert on Error rate" }).waitFor();
-    await page.getByRole("region", { name: "Groups" }).waitFor();
-    expect(await page.getByRole("region", { name: "Groups" }).getByText("alert").count()).toBe(0);
-    const filter = encodeURIComponent('eq(name, "good")');
-    await page.goto(`${projectAddress}/dashboard?group=name&filter=${filter}`);
-    await page.getByText("An alert can't have a filter: remove it to create one.").waitFor();
-    expect(await page.getByRole("link", { name: /^Create alert/ }).count()).toBe(0);
+    const filter = 'eq(name, "good")';
+    await page.goto(
+      `${projectAddress}/dashboard?group=status&filter=${encodeURIComponent(filter)}`,
+    );
+    await page.getByRole("link", { name: "Create alert on success" }).click();
+    expect(await form.getByLabel("Limit to one").inputValue()).toBe("status");
+    expect(await form.getByLabel("Status").inputValue()).toBe("success");
+    await form.getByRole("button", { name: "Edit name = good" }).waitFor();
+    await form.getByLabel("Metric").selectOption("runs");
+    await form.getByLabel("Name", { exact: true }).fill("Good traces");
+    await form.getByLabel("Threshold (runs)").fill("7");
+    await form.getByRole("button", { name: "Create alert" }).click();
+    await card(
+      "Alerts",
+      "Runs of traces with status success, filtered by name = good, above 7 over 15 min",
+    ).waitFor();
+    await page.getByRole("button", { name: "Actions of Good traces" }).click();
+    await page.getByRole("menuitem", { name: "Delete" }).click();
+    await dialog("Delete Good traces?").getByRole("button", { name: "Delete alert" }).click();
+    await page.getByText("No alerts yet").waitFor();
     expect(opened.faults).toEqual([]);
   });
 
@@ -232,7 +243,7 @@ describe.skipIf(browser === undefined)("rules, alerts and webhooks, in Chromium"
     expect(await form.getByRole("button", { name: "Create alert" }).isDisabled()).toBe(true);
     await form.getByLabel("Name").fill("Slow answers");
     await form.getByLabel("Threshold (s)").fill("2.5");
-    await form.getByLabel("Filter by").selectOption({ label: "Name" });
+    await form.getByLabel("Limit to one").selectOption({ label: "Name" });
     await form.getByRole("textbox", { name: "Name" }).nth(1).fill("good");
     await form.getByLabel("Webhook").selectOption({ index: 1 });
     await showScreen(page, "alert-form");

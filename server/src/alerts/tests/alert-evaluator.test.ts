@@ -42,6 +42,7 @@ async function openScene() {
       figure: "runs",
       scope: "traces",
       group: null,
+      filter: null,
       windowMinutes: 5,
       direction: "above",
       threshold: 1_000,
@@ -73,6 +74,20 @@ test("each figure is that of the whole minutes of the window", async () => {
     threshold: 1,
     group: { by: "user", value: "unknown" },
   });
+  await create({ name: "failed", group: { by: "status", value: "error" } });
+  await create({ name: "pending", group: { by: "status", value: "pending" } });
+  await create({ name: "longer than 0.55 s", filter: "latency > 0.55s" });
+  await create({
+    name: "small and longer than 0.25 s",
+    group: { by: "model", value: "small" },
+    filter: 'gt(latency, "0.25s")',
+  });
+  await create({
+    name: "errors of those",
+    figure: "error_rate",
+    threshold: 1,
+    filter: "latency < 0.35s",
+  });
   await create({ name: "p50", figure: "latency_p50" });
   await create({ name: "first", figure: "first_token_p99" });
   await create({ name: "cost", figure: "cost" });
@@ -90,6 +105,11 @@ test("each figure is that of the whole minutes of the window", async () => {
     small: 4,
     "errors of small": 0.5,
     unknown: 0,
+    failed: 2,
+    pending: 0,
+    "longer than 0.55 s": 5,
+    "small and longer than 0.25 s": 2,
+    "errors of those": 2 / 3,
     "errors of unknown": null,
     first: null,
     cost: 0,

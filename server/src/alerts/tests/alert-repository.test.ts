@@ -18,6 +18,7 @@ const draft: AlertDraft = {
   figure: "error_rate",
   scope: "traces",
   group: { by: "model", value: strangeText },
+  filter: null,
   windowMinutes: 5,
   direction: "above",
   threshold: 0.1,

@@ -8,6 +8,7 @@ const alertBody = (projectId: string, fields = {}) => ({
   figure: "error_rate",
   scope: "traces",
   group: { by: "name", value: "answer" },
+  filter: null,
   window_minutes: 15,
   direction: "above",
   threshold: 0.05,
@@ -27,7 +28,13 @@ test("an alert is created, changed, listed and deleted", async () => {
     json: { ...body, state: "no_data", value: null, is_enabled: true, problem: null },
   });
   const target = `/ui/alerts/${textOf(created.json["id"])}`;
-  const patch = { threshold: 0.1, group: null, is_enabled: false, window_minutes: 60 };
+  const patch = {
+    threshold: 0.1,
+    group: null,
+    filter: "latency > 5s",
+    is_enabled: false,
+    window_minutes: 60,
+  };
   const patched = await call(server, `PATCH ${target}`, { body: patch });
   expect(patched.json).toEqual({ ...created.json, ...patch });
   expect((await call(server, `GET /ui/alerts?session=${project}`)).json).toEqual([patched.json]);
@@ -44,7 +51,9 @@ test("values out of range and unknown webhooks are refused", async () => {
   for (const fields of [
     { figure: "happiness" },
     { scope: "children" },
-    { group: { by: "status", value: "error" } },
+    { group: { by: "status", value: "failed" } },
+    { filter: "latency >" },
+    { filter: "x".repeat(10_001) },
     { group: { by: "name", value: "" } },
     { window_minutes: 4 },
     { window_minutes: 1_441 },
@@ -56,6 +65,14 @@ test("values out of range and unknown webhooks are refused", async () => {
     const body = alertBody(project, fields);
     expect((await call(server, "POST /ui/alerts", { body })).status).toBe(422);
   }
+  const { filter: _filter, ...unfiltered } = alertBody(project);
+  const created = await call(server, "POST /ui/alerts", { body: unfiltered });
+  expect(created).toMatchObject({ status: 200, json: { filter: null } });
+  const target = `PATCH /ui/alerts/${textOf(created.json["id"])}`;
+  expect(await call(server, target, { body: { filter: "latency > soon" } })).toMatchObject({
+    status: 422,
+    json: { detail: expect.stringContaining("filter: ") as string },
+  });
   const unknown = alertBody(project, { webhook_id: randomUUID() });
   expect(await call(server, "POST /ui/alerts", { body: unknown })).toMatchObject({
     status: 422,

@@ -73,7 +73,7 @@ const MetricsView = ({
     <MissingNote metrics={metrics} hasFilter={search.filter !== undefined} />
     <MetricTiles
       metrics={metrics}
-      alerts={search.filter === undefined ? { ...address, scope: resolveScope(search) } : undefined}
+      alerts={{ ...address, scope: resolveScope(search), filter: search.filter }}
     />
     {metrics.total.runs + metrics.previous.runs === 0 ? (
       <Empty title="No runs in this range" />
@@ -89,7 +89,6 @@ const MetricsView = ({
     <p className="note">
       Changes are relative to the previous period. Changes of error rates are in percentage points.
       Percentiles are accurate to 2 %. Days begin at 00:00 UTC.
-      {search.filter !== undefined && " An alert can't have a filter: remove it to create one."}
     </p>
   </>
 );

@@ -73,8 +73,7 @@ export const GroupTable = ({
       : [{ ...column, format: column.createFormat?.(values) ?? column.format }];
   });
   // An alert watches the runs that have a model, name, tag or user; it can't have a filter or a status.
-  const alertGrouping =
-    search.filter === undefined && search.group !== "status" ? search.group : undefined;
+  const alertGrouping = search.group;
   return (
     <section className="table-section">
       <h2>Groups</h2>
@@ -130,6 +129,7 @@ export const GroupTable = ({
                           scope: resolveScope(search),
                           group: alertGrouping,
                           value: group.value,
+                          filter: search.filter,
                         }}
                         subject={toGroupLabel(group)}
                       />

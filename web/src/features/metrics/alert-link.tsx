@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { omitUndefined } from "../../api/parse.ts";
 
 /** What a new alert watches: the runs that it counts, and the metric if it is known already. */
 interface AlertSelection {
@@ -7,6 +8,8 @@ interface AlertSelection {
   /** The property that the runs must have, and its value. */
   readonly group?: string;
   readonly value?: string;
+  /** The filter that the runs must match. */
+  readonly filter?: string | undefined;
 }
 
 /** A link to the form of a new alert. */
@@ -23,7 +26,7 @@ export const AlertLink = ({
   <Link
     to="/o/$tenantId/rules"
     params={{ tenantId }}
-    search={{ project: projectId, tab: "alerts", ...selection }}
+    search={{ project: projectId, tab: "alerts", ...omitUndefined(selection) }}
     className="metric-alert"
     aria-label={`Create alert on ${subject}`}
   >

@@ -85,7 +85,12 @@ export const MetricTiles = ({
   readonly countName?: string;
   /** The project and the runs whose metrics an alert can watch; absent if no alert can be created. */
   readonly alerts?:
-    | { readonly tenantId: string; readonly projectId: string; readonly scope: string }
+    | {
+        readonly tenantId: string;
+        readonly projectId: string;
+        readonly scope: string;
+        readonly filter: string | undefined;
+      }
     | undefined;
 }) => (
   <Tiles label={label}>
@@ -117,7 +122,7 @@ export const MetricTiles = ({
               alerts && (
                 <AlertLink
                   address={alerts}
-                  selection={{ scope: alerts.scope, figure }}
+                  selection={{ scope: alerts.scope, filter: alerts.filter, figure }}
                   subject={name}
                 />
               )

@@ -11,8 +11,10 @@ import {
   figureNames,
   figures,
   formatWindow,
+  runStatuses,
 } from "./alert.ts";
 import type { Alert, AlertGrouping, AlertScope, FigureName } from "./alert.ts";
+import { useFilterField } from "./filter-field.tsx";
 import { saveAlert, webhooksQuery } from "./queries.ts";
 import type { RulesSearch } from "./rules-search.ts";
 
@@ -27,7 +29,7 @@ export const AlertForm = ({
   /** The alert to edit; absent to create one. */
   readonly alert?: Alert;
   /** The metric that a new alert watches, and of which runs. */
-  readonly selection?: Pick<RulesSearch, "figure" | "scope" | "group" | "value">;
+  readonly selection?: Pick<RulesSearch, "figure" | "scope" | "group" | "value" | "filter">;
   readonly onClose: () => void;
 }) => {
   const queryClient = useQueryClient();
@@ -43,6 +45,7 @@ export const AlertForm = ({
     alert?.group?.by ?? findKey(alertGroupings, selection.group) ?? "",
   );
   const [value, setValue] = useState(alert?.group?.value ?? selection.value ?? "");
+  const [filter, setFilter] = useState(alert?.filter ?? selection.filter ?? "");
   const [windowMinutes, setWindowMinutes] = useState(alert?.windowMinutes ?? 15);
   const [direction, setDirection] = useState(alert?.direction ?? "above");
   const { factor, unit, label } = figures[figure];
@@ -50,7 +53,20 @@ export const AlertForm = ({
     alert === undefined ? "" : Number((alert.threshold / factor).toPrecision(12)),
   );
   const [webhookId, setWebhookId] = useState(alert?.webhookId ?? "");
-  const { faults, submit } = useFieldFaults(["name", "group.value", "threshold", "webhook_id"]);
+  const { faults, submit } = useFieldFaults([
+    "name",
+    "group.value",
+    "filter",
+    "threshold",
+    "webhook_id",
+  ]);
+  const { field: filterField, assertApplied } = useFilterField({
+    projectId,
+    description: "Leave the filter empty to count all of these runs.",
+    fault: faults.filter,
+    value: filter,
+    onChange: setFilter,
+  });
   const thresholdFault =
     Number(threshold) * factor > maxOf(figure)
       ? `At most ${maxOf(figure) / factor} ${unit}.`
@@ -66,21 +82,23 @@ export const AlertForm = ({
       action={alert === undefined ? "Create alert" : "Save"}
       isDisabled={!isComplete}
       onClose={onClose}
-      onSubmit={async () =>
-        submit(async () => {
+      onSubmit={async () => {
+        assertApplied();
+        await submit(async () => {
           await saveAlert(projectId, alert?.id, {
             name: name.trim(),
             figure,
             scope,
             group: grouping === "" ? null : { by: grouping, value },
+            filter: filter === "" ? null : filter,
             window_minutes: windowMinutes,
             direction,
             threshold: Number((Number(threshold) * factor).toPrecision(12)),
             webhook_id: webhookId === "" ? null : webhookId,
           });
           await queryClient.invalidateQueries({ queryKey: ["alerts", projectId] });
-        })
-      }
+        });
+      }}
     >
       <TextInput
         label="Name"
@@ -138,17 +156,28 @@ export const AlertForm = ({
           data={Object.entries(alertScopes).map(([key, text]) => ({ value: key, label: text }))}
         />
         <NativeSelect
-          label="Filter by"
+          label="Limit to one"
           value={grouping}
-          onChange={({ currentTarget }) =>
-            setGrouping(findKey(alertGroupings, currentTarget.value) ?? "")
-          }
+          onChange={({ currentTarget }) => {
+            const newGrouping = findKey(alertGroupings, currentTarget.value) ?? "";
+            setGrouping(newGrouping);
+            setValue(newGrouping === "status" ? "error" : "");
+          }}
           data={[
-            { value: "", label: "No filter" },
+            { value: "", label: "Not limited" },
             ...Object.entries(alertGroupings).map(([key, text]) => ({ value: key, label: text })),
           ]}
         />
-        {grouping !== "" && (
+        {grouping === "status" && (
+          <NativeSelect
+            label={alertGroupings[grouping]}
+            error={faults["group.value"]}
+            value={value}
+            onChange={({ currentTarget }) => setValue(currentTarget.value)}
+            data={[...runStatuses]}
+          />
+        )}
+        {grouping !== "" && grouping !== "status" && (
           <TextInput
             label={alertGroupings[grouping]}
             required
@@ -159,6 +188,7 @@ export const AlertForm = ({
           />
         )}
       </div>
+      {filterField}
       <NativeSelect
         label="Webhook"
         description="The webhook is notified when the alert fires, and when it has recovered."

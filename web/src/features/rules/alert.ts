@@ -2,7 +2,9 @@ import { requireItems, requireText, toNumber, toRecord, toText } from "../../api
 import { formatCount } from "../../components/chart/chart-data.ts";
 import { formatDollars } from "../../components/text/cost.ts";
 import { formatDuration, formatTime, parseTimeMs } from "../../components/time/time.ts";
+import { joinConditions, splitConditions } from "../../components/filter/filter-conditions.ts";
 import { toGroupingCondition } from "../../components/filter/grouping-conditions.ts";
+import { toPlainFilter } from "../../components/filter/plain-filter.ts";
 import type { RunListSearch } from "../runs/run-list-search.ts";
 
 interface Metric {
@@ -49,9 +51,18 @@ export const alertScopes = { traces: "Traces", models: "Model calls", all: "All 
 
 export type AlertScope = keyof typeof alertScopes;
 
-export const alertGroupings = { model: "Model", name: "Name", tag: "Tag", user: "User" } as const;
+export const alertGroupings = {
+  model: "Model",
+  name: "Name",
+  tag: "Tag",
+  user: "User",
+  status: "Status",
+} as const;
 
 export type AlertGrouping = keyof typeof alertGroupings;
+
+/** The values of the property `status`. */
+export const runStatuses = ["success", "error", "pending"] as const;
 
 /** The lengths of the windows that the form offers, in minutes. */
 export const alertWindows = [5, 15, 30, 60, 180, 360, 720, 1_440] as const;
@@ -73,6 +84,8 @@ export interface Alert {
   readonly figure: FigureName;
   readonly scope: AlertScope;
   readonly group: { readonly by: AlertGrouping; readonly value: string } | undefined;
+  /** The filter that the runs must match; `undefined` for none. */
+  readonly filter: string | undefined;
   readonly windowMinutes: number;
   readonly direction: "above" | "below";
   readonly threshold: number;
@@ -113,6 +126,7 @@ export const parseAlerts = (value: unknown): readonly Alert[] =>
       figure: parseName(members["figure"], figures) ?? "runs",
       scope: parseName(members["scope"], alertScopes) ?? "traces",
       group: by === undefined ? undefined : { by, value: toText(group["value"]) ?? "" },
+      filter: toText(members["filter"]),
       windowMinutes: toNumber(members["window_minutes"]) ?? 5,
       direction: members["direction"] === "below" ? "below" : "above",
       threshold: toNumber(members["threshold"]) ?? 0,
@@ -143,17 +157,19 @@ export const describeAlert = ({
   figure,
   scope,
   group,
+  filter,
   direction,
   threshold,
   windowMinutes,
 }: Pick<
   Alert,
-  "figure" | "scope" | "group" | "direction" | "threshold" | "windowMinutes"
+  "figure" | "scope" | "group" | "filter" | "direction" | "threshold" | "windowMinutes"
 >): string => {
   const groupText =
     group === undefined ? "" : ` with ${alertGroupings[group.by].toLowerCase()} ${group.value}`;
+  const filterText = filter === undefined ? "" : `, filtered by ${toPlainFilter(filter)},`;
   const { label, format } = figures[figure];
-  return `${label} of ${alertScopes[scope].toLowerCase()}${groupText} ${direction} ${format(threshold)} over ${formatWindow(windowMinutes)}`;
+  return `${label} of ${alertScopes[scope].toLowerCase()}${groupText}${filterText} ${direction} ${format(threshold)} over ${formatWindow(windowMinutes)}`;
 };
 
 const minuteMs = 60_000;
@@ -178,18 +194,19 @@ export function toAlertRuns(alert: Alert): RunListSearch | undefined {
   }
   const endMs = Math.floor(alert.evaluatedMs / minuteMs) * minuteMs;
   const conditions = [
+    ...splitConditions(alert.filter ?? ""),
     ...(alert.scope === "models" ? ['in(run_type, ["llm", "embedding"])'] : []),
     ...(alert.group === undefined
       ? []
       : [toGroupingCondition(alert.group.by, alert.group.value, alert.scope === "traces")]),
     ...(alert.figure === "error_rate" ? ['eq(status, "error")'] : []),
   ];
-  const combinedFilter = conditions.length > 1 ? `and(${conditions.join(", ")})` : conditions[0];
+  const filter = joinConditions(conditions);
   return {
     ...(alert.scope === "traces" ? {} : { all: true }),
     from: new Date(endMs - alert.windowMinutes * minuteMs).toISOString(),
     // The run list includes the end of its time range, but the window of an alert does not.
     to: new Date(endMs - 1).toISOString(),
-    ...(combinedFilter === undefined ? {} : { filter: combinedFilter }),
+    ...(filter === "" ? {} : { filter }),
   };
 }

@@ -1,16 +1,16 @@
-import { Input, NativeSelect, NumberInput, TextInput } from "@mantine/core";
+import { NativeSelect, NumberInput, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useRef, useState } from "react";
+import { useState } from "react";
 import { omitUndefined } from "../../api/parse.ts";
 import { DialogForm } from "../../components/dialog/dialog-form.tsx";
 import { fieldHint, useFieldFaults } from "../../components/dialog/field-fault.ts";
-import { FilterBar } from "../../components/filter/filter-bar.tsx";
 import { pluralize } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatTime } from "../../components/time/time.ts";
 import { createRunJudgeDraft, findJudgeFaults } from "../models/judge-draft.ts";
 import { modelEndpointsQuery } from "../models/model-endpoints.ts";
-import { createRunCountsQuery, readRunValues } from "../runs/queries.ts";
+import { createRunCountsQuery } from "../runs/queries.ts";
+import { useFilterField } from "./filter-field.tsx";
 import { JudgeAction } from "./judge-action.tsx";
 import { createTargetsQuery, saveRule, webhooksQuery } from "./queries.ts";
 import { actionKinds } from "./rule.ts";
@@ -44,7 +44,6 @@ export const RuleForm = ({
   readonly onClose: () => void;
 }) => {
   const queryClient = useQueryClient();
-  const filterField = useRef<HTMLDivElement>(null);
   const [draft, setDraft] = useState<Omit<RuleDraft, "action">>({
     name: rule?.name ?? "",
     filter: rule?.filter ?? initialFilter ?? "",
@@ -52,7 +51,14 @@ export const RuleForm = ({
   });
   const change = (changes: Partial<typeof draft>): void => setDraft({ ...draft, ...changes });
   const { faults, submit } = useFieldFaults(["name", "filter", "sampling_rate", ...actionPaths]);
-  const [filterFault, setFilterFault] = useState<string>();
+  const { field: filterField, assertApplied } = useFilterField({
+    projectId,
+    description:
+      "The root run of each trace is checked when it has ended. Leave the filter empty to match all traces.",
+    fault: faults.filter,
+    value: draft.filter,
+    onChange: (filter) => change({ filter }),
+  });
   const [areFaultsShown, setAreFaultsShown] = useState(false);
   const { kind, action, hasFaults, fields, changeKind } = useActionFields(rule?.action, {
     faults,
@@ -66,13 +72,8 @@ export const RuleForm = ({
       onClose={onClose}
       onSubmit={async () => {
         setAreFaultsShown(true);
-        const hasUnapplied = hasUnappliedText(filterField.current);
-        setFilterFault(
-          hasUnapplied
-            ? "The text in the filter is not applied yet. Press Enter in the filter first."
-            : undefined,
-        );
-        if (action === undefined || hasUnapplied || hasFaults) {
+        assertApplied();
+        if (action === undefined || hasFaults) {
           throw new Error(fieldHint);
         }
         await submit(async () => saveRule(projectId, rule?.id, { ...draft, action }));
@@ -87,21 +88,7 @@ export const RuleForm = ({
         value={draft.name}
         onChange={({ currentTarget }) => change({ name: currentTarget.value })}
       />
-      <Input.Wrapper
-        label="Filter"
-        description="The root run of each trace is checked when it has ended. Leave the filter empty to match all traces."
-        error={filterFault ?? faults.filter}
-      >
-        <div ref={filterField} className="rule-filter">
-          <FilterBar
-            resource="runs"
-            value={draft.filter}
-            onApply={(filter) => change({ filter })}
-            valuesKey={projectId}
-            readValues={async (request, signal) => readRunValues(projectId, request, signal)}
-          />
-        </div>
-      </Input.Wrapper>
+      {filterField}
       <MatchPreview projectId={projectId} filter={draft.filter} percent={draft.samplingPercent} />
       <NumberInput
         label="Sampling (%)"
@@ -124,12 +111,6 @@ export const RuleForm = ({
       {fields}
     </DialogForm>
   );
-};
-
-/** Whether the filter field contains text that the user has not applied yet by pressing Enter. */
-const hasUnappliedText = (field: HTMLElement | null): boolean => {
-  const input = field?.querySelector("[data-filter-input]");
-  return input instanceof HTMLInputElement && input.value.trim() !== "";
 };
 
 /** The fields of an action for which the server may report an error. */

@@ -16,7 +16,7 @@ export interface RulesSearch {
   readonly scope?: string;
   readonly group?: string;
   readonly value?: string;
-  /** If it is set, the form of a new rule is open, with this filter. */
+  /** If it is set, the form of a new rule is open, with this filter. In the form of a new alert, the filter of its runs. */
   readonly filter?: string;
 }
 

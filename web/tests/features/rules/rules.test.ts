@@ -129,6 +129,12 @@ describe("alerts", () => {
     expect(alert && describeAlert({ ...alert, figure: "latency_p95", threshold: 2_500 })).toContain(
       "p95 latency of model calls",
     );
+    const [filtered] = parseAlerts([
+      { ...wireAlert, group: { by: "status", value: "error" }, filter: 'gt(latency, "2s")' },
+    ]);
+    expect(filtered && describeAlert(filtered)).toBe(
+      "Error rate of model calls with status error, filtered by latency > 2s, above 5 % over 15 min",
+    );
     expect(formatWindow(180)).toBe("3 h");
     expect(figures.error_rate.format(0.071)).toBe("7.1 %");
   });
@@ -140,6 +146,11 @@ describe("alerts", () => {
       to: "2026-11-21T10:29:59.999Z",
       filter:
         'and(in(run_type, ["llm", "embedding"]), eq(model, "gpt \\"5\\""), eq(status, "error"))',
+    });
+    const filter = 'and(eq(name, "a"), gt(latency, "2s"))';
+    const [filtered] = parseAlerts([{ ...wireAlert, scope: "traces", group: null, filter }]);
+    expect(filtered && toAlertRuns(filtered)).toMatchObject({
+      filter: 'and(eq(name, "a"), gt(latency, "2s"), eq(status, "error"))',
     });
     const [runs] = parseAlerts([{ ...wireAlert, figure: "runs", scope: "traces", group: null }]);
     expect(runs && toAlertRuns(runs)).not.toHaveProperty("filter");
