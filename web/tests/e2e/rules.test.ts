@@ -205,11 +205,11 @@ describe.skipIf(browser === undefined)("rules, alerts and webhooks, in Chromium"
     await page.goto(`${projectAddress}/dashboard?scope=all&group=name`);
     await page.getByRole("link", { name: "Create alert on Error rate" }).click();
     expect(await form.getByLabel("Metric").inputValue()).toBe("error_rate");
-    expect(await form.getByLabel("Runs").inputValue()).toBe("all");
+    expect(await form.getByLabel("Runs", { exact: true }).inputValue()).toBe("all");
     expect(await form.getByLabel("Limit to one").inputValue()).toBe("");
     await page.goto(`${projectAddress}/dashboard?scope=all&group=name`);
     await page.getByRole("link", { name: "Create alert on good" }).click();
-    expect(await form.getByLabel("Runs").inputValue()).toBe("all");
+    expect(await form.getByLabel("Runs", { exact: true }).inputValue()).toBe("all");
     expect(await form.getByLabel("Limit to one").inputValue()).toBe("name");
     expect(await form.getByRole("textbox", { name: "Name" }).nth(1).inputValue()).toBe("good");
     const filter = 'eq(name, "good")';
@@ -221,7 +221,8 @@ describe.skipIf(browser === undefined)("rules, alerts and webhooks, in Chromium"
     expect(await form.getByLabel("Status").inputValue()).toBe("success");
     await form.getByRole("button", { name: "Edit name = good" }).waitFor();
     await form.getByLabel("Metric").selectOption("runs");
-    await form.getByLabel("Name", { exact: true }).fill("Good traces");
+    await form.getByRole("textbox", { name: "Name" }).fill("Good traces");
+    await showScreen(page, "alert-form-filter");
     await form.getByLabel("Threshold (runs)").fill("7");
     await form.getByRole("button", { name: "Create alert" }).click();
     await card(
