@@ -48,7 +48,7 @@ export const AlertForm = ({
   const [filter, setFilter] = useState(alert?.filter ?? selection.filter ?? "");
   const [windowMinutes, setWindowMinutes] = useState(alert?.windowMinutes ?? 15);
   const [direction, setDirection] = useState(alert?.direction ?? "above");
-  const { factor, unit, label } = figures[figure];
+  const { factor, unit } = figures[figure];
   const [threshold, setThreshold] = useState<number | string>(
     alert === undefined ? "" : Number((alert.threshold / factor).toPrecision(12)),
   );
@@ -204,7 +204,7 @@ export const AlertForm = ({
         ]}
       />
       <p className="quiet">
-        {label} is computed each minute. The alert fires when two values in a row are beyond the
+        The metric is computed each minute. The alert fires when two values in a row are beyond the
         threshold. It recovers when three values in a row are on the other side of the threshold, at
         least 5 % away from it.
       </p>
