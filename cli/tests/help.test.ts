@@ -93,3 +93,9 @@ describe("a misspelt command or option", () => {
     expect({ code, errors }).toEqual({ code: 2, errors: `error: ${message}\n` });
   });
 });
+
+test("a reader that ends first, such as head, does not make the command fail", async () => {
+  const child = start(["serve", "--help"]);
+  child.stdout.destroy();
+  expect(await ended(child)).toMatchObject({ code: 0, errors: "" });
+});

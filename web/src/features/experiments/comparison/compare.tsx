@@ -6,6 +6,7 @@ import { AbsentView } from "../../../components/page/absent-view.tsx";
 import { Empty, Failure, Loading } from "../../../components/page/states.tsx";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { createDatasetQuery } from "../../datasets/queries.ts";
+import type { Experiment } from "../experiment.ts";
 import { chooseBaseline, usePinnedBaseline } from "../baseline.ts";
 import { CompareFilters } from "./compare-filters.tsx";
 import { ComparePanel } from "./compare-panel.tsx";
@@ -27,6 +28,8 @@ import type { ExperimentJob } from "../launch/launch.ts";
 import { createExperimentJobsQuery } from "../launch/queries.ts";
 import "../../datasets/datasets.css";
 import "../experiments.css";
+
+const noStatistics: ReadonlyMap<string, Experiment> = new Map();
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId/compare");
 
@@ -137,7 +140,7 @@ export const ExperimentComparison = () => {
             <CompareSummary
               context={context}
               page={firstPage}
-              statistics={statistics.data ?? new Map()}
+              statistics={statistics.data ?? noStatistics}
               chartedName={search.key}
             />
             <CompareFilters
