@@ -253,7 +253,7 @@ describe.skipIf(browser === undefined)("the datasets, in Chromium", () => {
     await page.getByRole("button", { name: "Import", exact: true }).click();
     await page.getByText(/Importing… [\d,]*[1-9][\d,]* examples/).waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
-    await page.getByText(/^Cancelled\. .* [\d,]+ examples/).waitFor();
+    await page.getByText(/^Canceled\. .* [\d,]+ examples/).waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
     const count = Number(await (await fetch(`${server.url}/examples/count?dataset=${id}`)).text());
     expect(count).toBeGreaterThan(40);

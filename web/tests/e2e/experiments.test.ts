@@ -277,7 +277,7 @@ describe.skipIf(browser === undefined)("the experiments, in Chromium", () => {
     await page.goto(`${datasetAddress}?tab=comparisons`);
     await page.getByRole("link", { name: "which reads better" }).click();
     await page.getByRole("heading", { name: "Pairwise comparison" }).waitFor();
-    await page.getByText("2 better, 1 worse, 0 same · win rate 67 %").waitFor();
+    await page.getByText("2 better, 1 worse, 0 same · 67 % win rate").waitFor();
     await watched.picture("experiments-pairwise");
     expect(await watched.audit()).toEqual([]);
     expect(faults).toEqual([]);

@@ -1,9 +1,18 @@
 import { Button, Popover } from "@mantine/core";
-import { moveColumn, defaultLayout, toColumnOrder } from "./column-layout.ts";
+import { clampWidth, moveColumn, defaultLayout, toColumnOrder } from "./column-layout.ts";
 import type { ColumnLayout } from "./column-layout.ts";
 import type { Column } from "./data-table-columns.ts";
 
-/** A menu to show, hide and reorder columns. Unlike dragging column titles, it also works with the keyboard. */
+/** Number of pixels by which the menu makes a column narrower or wider. */
+const widthStep = 24;
+
+/** The width, in pixels, with which a column is shown now; `undefined` if it is hidden. */
+const measureWidth = (id: string): number | undefined =>
+  [...document.querySelectorAll<HTMLElement>("th[data-column]")].find(
+    ({ dataset }) => dataset["column"] === id,
+  )?.offsetWidth;
+
+/** A menu to show, hide, move and resize columns. Unlike dragging column titles, it also works with the keyboard. */
 export const ColumnMenu = <Row extends object>({
   columns,
   layout,
@@ -68,6 +77,29 @@ export const ColumnMenu = <Row extends object>({
                 >
                   ↓
                 </button>
+                {[
+                  { mark: "−", label: `Make ${column.title} narrower`, step: -widthStep },
+                  { mark: "+", label: `Make ${column.title} wider`, step: widthStep },
+                ].map(({ mark, label, step }) => (
+                  <button
+                    key={mark}
+                    type="button"
+                    aria-label={label}
+                    onClick={() =>
+                      onLayout({
+                        ...layout,
+                        widths: {
+                          ...layout.widths,
+                          [id]: clampWidth(
+                            (layout.widths[id] ?? measureWidth(id) ?? column.width) + step,
+                          ),
+                        },
+                      })
+                    }
+                  >
+                    {mark}
+                  </button>
+                ))}
               </li>
             );
           })}

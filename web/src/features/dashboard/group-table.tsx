@@ -72,8 +72,6 @@ export const GroupTable = ({
       ? []
       : [{ ...column, format: column.createFormat?.(values) ?? column.format }];
   });
-  // An alert watches the runs that have a model, name, tag or user; it can't have a filter or a status.
-  const alertGrouping = search.group;
   return (
     <section className="table-section">
       <h2>Groups</h2>
@@ -87,7 +85,7 @@ export const GroupTable = ({
                   {title}
                 </th>
               ))}
-              {alertGrouping !== undefined && (
+              {search.group !== undefined && (
                 <th scope="col">
                   <span className="unseen">Alert</span>
                 </th>
@@ -120,14 +118,14 @@ export const GroupTable = ({
                 {shownColumns.map((column) => (
                   <NumberCell key={column.title} column={column} group={group} />
                 ))}
-                {alertGrouping !== undefined && (
+                {search.group !== undefined && (
                   <td className="number">
                     {group.kind === "value" && (
                       <AlertLink
                         address={address}
                         selection={{
                           scope: resolveScope(search),
-                          group: alertGrouping,
+                          group: search.group,
                           value: group.value,
                           filter: search.filter,
                         }}

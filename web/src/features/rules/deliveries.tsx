@@ -4,6 +4,7 @@ import { Dialog } from "../../components/dialog/dialog.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
+import { formatTime } from "../../components/time/time.ts";
 import { createDeliveriesQuery, resendDeliveries } from "./queries.ts";
 import { deliveryStates } from "./webhook.ts";
 import type { Delivery, Webhook } from "./webhook.ts";
@@ -84,7 +85,7 @@ const DeliveryRow = ({
     {lastError !== undefined && (
       <p className="quiet">
         {toVisibleText(lastError)} ({attempts} {attempts === 1 ? "attempt" : "attempts"})
-        {nextMs !== undefined && ` Next attempt at ${new Date(nextMs).toLocaleTimeString("en")}.`}
+        {nextMs !== undefined && ` Next attempt at ${formatTime(nextMs).slice(0, 19)}.`}
       </p>
     )}
   </li>

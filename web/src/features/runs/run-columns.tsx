@@ -1,3 +1,4 @@
+import type { userKeys } from "millrace/model";
 import type { ReactNode } from "react";
 import { formatDollars } from "../../components/text/cost.ts";
 import { formatCount } from "../../components/chart/chart-data.ts";
@@ -8,6 +9,9 @@ import { formatDuration } from "../../components/time/time.ts";
 import { RunTypeBadge, StatusBadge } from "./run-badges.tsx";
 import type { RunItem } from "./run-item.ts";
 import { toPreviewText } from "./run-preview.ts";
+
+/** The metadata keys that name the user of a run. */
+const userMetadataKeys: typeof userKeys = ["user_id", "langfuse_user_id"];
 
 const notSortableTooltip = "Can't sort by this column. Use a filter to narrow the list.";
 
@@ -131,6 +135,12 @@ export const toRunColumns = ({
     align: "end",
     sort: "desc",
   },
+  createTextColumn({
+    id: "user",
+    title: "User",
+    read: ({ metadata }) =>
+      [...new Set(userMetadataKeys.flatMap((key) => metadata[key] ?? []))].join(", "),
+  }),
   createTextColumn({
     id: "error",
     title: "Error",

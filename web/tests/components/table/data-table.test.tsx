@@ -204,6 +204,21 @@ test("a column that the user shows is still shown after a reload", () => {
   expect(titles()).toEqual(["", "Name", "Colour", "Weight"]);
 });
 
+test("the menu makes a column wider and narrower, and the width is kept", () => {
+  const first = render(<Table />);
+  vi.spyOn(HTMLElement.prototype, "offsetWidth", "get").mockReturnValue(100);
+  fireEvent.click(screen.getByRole("button", { name: "Columns" }));
+  const tracks = () => screen.getByRole("table").style.getPropertyValue("--tracks");
+  fireEvent.click(screen.getByRole("button", { name: "Make Weight wider" }));
+  expect(tracks()).toContain(" 124px ");
+  fireEvent.click(screen.getByRole("button", { name: "Make Weight narrower" }));
+  fireEvent.click(screen.getByRole("button", { name: "Make Weight narrower" }));
+  expect(tracks()).toContain(" 76px ");
+  first.unmount();
+  render(<Table />);
+  expect(tracks()).toContain(" 76px ");
+});
+
 test("without rows the table shows a loading, an error or an empty state", () => {
   const { rerender } = render(<Table rows={undefined} />);
   expect(screen.queryByLabelText("Loading fruits")).not.toBeNull();

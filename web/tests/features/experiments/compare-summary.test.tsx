@@ -50,7 +50,7 @@ function renderSummary(statistics: ReadonlyMap<string, Experiment>) {
 
 test("wins are counted only for the scores that an experiment shares with the baseline", () => {
   const readCell = renderSummary(new Map());
-  expect(readCell("shared")).toContain("0 better, 0 worse, 2 same · win rate –");
+  expect(readCell("shared")).toContain("0 better, 0 worse, 2 same · – win rate");
   expect(readCell("added")).toBe("1");
 });
 

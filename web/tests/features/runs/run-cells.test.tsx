@@ -49,6 +49,17 @@ test("the first tag is shown whole, with the number of further ones, and all in 
   expect(renderCell("tags", { tags: [] }).textContent).toBe("");
 });
 
+test("the user is read from the metadata of the SDK and of Langfuse", () => {
+  expect(renderCell("user", { metadata: { user_id: "u-1" } }).textContent).toBe("u-1");
+  cleanup();
+  expect(renderCell("user", { metadata: { langfuse_user_id: "u-2" } }).textContent).toBe("u-2");
+  cleanup();
+  const both = { user_id: "u-1", langfuse_user_id: "u-1" };
+  expect(renderCell("user", { metadata: both }).textContent).toBe("u-1");
+  cleanup();
+  expect(renderCell("user").textContent).toBe("");
+});
+
 test("only runs that failed or have not ended have a visible word for their status", () => {
   renderCell("status");
   expect(screen.getByText("Success").className).toBe("unseen");

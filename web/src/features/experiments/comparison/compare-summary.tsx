@@ -135,7 +135,7 @@ const WinCounts = ({
   // Without an example that both experiments scored, there is nothing to count.
   better + worse + same === 0 ? null : (
     <span className="wins" title="Examples compared with the baseline">
-      {`${better.toLocaleString("en")} better, ${worse.toLocaleString("en")} worse, ${same.toLocaleString("en")} same · win rate ${formatWinRate(better, worse)}`}
+      {`${better.toLocaleString("en")} better, ${worse.toLocaleString("en")} worse, ${same.toLocaleString("en")} same · ${formatWinRate(better, worse)} win rate`}
     </span>
   );
 
