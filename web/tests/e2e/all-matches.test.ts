@@ -109,6 +109,26 @@ describe.skipIf(browser === undefined)("actions on all runs that match, in Chrom
     expect(opened.faults).toEqual([]);
   });
 
+  test("all that match are added to a new annotation queue, to which the job leads", async () => {
+    await selectAllFailed();
+    await bar().getByRole("button", { name: "Add to annotation queue" }).click();
+    await dialog().getByLabel("Search for a queue or enter a new name").fill("failures");
+    await dialog().getByRole("button", { name: "Create and add 250 runs" }).click();
+    await dialog().getByText("250 runs are being added to failures.").waitFor();
+    await dialog().getByRole("button", { name: "Close" }).click();
+    await notice("250 runs are in the queue.").waitFor();
+    const [queue] = await client.annotationQueues.list({ name: "failures" }).toArray();
+    const queued = await client.annotationQueues.listRuns(queue!.id).toArray();
+    expect(queued).toHaveLength(failedCount);
+    expect(queued.every(({ run }) => run.name === "bad")).toBe(true);
+    await page.getByRole("button", { name: "Jobs", exact: true }).click();
+    const menu = page.getByRole("dialog", { name: "Jobs" });
+    await menu.getByText("Add 250 runs to the queue “failures”").waitFor();
+    await menu.getByRole("link", { name: "View queue" }).click();
+    await page.getByRole("heading", { name: "failures" }).waitFor();
+    expect(opened.faults).toEqual([]);
+  });
+
   test("feedback is given to all that match, in the name of the person", async () => {
     await page.evaluate(() => localStorage.setItem("millrace-reviewer", '"Ann"'));
     await selectAllFailed();
@@ -152,7 +172,7 @@ describe.skipIf(browser === undefined)("actions on all runs that match, in Chrom
     await press(page, "g", "j");
     await page.getByRole("heading", { name: "Jobs" }).waitFor();
     const jobs = page.locator("main .job");
-    await expect.poll(async () => jobs.count()).toBe(4);
+    await expect.poll(async () => jobs.count()).toBe(5);
     expect(await jobs.first().textContent()).toContain("Delete 250 runs");
     expect(await jobs.first().textContent()).toContain("250 of 250");
     await showScreen(page, `jobs-${colorScheme}-${width}`);

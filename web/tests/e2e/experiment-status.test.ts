@@ -26,16 +26,25 @@ const manifest = {
   },
 };
 
-/** A model that refuses one country if it is called `flaky`, and does not answer before `release` if it is `held`. */
+/**
+ * A model that refuses one country if it is called `flaky`. If it is called `held`, it does not answer before `release`, and
+ * after `hold` not before the next `release`.
+ */
 async function startModel(): Promise<{
   readonly url: string;
   readonly server: Server;
-  readonly held: { release: () => void };
+  readonly held: { release: () => void; readonly hold: () => void };
 }> {
-  const held = { release: (): void => undefined };
-  const gate = new Promise<void>((resolve) => {
-    held.release = resolve;
-  });
+  let gate: Promise<void> | undefined;
+  const held = {
+    release: (): void => undefined,
+    hold: (): void => {
+      gate = new Promise<void>((resolve) => {
+        held.release = resolve;
+      });
+    },
+  };
+  held.hold();
   const server = createServer((request, response) => {
     void (async () => {
       const chunks: Buffer[] = [];
@@ -218,4 +227,28 @@ describe.skipIf(browser === undefined)("the status of experiments, in Chromium",
     await page.setViewportSize({ width: 1280, height: 800 });
     expect(faults).toEqual([]);
   }, 30_000);
+
+  test("a running experiment can be canceled and continued by its buttons", async () => {
+    const { page, faults } = watched;
+    faults.length = 0;
+    model.held.hold();
+    const { experiment_id: experimentId } = await start("interrupted one", "held");
+    await page.goto(`${datasetAddress}/compare?experiments=${experimentId}`);
+    const progress = page.getByRole("region", { name: "Progress of experiments" });
+    await progress.getByText("Running", { exact: true }).waitFor();
+    await progress.getByRole("button", { name: "Cancel" }).click();
+    await progress.getByText("Canceled", { exact: true }).waitFor();
+    await progress.getByText("0 of 12 rows").waitFor();
+    await showScreen(page, "experiment-canceled");
+    model.held.release();
+    await progress.getByRole("button", { name: "Continue" }).click();
+    // The section is about experiments that run or need attention. This one has neither left.
+    await progress.waitFor({ state: "detached" });
+    await page.goto(`${datasetAddress}?tab=experiments`);
+    const row = page.getByRole("row", { name: "interrupted one" });
+    await expect.poll(async () => row.locator('[data-column="status"]').innerText()).toBe("Done");
+    const { runs } = await send("POST", "/runs/query", { session: [experimentId], is_root: true });
+    expect(runs).toHaveLength(exampleCount);
+    expect(faults).toEqual([]);
+  }, 60_000);
 });

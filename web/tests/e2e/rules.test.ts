@@ -1,9 +1,14 @@
 import { createServer } from "node:http";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Client } from "millrace";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { openDatabase } from "../../../server/dist/storage/sqlite/connection.js";
+import { databaseFileName } from "../../../server/dist/storage/sqlite/open-database.js";
 import { findFaults } from "../support/axe.ts";
 import { startBrowser } from "../support/browser.ts";
 import { press } from "../support/key-effects.ts";
@@ -22,6 +27,7 @@ describe.skipIf(browser === undefined)("rules, alerts and webhooks, in Chromium"
   let rulesAddress: string;
   let receiver: Server;
   let hookUrl: string;
+  let dataDir: string;
   let respondWith = 200;
   const received: string[] = [];
   const signatures: string[] = [];
@@ -30,14 +36,17 @@ describe.skipIf(browser === undefined)("rules, alerts and webhooks, in Chromium"
     receiver = createServer((request, response) => {
       request.on("data", (chunk: Buffer) => received.push(chunk.toString()));
       signatures.push(String(request.headers["webhook-signature"]));
-      request.on("end", () => response.writeHead(respondWith).end());
+      request.on("end", () =>
+        response.writeHead(respondWith, { location: "http://127.0.0.1:1/inside" }).end(),
+      );
     });
     await new Promise<void>((resolve) => {
       receiver.listen(0, "127.0.0.1", resolve);
     });
     const host = `127.0.0.1:${(receiver.address() as AddressInfo).port}`;
     hookUrl = `http://${host}/hook`;
-    opened = await openPage(browser!, project, { webhookHosts: [host] });
+    dataDir = mkdtempSync(join(tmpdir(), "millrace-e2e-"));
+    opened = await openPage(browser!, project, { webhookHosts: [host], dataDir });
     ({ client, page } = opened);
     client.startRun({ name: "good" }).end({ answer: "yes" });
     client.startRun({ name: "bad" }).fail(new Error("no"));
@@ -55,6 +64,7 @@ describe.skipIf(browser === undefined)("rules, alerts and webhooks, in Chromium"
     receiver?.closeAllConnections();
     receiver?.close();
     await opened?.close();
+    rmSync(dataDir, { recursive: true, force: true });
     await browser?.close();
   });
 
@@ -113,6 +123,13 @@ describe.skipIf(browser === undefined)("rules, alerts and webhooks, in Chromium"
     respondWith = 418;
     await page.getByRole("button", { name: "Send a test" }).click();
     await page.getByText("The receiver responded with status 418.").waitFor();
+    respondWith = 302;
+    const before = received.length;
+    await page.getByRole("button", { name: "Send a test" }).click();
+    await page
+      .getByText("it redirects (302) to http://127.0.0.1:1. Redirects are not followed")
+      .waitFor();
+    expect(received).toHaveLength(before + 1);
     respondWith = 200;
     await showScreen(page, "webhooks");
     expect(opened.faults).toEqual([]);
@@ -168,6 +185,37 @@ describe.skipIf(browser === undefined)("rules, alerts and webhooks, in Chromium"
     expect(opened.faults).toEqual([]);
   });
 
+  test("a delivery that failed for good is shown with its reason, and can be sent again", async () => {
+    respondWith = 500;
+    client.startRun({ name: "bad" }).fail(new Error("unheard"));
+    await client.flush();
+    await page.goto(`${rulesAddress}&tab=webhooks`);
+    await page.getByRole("button", { name: /^Deliveries of/ }).click();
+    const deliveries = dialog("Deliveries of").getByRole("list", { name: "Deliveries" });
+    const latest = deliveries.getByRole("listitem").first();
+    await expect
+      .poll(async () => latest.innerText(), { timeout: 15_000 })
+      .toMatch(/status 500.*\(\d attempts?\) Next attempt at 2\d{3}-\d\d-\d\d \d\d:\d\d:\d\d\./s);
+    // The last attempt is made 17 hours after the first; the row is changed to what is stored then.
+    const db = openDatabase(join(dataDir, databaseFileName));
+    db.exec(
+      "UPDATE webhook_deliveries SET state = 2, attempts = 8, next_us = NULL WHERE state = 0",
+    );
+    db.close();
+    await latest.getByText("Failed").waitFor();
+    expect(await latest.innerText()).toMatch(/status 500.*\(8 attempts\)$/s);
+    await showScreen(page, "webhook-deliveries");
+    expect(await findFaults(page)).toEqual([]);
+    respondWith = 200;
+    received.length = 0;
+    await latest.getByRole("button", { name: /^Send again: delivery/ }).click();
+    await latest.getByText("Delivered").waitFor();
+    expect(received).toHaveLength(1);
+    expect(received[0]).toContain("unheard");
+    await dialog("Deliveries of").getByRole("button", { name: "Done" }).click();
+    expect(opened.faults).toEqual([]);
+  }, 60_000);
+
   test("without a model endpoint, the form says why no judge can be saved", async () => {
     await page.goto(rulesAddress);
     await page.getByRole("button", { name: "New rule" }).click();
@@ -187,7 +235,7 @@ describe.skipIf(browser === undefined)("rules, alerts and webhooks, in Chromium"
     await page.getByRole("button", { name: "Actions of Failures" }).click();
     await page.getByRole("menuitem", { name: "Apply to past traces" }).click();
     await dialog("Apply to past traces").getByRole("button", { name: "Apply" }).click();
-    await card("Rules", "2 matched, 2 applied").waitFor();
+    await card("Rules", "3 matched, 3 applied").waitFor();
     await page.getByRole("switch", { name: "Enable Failures" }).click({ force: true });
     await expect
       .poll(async () => page.getByRole("switch", { name: "Enable Failures" }).isChecked())

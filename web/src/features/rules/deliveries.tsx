@@ -75,7 +75,7 @@ const DeliveryRow = ({
         <Button
           size="compact-xs"
           variant="default"
-          aria-label={`Send ${id} again`}
+          aria-label={`Send again: delivery ${id}`}
           onClick={onResend}
         >
           Send again
