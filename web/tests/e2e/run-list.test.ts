@@ -64,6 +64,34 @@ describe.skipIf(browser === undefined)("a list of traces, in Chromium", () => {
     }
   }
 
+  test("a column is made wider and narrower by keyboard, and keeps its width", async () => {
+    await page.setViewportSize({ width: 1_440, height: 900 });
+    await page.goto(address);
+    await page.getByRole("link", { name: "answer", exact: true }).first().waitFor();
+    const measureWidth = async (): Promise<number> =>
+      Math.round((await page.locator('th[data-column="model"]').boundingBox())?.width ?? 0);
+    const width = await measureWidth();
+    await page.getByRole("button", { name: "Columns" }).focus();
+    await page.keyboard.press("Enter");
+    const menu = page.getByRole("dialog", { name: "Columns" });
+    await menu.getByRole("button", { name: "Make Model wider" }).focus();
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Enter");
+    await expect.poll(measureWidth).toBe(width + 48);
+    await menu.getByRole("button", { name: "Make Model narrower" }).focus();
+    await page.keyboard.press("Enter");
+    await expect.poll(measureWidth).toBe(width + 24);
+    await showScreen(page, "run-list-columns");
+    expect(await findFaults(page)).toEqual([]);
+    await page.reload();
+    await page.getByRole("link", { name: "answer", exact: true }).first().waitFor();
+    expect(await measureWidth()).toBe(width + 24);
+    await page.getByRole("button", { name: "Columns" }).click();
+    await menu.getByRole("button", { name: "Reset columns" }).click();
+    await expect.poll(measureWidth).toBe(width);
+    expect(faults).toEqual([]);
+  });
+
   test("the preview has space, and the table fits, also on a small screen and beside the facets", async () => {
     const facets = page.getByRole("button", { name: "Facets" });
     for (const [width, hasFacets] of [

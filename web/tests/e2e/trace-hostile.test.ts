@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startBrowser } from "../support/browser.ts";
 import { openPage } from "../support/opened-page.ts";
-import { screenshots } from "../support/screenshots.ts";
+import { screenshots, showScreen } from "../support/screenshots.ts";
 import type { OpenedPage } from "../support/opened-page.ts";
 
 const browser = await startBrowser();
@@ -61,6 +61,38 @@ describe.skipIf(browser === undefined)("hostile content of a trace, in Chromium"
     await page.getByLabel("Inputs", { exact: true }).locator("pre").waitFor();
     expect(await page.locator("main").textContent()).not.toContain("call stack");
     expect(faults).toEqual([]);
+  });
+
+  test("bytes that are not the image that they claim to be are not shown, and the page says so", async () => {
+    const { client, page } = opened;
+    const lie = Buffer.from("<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>");
+    const run = client.startRun({
+      name: "lies",
+      inputs: {
+        messages: [
+          {
+            role: "user",
+            content: [
+              {
+                type: "image_url",
+                image_url: { url: `data:image/png;base64,${lie.toString("base64")}` },
+              },
+            ],
+          },
+        ],
+      },
+      attachments: { holiday: ["image/png", lie] },
+    });
+    run.end({});
+    await client.flush();
+    const address = `${await opened.projectAddress()}?trace=${run.traceId}`;
+    await page.goto(address);
+    await page.getByText("[not an image: the data are not image/png]").waitFor();
+    await page.goto(`${address}&panel=files`);
+    await page.getByText("Can't be shown: the file is not image/png.").waitFor();
+    expect(await page.locator("main img").count()).toBe(0);
+    await showScreen(page, "trace-lying-images");
+    expect(opened.faults).toEqual([]);
   });
 
   test("a long name without spaces stays within the page", async () => {
