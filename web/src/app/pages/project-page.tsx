@@ -1,17 +1,15 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { lazy, Suspense, useRef } from "react";
+import { Suspense, useEffect, useRef } from "react";
 import { isMissing } from "../../api/failure.ts";
 import { AbsentView, PageLoading } from "../../components/page/absent-view.tsx";
-import { loadChunk } from "../../components/page/load-chunk.ts";
+import { createLazyView } from "../../components/page/load-chunk.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { createProjectQuery } from "../../features/projects/queries.ts";
 import type { TablePosition } from "../../components/table/table-position.ts";
 import { Runs } from "../../features/runs/runs.tsx";
 
-const Trace = lazy(async () =>
-  loadChunk(async () => ({ default: (await import("../../features/trace/trace.tsx")).Trace })),
-);
+const Trace = createLazyView(async () => import("../../features/trace/trace.tsx"), "Trace");
 
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
 
@@ -23,6 +21,11 @@ export const ProjectPage = () => {
   const name = toVisibleText(project?.name ?? "Project");
   const address = { tenantId, projectId };
   const positionRef = useRef<TablePosition>(undefined);
+  // The view of a trace loads beside the list. When a row is clicked, the trace is then requested at once. If the view did
+  // not load, opening a trace says so.
+  useEffect(() => {
+    void Trace.preload?.()?.catch(() => undefined);
+  }, []);
   if (project === undefined && isMissing(error)) {
     return (
       <AbsentView title="Project" resourceName="the project" error={error} onRetry={refetch}>
