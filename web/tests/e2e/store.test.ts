@@ -151,6 +151,45 @@ describe.skipIf(browser === undefined)("every screen with many stored runs, in C
     expect(watched.faults).toEqual([]);
   }, 90_000);
 
+  test("facets, the selection of all that match, dashboards and threads show their content", async () => {
+    await page.goto(list({ all: "true" }), { waitUntil: "commit" });
+    await row(1).waitFor();
+    const facets = page.getByRole("complementary", { name: "Facets" });
+    await measure("facets", async () => {
+      await page.getByRole("button", { name: "Facets" }).click();
+      await facets
+        .getByText(/ matching$/)
+        .first()
+        .waitFor();
+    });
+    await page.getByRole("button", { name: "Facets" }).click();
+    const bar = page.locator("footer.selection-bar");
+    await measure("select all that match", async () => {
+      await bar.getByRole("button", { name: /^Select all [\d,]+ that match$/ }).click();
+      await bar.getByText(/^All [\d,]+ runs that match are selected$/).waitFor();
+    });
+    for (const group of ["", "&group=model", "&group=name", "&group=tag", "&group=status"]) {
+      // Sequential, as a person opens them.
+      await measure(
+        `dashboard of 90 days ${group}`,
+        open(`${server.url}${project}/dashboard?last=90d&scope=all${group}`, () =>
+          page.locator("main canvas").first().waitFor(),
+        ),
+      );
+    }
+    await measure(
+      "threads",
+      open(`${server.url}${project}/threads`, () =>
+        page
+          .getByRole("main")
+          .getByText(/No threads|turns/i)
+          .first()
+          .waitFor(),
+      ),
+    );
+    expect(watched.faults).toEqual([]);
+  }, 120_000);
+
   test("the trace of 10,000 runs opens", async () => {
     const body = JSON.stringify({
       session: [projectId],
