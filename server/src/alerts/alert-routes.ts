@@ -33,7 +33,9 @@ const fields = {
     }),
     Type.Null(),
   ]),
-  filter: Type.Optional(Type.Union([Type.String({ maxLength: filterChars }), Type.Null()])),
+  filter: Type.Optional(
+    Type.Union([Type.String({ maxLength: filterChars, pattern: "\\S" }), Type.Null()]),
+  ),
   window_minutes: Type.Integer({ minimum: windowMinutesMin, maximum: windowMinutesMax }),
   direction: OneOf(alertDirections),
   threshold: Type.Number({ minimum: 0 }),

@@ -53,6 +53,7 @@ test("values out of range and unknown webhooks are refused", async () => {
     { scope: "children" },
     { group: { by: "status", value: "failed" } },
     { filter: "latency >" },
+    { filter: " " },
     { filter: "x".repeat(10_001) },
     { group: { by: "name", value: "" } },
     { window_minutes: 4 },

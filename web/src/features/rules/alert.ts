@@ -6,6 +6,7 @@ import { joinConditions, splitConditions } from "../../components/filter/filter-
 import { toGroupingCondition } from "../../components/filter/grouping-conditions.ts";
 import { toPlainFilter } from "../../components/filter/plain-filter.ts";
 import type { RunListSearch } from "../runs/run-list-search.ts";
+import type { RunStatus } from "../runs/run.ts";
 
 interface Metric {
   readonly label: string;
@@ -62,7 +63,7 @@ export const alertGroupings = {
 export type AlertGrouping = keyof typeof alertGroupings;
 
 /** The values of the property `status`. */
-export const runStatuses = ["success", "error", "pending"] as const;
+export const runStatuses: readonly RunStatus[] = ["success", "error", "pending"];
 
 /** The lengths of the windows that the form offers, in minutes. */
 export const alertWindows = [5, 15, 30, 60, 180, 360, 720, 1_440] as const;
