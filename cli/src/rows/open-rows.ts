@@ -14,17 +14,17 @@ import type { RowSource } from "./source-row.ts";
 /** The format of a file of rows. */
 export type Format = "csv" | "jsonl" | "parquet";
 
-const formats: Readonly<Record<string, Format>> = {
-  csv: "csv",
-  tsv: "csv",
-  jsonl: "jsonl",
-  ndjson: "jsonl",
-  parquet: "parquet",
-};
+const formats: ReadonlyMap<string, Format> = new Map([
+  ["csv", "csv"],
+  ["tsv", "csv"],
+  ["jsonl", "jsonl"],
+  ["ndjson", "jsonl"],
+  ["parquet", "parquet"],
+]);
 
 /** @throws {@link UsageError} if there is no such format. */
 export function parseFormat(text: string): Format {
-  const format = formats[text];
+  const format = formats.get(text);
   if (format === undefined || text === "tsv" || text === "ndjson") {
     throw new UsageError(`--format must be csv, jsonl or parquet, not ${JSON.stringify(text)}`);
   }
@@ -36,7 +36,7 @@ const readExtension = (path: string): string =>
   /\.(\w+?)(?:\.(?:gz|gzip|zst|zstd))?$/i.exec(path)?.[1]?.toLowerCase() ?? "";
 
 /** Returns the format of a file according to its extension; `undefined` if the extension is unknown. */
-export const inferFormat = (path: string): Format | undefined => formats[readExtension(path)];
+export const inferFormat = (path: string): Format | undefined => formats.get(readExtension(path));
 
 /** Arguments of {@link openRows}. */
 export interface OpenRowsOptions {

@@ -103,25 +103,25 @@ const anyText = { kind: "scalar", value: "%" } as const;
 const metadataUser = "metadata.user_id";
 
 /** Names that columns, facets or other products have for a field. A filter may use them, too. */
-const commonNames: Readonly<Record<string, string>> = {
-  user: metadataUser,
-  user_id: metadataUser,
-  version: "metadata.version",
-  type: "run_type",
-  tokens: "total_tokens",
-  input_tokens: "prompt_tokens",
-  output_tokens: "completion_tokens",
-  cost: "total_cost",
-  duration: "latency",
-  start: "start_time",
-  end: "end_time",
-  thread: "thread_id",
-  project: "session_id",
-};
+const commonNames: ReadonlyMap<string, string> = new Map([
+  ["user", metadataUser],
+  ["user_id", metadataUser],
+  ["version", "metadata.version"],
+  ["type", "run_type"],
+  ["tokens", "total_tokens"],
+  ["input_tokens", "prompt_tokens"],
+  ["output_tokens", "completion_tokens"],
+  ["cost", "total_cost"],
+  ["duration", "latency"],
+  ["start", "start_time"],
+  ["end", "end_time"],
+  ["thread", "thread_id"],
+  ["project", "session_id"],
+]);
 
 /** Returns the name of the field that a common name stands for, and any other name unchanged. */
 function resolveCommonName(name: string, fields: FieldTable): string {
-  const resolvedName = fields.has(name) ? undefined : commonNames[name.toLowerCase()];
+  const resolvedName = fields.has(name) ? undefined : commonNames.get(name.toLowerCase());
   return resolvedName !== undefined && fields.has(resolvedName.split(".", 1)[0] ?? "")
     ? resolvedName
     : name;

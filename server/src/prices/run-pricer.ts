@@ -31,11 +31,11 @@ interface FoundPrice {
 }
 
 /** Service tiers for which these providers charge half of their standard prices. The library has no such prices. */
-const halfPriceTiers: Readonly<Record<string, readonly string[]>> = {
-  anthropic: ["batch"],
-  google: ["batch", "flex"],
-  openai: ["batch", "flex"],
-};
+const halfPriceTiers: ReadonlyMap<string, readonly string[]> = new Map([
+  ["anthropic", ["batch"]],
+  ["google", ["batch", "flex"]],
+  ["openai", ["batch", "flex"]],
+]);
 
 /** Computes the costs of runs from a tenant's price table and the library of public prices. */
 export class RunPricer implements RunPrices {
@@ -192,7 +192,7 @@ function findFactor(providers: readonly string[], tier: string | null): number |
   if (tier === null) {
     return 1;
   }
-  return providers.some((provider) => halfPriceTiers[provider]?.includes(tier) === true)
+  return providers.some((provider) => halfPriceTiers.get(provider)?.includes(tier) === true)
     ? 0.5
     : undefined;
 }

@@ -13,11 +13,11 @@ import type { ReadRows, ReportContent } from "./rows.ts";
 /** Yields a report in pieces, so that memory use does not grow with the number of rows. */
 type Render = (content: ReportContent, readRows: ReadRows) => AsyncGenerator<string, void>;
 
-const formats: Readonly<Record<string, Render>> = {
-  json: renderJson,
-  junit: renderJunit,
-  markdown: renderMarkdown,
-};
+const formats: ReadonlyMap<string, Render> = new Map([
+  ["json", renderJson],
+  ["junit", renderJunit],
+  ["markdown", renderMarkdown],
+]);
 
 /** A report to write. */
 export interface Report {
@@ -32,10 +32,10 @@ export interface Report {
  */
 export function parseReporter(text: string): Report {
   const [, format = "", path = ""] = /^(\w+)=(.+)$/.exec(text) ?? [];
-  const render = formats[format];
+  const render = formats.get(format);
   if (render === undefined) {
     throw new UsageError(
-      `--reporter ${text}: pass a format and a file, such as junit=report.xml; the formats are ${Object.keys(formats).join(", ")}`,
+      `--reporter ${text}: pass a format and a file, such as junit=report.xml; the formats are ${[...formats.keys()].join(", ")}`,
     );
   }
   return { path, render };

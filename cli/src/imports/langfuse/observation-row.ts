@@ -9,12 +9,12 @@ import { toUsageMetadata } from "./usage-metadata.ts";
  * Run types by the type of an observation. Other observations become runs of type `chain`. The metadata contains the
  * original type.
  */
-const runTypesByType: Readonly<Record<string, RunType>> = {
-  GENERATION: "llm",
-  EMBEDDING: "embedding",
-  TOOL: "tool",
-  RETRIEVER: "retriever",
-};
+const runTypesByType: ReadonlyMap<string, RunType> = new Map([
+  ["GENERATION", "llm"],
+  ["EMBEDDING", "embedding"],
+  ["TOOL", "tool"],
+  ["RETRIEVER", "retriever"],
+]);
 
 /** The position of a run in its trace. */
 export interface RunPosition {
@@ -76,7 +76,7 @@ export function toObservationRow(
   return omitUndefined({
     ...toPosition(position),
     name: toText(observation["name"]) ?? type.toLowerCase(),
-    run_type: runTypesByType[type] ?? "chain",
+    run_type: runTypesByType.get(type) ?? "chain",
     start_time: start,
     // An event has no duration.
     end_time: toTime(observation["endTime"]) ?? (type === "EVENT" ? start : undefined),

@@ -99,11 +99,11 @@ function findRun({ ids }: LangfuseProject, row: KeyValues): string | undefined {
   return observationId === undefined ? ids.trace(traceId) : ids.observation(traceId, observationId);
 }
 
-const sourceTypes: Readonly<Record<string, FeedbackSourceType>> = {
-  API: "api",
-  EVAL: "model",
-  ANNOTATION: "app",
-};
+const sourceTypes: ReadonlyMap<string, FeedbackSourceType> = new Map([
+  ["API", "api"],
+  ["EVAL", "model"],
+  ["ANNOTATION", "app"],
+]);
 
 function toFeedback(
   row: KeyValues,
@@ -128,7 +128,7 @@ function toFeedback(
       comment: toText(row["comment"]),
       createdAt: toTime(row["timestamp"]),
     }),
-    sourceType: sourceTypes[toText(row["source"]) ?? "API"] ?? "api",
+    sourceType: sourceTypes.get(toText(row["source"]) ?? "API") ?? "api",
     sourceMetadata: omitUndefined({
       ...toMetadata(row["metadata"]),
       langfuse_id: id,

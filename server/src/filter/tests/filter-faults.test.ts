@@ -299,6 +299,13 @@ test.each([
   expect(checkFilter(written, runFields)).toEqual(checkFilter(meant, runFields));
 });
 
+test.each(["constructor", "toString", "__proto__"])(
+  "a member of every object, %s, is no field",
+  (name) => {
+    expect(faultOf(`${name} = "a"`).message).toContain(`unknown field \`${name}\``);
+  },
+);
+
 test("a common name is unknown where there is no such field", () => {
   expect(() => checkFilter("cost > 1", exampleFields)).toThrow("unknown field `cost`");
 });

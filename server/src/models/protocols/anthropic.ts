@@ -168,18 +168,18 @@ function readDelta(key: string, delta: JsonObject, { answer, request }: AnswerRe
   }
 }
 
-const finishReasons: Readonly<Record<string, FinishReason>> = {
-  end_turn: "stop",
-  stop_sequence: "stop",
-  max_tokens: "length",
-  tool_use: "toolCalls",
-  refusal: "filtered",
-};
+const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
+  ["end_turn", "stop"],
+  ["stop_sequence", "stop"],
+  ["max_tokens", "length"],
+  ["tool_use", "toolCalls"],
+  ["refusal", "filtered"],
+]);
 
 function readStopReason(value: unknown, { answer }: AnswerReading): void {
   const reason = toText(value);
   if (reason !== undefined) {
-    const finishReason = finishReasons[reason] ?? "other";
+    const finishReason = finishReasons.get(reason) ?? "other";
     // The tool of the output schema is the answer, not a call.
     answer.finishReason =
       finishReason === "toolCalls" && answer.toolCalls.length === 0 ? "stop" : finishReason;

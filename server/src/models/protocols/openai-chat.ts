@@ -96,18 +96,18 @@ function readEvent(event: JsonObject, answer: AnswerBuilder): void {
   });
   const reason = toText(choice["finish_reason"]);
   if (reason !== undefined) {
-    answer.finishReason = finishReasons[reason] ?? "other";
+    answer.finishReason = finishReasons.get(reason) ?? "other";
     answer.isFinished = true;
   }
 }
 
-const finishReasons: Readonly<Record<string, FinishReason>> = {
-  stop: "stop",
-  length: "length",
-  tool_calls: "toolCalls",
-  function_call: "toolCalls",
-  content_filter: "filtered",
-};
+const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
+  ["stop", "stop"],
+  ["length", "length"],
+  ["tool_calls", "toolCalls"],
+  ["function_call", "toolCalls"],
+  ["content_filter", "filtered"],
+]);
 
 /** Reads a content that is a text, or a list of parts. */
 const readContent = (content: unknown): string =>

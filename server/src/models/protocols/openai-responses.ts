@@ -99,10 +99,10 @@ function readToolCall(item: JsonObject, answer: AnswerBuilder): void {
   }
 }
 
-const finishReasons: Readonly<Record<string, FinishReason>> = {
-  max_output_tokens: "length",
-  content_filter: "filtered",
-};
+const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
+  ["max_output_tokens", "length"],
+  ["content_filter", "filtered"],
+]);
 
 function finish(response: JsonObject, answer: AnswerBuilder): void {
   answer.model = toText(response["model"]) ?? answer.model;
@@ -113,7 +113,7 @@ function finish(response: JsonObject, answer: AnswerBuilder): void {
   } else if (reason === undefined) {
     answer.finishReason = answer.toolCalls.length > 0 ? "toolCalls" : "stop";
   } else {
-    answer.finishReason = finishReasons[reason] ?? "other";
+    answer.finishReason = finishReasons.get(reason) ?? "other";
   }
   answer.isFinished = true;
 }

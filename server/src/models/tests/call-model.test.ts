@@ -413,6 +413,13 @@ describe("Anthropic's messages", () => {
 });
 
 describe("what endpoints do wrong", () => {
+  test("a reason to finish that is not known, even the name of a member of objects, is `other`", async () => {
+    for (const reason of ["whim", "constructor"]) {
+      const body = toStream([{ choices: [{ delta: { content: "Hi" }, finish_reason: reason }] }]);
+      expect((await callWith({ body })).answer.finishReason).toBe("other");
+    }
+  });
+
   test("a key that is echoed reaches neither the parts nor the answer, also in parts of a stream", async () => {
     const { answer, deltas } = await callWith({
       body: toStream([

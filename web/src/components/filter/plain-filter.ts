@@ -122,12 +122,12 @@ class FunctionReader {
     if (connectivePattern.test(field)) {
       return undefined;
     }
-    const operator = operators[name?.text ?? ""];
+    const operator = operators.get(name?.text ?? "");
     if (operator !== undefined && values.length === 1) {
       const valueText = this.#writeValue(value);
       return valueText === undefined ? undefined : `${field} ${operator} ${valueText}`;
     }
-    const wordOperator = wordOperators[name?.text ?? ""];
+    const wordOperator = wordOperators.get(name?.text ?? "");
     if (wordOperator !== undefined && values.length === 1 && this.#isPlainText(value)) {
       return `${field} ${wordOperator} ${this.#sliceText([value])}`;
     }
@@ -191,21 +191,21 @@ class FunctionReader {
 /** Encloses a part in parentheses if it consists of several parts. */
 const enclose = ({ kind, text }: Part): string => (kind === "other" ? text : `(${text})`);
 
-const operators: Readonly<Record<string, string>> = {
-  eq: "=",
-  neq: "!=",
-  gt: ">",
-  gte: ">=",
-  lt: "<",
-  lte: "<=",
-};
+const operators: ReadonlyMap<string, string> = new Map([
+  ["eq", "="],
+  ["neq", "!="],
+  ["gt", ">"],
+  ["gte", ">="],
+  ["lt", "<"],
+  ["lte", "<="],
+]);
 
 /** Operators that need a quoted text after them. */
-const wordOperators: Readonly<Record<string, string>> = {
-  has: "has",
-  like: "like",
-  search: "contains",
-};
+const wordOperators: ReadonlyMap<string, string> = new Map([
+  ["has", "has"],
+  ["like", "like"],
+  ["search", "contains"],
+]);
 
 const keywords: ReadonlySet<string> = new Set(["true", "false", "null"]);
 

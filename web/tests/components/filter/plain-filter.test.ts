@@ -14,6 +14,7 @@ test("what is no complete function is not changed", () => {
     'and(eq(name, "a")',
     'and(eq(name, "a")) or',
     "and()",
+    'constructor(name, "a")',
     "eq(name, 'a",
     "not(".repeat(20_000),
     `${"not(".repeat(100)}exists(error)${")".repeat(100)}`,
