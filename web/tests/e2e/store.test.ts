@@ -134,6 +134,15 @@ describe.skipIf(browser === undefined)("every screen with many stored runs, in C
     });
     await page.goto(list({ all: "true" }), { waitUntil: "commit" });
     await row(1).waitFor();
+    await page.locator(".chart .u-over").waitFor();
+    await page.evaluate(() => {
+      const proto = CanvasRenderingContext2D.prototype;
+      const { clearRect } = proto;
+      proto.clearRect = function (...area) {
+        document.body.dataset["drawings"] = `${Number(document.body.dataset["drawings"] ?? 0) + 1}`;
+        clearRect.apply(this, area);
+      };
+    });
     await measure("page down through 1,500 runs", async () => {
       await page.locator(".data-table").hover();
       await expect
@@ -148,6 +157,8 @@ describe.skipIf(browser === undefined)("every screen with many stored runs, in C
       await row(1).waitFor();
     });
     expect(await grid().locator("tbody tr").count()).toBeLessThan(120);
+    // The counts over time do not change, so the chart is not drawn again.
+    expect(await page.locator("body").getAttribute("data-drawings")).toBeNull();
     expect(watched.faults).toEqual([]);
   }, 90_000);
 
@@ -158,7 +169,7 @@ describe.skipIf(browser === undefined)("every screen with many stored runs, in C
     await measure("facets", async () => {
       await page.getByRole("button", { name: "Facets" }).click();
       await facets
-        .getByText(/ matching$/)
+        .getByText(/ matching(?:$|, back to )/)
         .first()
         .waitFor();
     });
@@ -213,6 +224,11 @@ describe.skipIf(browser === undefined)("every screen with many stored runs, in C
       ["datasets", "/datasets", "Datasets"],
       ["annotation queues", "/annotation-queues", "queue"],
       ["settings", "/settings", "Oldest"],
+      ["saved views", `/projects/p/${projectId}/views`, "views"],
+      ["rules and alerts", "/rules", "Alerts"],
+      ["jobs", "/jobs", "Jobs"],
+      ["prices", "/settings/prices", "Prices"],
+      ["audit log", "/settings/audit", "Audit"],
     ];
     for (const [name, path, content] of screens) {
       await measure(
@@ -223,6 +239,15 @@ describe.skipIf(browser === undefined)("every screen with many stored runs, in C
       );
     }
     await page.screenshot({ path: `${screenshots}/store-settings.png` });
+    for (const [name, path, content] of [
+      ["prompts", "/prompts", "Prompts"],
+      ["playground", "/playground", "Playground"],
+    ] as const) {
+      await measure(
+        name,
+        open(server.url + path, () => page.getByRole("main").getByText(content).first().waitFor()),
+      );
+    }
     expect(watched.faults).toEqual([]);
   }, 60_000);
 });

@@ -174,7 +174,7 @@ export async function startExport(
 }
 
 /** Counts of runs in consecutive time buckets, including empty ones. */
-interface RunCounts {
+export interface RunCounts {
   /** The start of each bucket, in milliseconds since the Unix epoch. */
   readonly bucketStarts: readonly number[];
   readonly succeeded: readonly number[];

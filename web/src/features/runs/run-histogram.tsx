@@ -1,11 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
 import { isOffline } from "../../api/failure.ts";
+import type { ChartSeries } from "../../components/chart/chart-data.ts";
 import { Chart } from "../../components/chart/chart.tsx";
 import { toUrlRange } from "../../components/time/time-range.ts";
 import type { UrlTimes } from "../../components/time/time-range.ts";
 import { formatTime } from "../../components/time/time.ts";
 import { createRunCountsQuery } from "./queries.ts";
-import type { RunCountsQuery } from "./queries.ts";
+import type { RunCounts, RunCountsQuery } from "./queries.ts";
 
 /** A chart of the number of matching runs over time. Dragging across the chart selects a time range. */
 export const RunHistogram = ({
@@ -13,6 +15,8 @@ export const RunHistogram = ({
   ...query
 }: RunCountsQuery & { readonly onTimes: (times: UrlTimes) => void }) => {
   const { data, error } = useQuery(createRunCountsQuery(query));
+  // A new list would draw the chart again whenever the list of runs below it changes, as each page of it does.
+  const series = useMemo(() => toSeries(data), [data]);
   if (error !== null) {
     // Show nothing if the connection is lost, because the banner explains that.
     return <p className="histogram-note bad">{isOffline(error) ? "" : error.message}</p>;
@@ -26,16 +30,18 @@ export const RunHistogram = ({
     <Chart
       label={toHistogramLabel(query, data.countedFromMs)}
       positions={data.bucketStarts}
-      series={[
-        { label: "Failed", values: data.failed, color: "--bad", kind: "stack" },
-        { label: "OK", values: data.succeeded, color: "--accent", kind: "stack" },
-      ]}
+      series={series}
       range={data.range}
       height={84}
       onSelect={(from, to) => onTimes(toUrlRange(from, to))}
     />
   );
 };
+
+const toSeries = (counts: RunCounts | undefined): readonly ChartSeries[] => [
+  { label: "Failed", values: counts?.failed ?? [], color: "--bad", kind: "stack" },
+  { label: "OK", values: counts?.succeeded ?? [], color: "--accent", kind: "stack" },
+];
 
 /** Returns a label that names what is counted and, if counting all runs took too long, how far back the counts go. */
 function toHistogramLabel(
