@@ -160,6 +160,7 @@ export class Recording implements Recorder, EndListener {
         dangerouslyAllowFilesystem: options.dangerouslyAllowFilesystem,
         checkKeys: (attachment) => warnOfUnknown(attachment, attachmentKeys, this),
         onOmitted: (message) => this.warn("attachmentLeftOut", message),
+        onRenamed: (message) => this.warn("attachmentRenamed", message),
       },
       ledger: this.#ledger,
       openRuns: options.otlp === undefined ? undefined : createOpenRuns(options),

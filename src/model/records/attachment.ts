@@ -19,7 +19,7 @@ export type RunAttachment =
 
 /**
  * Attachments by name. A name has 1 to 128 characters and no dot, quote or control character, because it becomes part
- * of the name of a part in a multipart request.
+ * of the name of a part in a multipart request. Other names are changed: `photo.png` is sent as `photo_png`.
  */
 export type RunAttachments = Readonly<Record<string, RunAttachment>>;
 

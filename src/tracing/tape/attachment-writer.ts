@@ -23,6 +23,8 @@ export interface AttachmentRules {
   readonly checkKeys?: (attachment: object) => string | undefined;
   /** Called for each attachment that was replaced by a marker. */
   readonly onOmitted?: (message: string) => void;
+  /** Called for each attachment that is sent under another name, because its own is not valid. */
+  readonly onRenamed?: (message: string) => void;
 }
 
 /** An attachment that was checked: its bytes, or the path of a file. */
@@ -36,15 +38,24 @@ export interface CheckedAttachment {
 
 /**
  * Checks the attachments of a record. An attachment that can't be recorded is replaced by a text attachment with the
- * reason, under the same name if the name is valid. The bytes are not copied here. Never throws.
+ * reason. In a name that is not valid, such as `photo.png`, the characters that are not allowed become `_`. The bytes are
+ * not copied here. Never throws.
  */
 export function checkAttachments(
   attachments: unknown,
   rules: AttachmentRules,
 ): readonly CheckedAttachment[] {
   let remainingBytes = rules.attachmentBytes;
-  const checked = readEntries(attachments).map(([name, read]): CheckedAttachment => {
+  const entries = readEntries(attachments);
+  const names = new ValidNames(entries.map(([name]) => name));
+  const checked = entries.map(([givenName, read]): CheckedAttachment => {
+    const name = names.resolve(givenName);
     const attachment = checkAttachment(name, read, { ...rules, attachmentBytes: remainingBytes });
+    if (name !== givenName && attachment.warning === undefined) {
+      rules.onRenamed?.(
+        `Attachment ${quote(givenName)} is sent as ${quote(name)}: a name must have 1 to ${longestAttachmentName} characters and no dot, quote or control character`,
+      );
+    }
     remainingBytes -= typeof attachment.content === "string" ? 0 : attachment.content.length;
     return attachment;
   });
@@ -112,12 +123,6 @@ function checkAttachment(
 ): CheckedAttachment {
   try {
     const { mimeType, content } = readContent(read(), rules);
-    if (!isAttachmentName(name)) {
-      return createMarker(
-        name,
-        `its name must have 1 to ${longestAttachmentName} characters and no dot, quote or control character`,
-      );
-    }
     return { name, mimeType, content };
   } catch (error) {
     return createMarker(
@@ -204,14 +209,39 @@ function readPath(path: unknown, { dangerouslyAllowFilesystem }: AttachmentRules
 /** How many characters of an attachment's name a warning shows. */
 const shownNameLength = 64;
 
+const quote = (name: string): string => JSON.stringify(name.slice(0, shownNameLength));
+
 function createMarker(name: string, reason: string): CheckedAttachment {
-  const warning = `Attachment ${JSON.stringify(name.slice(0, shownNameLength))} was left out: ${reason}`;
+  const warning = `Attachment ${quote(name)} was left out: ${reason}`;
   return {
-    name: sanitizeName(name),
+    name,
     mimeType: markerMimeType,
     content: Buffer.from(`[left out: ${reason}]`),
     warning,
   };
+}
+
+/** Gives the attachments of a record valid names, each to one only. */
+class ValidNames {
+  readonly #taken: Set<string>;
+
+  constructor(givenNames: readonly string[]) {
+    this.#taken = new Set(givenNames.filter(isAttachmentName));
+  }
+
+  resolve(givenName: string): string {
+    if (isAttachmentName(givenName)) {
+      return givenName;
+    }
+    const base = sanitizeName(givenName);
+    let name = base;
+    for (let count = 2; this.#taken.has(name); count += 1) {
+      const ending = `_${count}`;
+      name = base.slice(0, longestAttachmentName - ending.length).toWellFormed() + ending;
+    }
+    this.#taken.add(name);
+    return name;
+  }
 }
 
 /** Converts a name into a valid attachment name, changing as little as possible. */

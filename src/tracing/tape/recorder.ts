@@ -73,6 +73,7 @@ export type WarningKind =
   | "hiddenFailure"
   | "childOfEndedRun"
   | "attachmentLeftOut"
+  | "attachmentRenamed"
   | "workerStuck"
   | "promptSubstitute"
   | "promptSnapshot"
