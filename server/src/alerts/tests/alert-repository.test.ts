@@ -56,6 +56,13 @@ describeRepositories({ alertQueries }, (fixture) => {
     expect(await read()).toBeUndefined();
   });
 
+  test("an alert that a version without filters stored has none", async () => {
+    const { alert, read } = await create({ group: null });
+    const { name: _name, filter: _filter, ...stored } = { ...draft, group: null };
+    await fixture.exec(`UPDATE alerts SET draft_json = '${JSON.stringify(stored)}'`);
+    expect(await read()).toEqual(alert);
+  });
+
   test("firing and recovery are stored in the history and enqueued for the webhook", async () => {
     const { alerts, projectId, alert, enqueued, evaluate, read } = await create();
     expect(await evaluate(0.5)).toBe(false);
