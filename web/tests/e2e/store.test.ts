@@ -137,11 +137,14 @@ describe.skipIf(browser === undefined)("every screen with many stored runs, in C
     await page.locator(".chart .u-over").waitFor();
     await page.evaluate(() => {
       const proto = CanvasRenderingContext2D.prototype;
-      const { clearRect } = proto;
-      proto.clearRect = function (...area) {
-        document.body.dataset["drawings"] = `${Number(document.body.dataset["drawings"] ?? 0) + 1}`;
-        clearRect.apply(this, area);
-      };
+      const clearRect = Reflect.get(proto, "clearRect") as () => void;
+      proto.clearRect = new Proxy(clearRect, {
+        apply: (target, canvas, area) => {
+          document.body.dataset["drawings"] =
+            `${Number(document.body.dataset["drawings"] ?? 0) + 1}`;
+          Reflect.apply(target, canvas, area);
+        },
+      });
     });
     await measure("page down through 1,500 runs", async () => {
       await page.locator(".data-table").hover();
