@@ -84,7 +84,7 @@ export interface RunStatistics extends Readonly<Record<UsageName, Distribution>>
 export interface ProjectStatisticsQuery {
   readonly projectId: string;
   /**
-   * Whether the root runs of the project are results, as in an experiment. Then only root runs are counted, but usage,
+   * Whether each root run of the project is a result of an experiment. Then only root runs are counted, but usage,
    * first tokens and costs are still those of all runs.
    */
   readonly hasResults: boolean;

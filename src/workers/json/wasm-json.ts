@@ -219,7 +219,7 @@ export class WasmJson {
   }
 }
 
-/** The exponents of the table of powers of ten. */
+/** The lowest and the highest exponent in the table of powers of ten. */
 const [lowestPower, highestPower] = [-292, 324];
 
 /** Returns ten to the power of `exponent`, times the power of two that makes it an integer of 128 bits, rounded up. */

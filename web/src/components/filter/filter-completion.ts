@@ -181,9 +181,9 @@ function completeCondition(
   if (tokensBefore.length > 0 && typed === "") {
     return { from, to, suggestions: [] };
   }
-  const path = /^metadata\.(.*)$/s.exec(typed);
-  if (path !== null) {
-    const prefix = path[1] ?? "";
+  const metadataMatch = /^metadata\.(.*)$/s.exec(typed);
+  if (metadataMatch !== null) {
+    const prefix = metadataMatch[1] ?? "";
     const valueRequest = {
       kind: "metadata_key",
       prefix,
