@@ -280,7 +280,7 @@ function completeField(
   comparator: string,
 ): Completion {
   const { from, to, typed } = range;
-  const path = /^metadata\.(.*)$/s.exec(typed);
+  const metadataMatch = /^metadata\.(.*)$/s.exec(typed);
   const isExistsCondition = comparator === "exists";
   const suggestions = language.fields
     .filter(
@@ -295,7 +295,7 @@ function completeField(
         insertedText: isPath ? name.slice(0, -pathPlaceholder.length + 1) : `${name}, `,
       };
     });
-  return path === null
+  return metadataMatch === null
     ? { from, to, suggestions }
     : {
         from,
@@ -303,7 +303,7 @@ function completeField(
         suggestions,
         valueRequest: {
           kind: "metadata_key",
-          prefix: path[1] ?? "",
+          prefix: metadataMatch[1] ?? "",
           before: "metadata.",
           after: isExistsCondition ? ")" : ", ",
         },
