@@ -94,7 +94,7 @@ interface OpenSuite {
  * too.
  */
 let openSuite: OpenSuite | undefined;
-/** Whether the function of a suite is running. */
+/** Whether the function that was passed to a suite's `describe` is running. */
 let isCollecting = false;
 
 /** The properties of vitest's `describe` and `test` that return variants of the function. */

@@ -105,7 +105,7 @@ function readTemplate(prompt: unknown): PromptTemplate {
   return parsed;
 }
 
-/** Returns the manifest of a prompt, or the value itself. A prompt of LangChain is serialized by its `toJSON`. */
+/** Returns the manifest of a prompt, or the value itself if it has none. A prompt of LangChain is serialized by its `toJSON`. */
 export function readManifest(prompt: unknown): unknown {
   if (!isObject(prompt)) {
     return prompt;

@@ -323,7 +323,8 @@ export class ExchangeRun {
     const isUnread = this.#response.totalBytes === 0;
     this.addWarning(isUnread ? unreadWarning : abandonedWarning);
     this.end({ ending: "cancelled" });
-    // If a part of the body was recorded, reading does not open the run again: that part was removed from memory.
+    // Reading the response later opens the run again, but only if nothing of the body was recorded: what was recorded is
+    // no longer in memory.
     this.#isEndedUnread = isUnread;
   }
 
