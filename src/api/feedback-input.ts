@@ -113,7 +113,7 @@ export interface TokenOptions {
 /** Options of {@link Feedbacks.createToken}. */
 export interface CreateFeedbackToken extends TokenOptions, CallOptions {}
 
-/** One of the tokens that {@link Feedbacks.createTokens} creates. */
+/** Describes a token that {@link Feedbacks.createTokens} should create. */
 export interface FeedbackTokenRequest extends TokenOptions {
   readonly runId: string;
   readonly feedbackKey: string;

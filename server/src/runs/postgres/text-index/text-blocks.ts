@@ -39,7 +39,10 @@ export class TextBlocks {
     this.#db = db;
   }
 
-  /** Reads the end of the index; `undefined` if the index lacks so many runs that it does not help. */
+  /**
+   * Returns the position up to which runs are indexed; `undefined` if more than `maxUnindexedRuns` come after it, because
+   * the index then does not help.
+   */
   async findCursor(): Promise<TextCursor | undefined> {
     const { rows } = await this.#db.query<TextCursor & { readonly unindexed: number }>(
       `SELECT c.changed, c.place, (SELECT count(*) FROM (SELECT FROM runs r WHERE (r.changed, r.place) > (c.changed, c.place)
