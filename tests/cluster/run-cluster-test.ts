@@ -226,7 +226,16 @@ async function waitForEmptyLog(stream: NatsCluster): Promise<number> {
       }
     });
   } catch {
-    throw new Error(`the log has ${await stream.describeLog()}`, { cause: failure });
+    // If the NATS servers have lost the log, as a cluster can that was killed often, each says so itself.
+    const found = await stream
+      .describeLog()
+      .catch((cause: unknown) => `no answer: ${String(cause)}`);
+    const leaders = await Promise.all(
+      stream.names.map(async (name) => `${name}: ${(await stream.readLeaderOf(name)) ?? "none"}`),
+    );
+    throw new Error(`the log has ${found}; its leader according to ${leaders.join(", ")}`, {
+      cause: failure,
+    });
   }
 }
 

@@ -177,6 +177,11 @@ export class NatsCluster {
     return nodes[claims.indexOf(true)]?.name;
   }
 
+  /** What a server believes to be the leader of the log's stream; `undefined` if it knows none, or does not answer. */
+  readLeaderOf(name: string): Promise<string | undefined> {
+    return readLeader(this.#find(name));
+  }
+
   /** Servers that take part in JetStream. */
   async countReady(): Promise<number> {
     const states = await Promise.all(

@@ -23,7 +23,7 @@ export interface SpanEvent {
   readonly attributes: Attributes;
 }
 
-/** A link to another span. */
+/** A link as OpenTelemetry has it: to a related span that is not the parent and may belong to another trace. */
 export interface SpanLink {
   readonly traceId: string;
   readonly spanId: string;

@@ -14,7 +14,7 @@ import type {
   Percentile,
 } from "./metrics.ts";
 
-/** A chart of metrics. */
+/** A chart with series of all runs, or with one series for each group of runs. */
 export interface MetricChart {
   readonly label: string;
   readonly format: (value: number) => string;
