@@ -226,7 +226,7 @@ async function waitForEmptyLog(stream: NatsCluster): Promise<number> {
       }
     });
   } catch {
-    // If the NATS servers have lost the log, as a cluster can that was killed often, each says so itself.
+    // The servers together may not answer, so each is also asked for the leader that it knows.
     const found = await stream
       .describeLog()
       .catch((cause: unknown) => `no answer: ${String(cause)}`);

@@ -57,8 +57,8 @@ const compressors: { readonly [Name in Encoding]: (body: Buffer) => Promise<Buff
   br: async (body) =>
     promisify(brotliCompress)(body, {
       params: {
-        // The first visitor waits for this. From level 9 on, brotli fills large tables for each file: all files took more
-        // than 40 times as long, and became one per cent smaller (9) or seven (11).
+        // The first visitor waits for this. From level 9 on, brotli fills large tables for each file: compressing all files
+        // took more than 40 times as long, to save one per cent (level 9) or seven (level 11).
         [constants.BROTLI_PARAM_QUALITY]: 6,
         [constants.BROTLI_PARAM_SIZE_HINT]: body.length,
       },
