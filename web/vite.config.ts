@@ -52,7 +52,7 @@ export default defineConfig({
     emptyOutDir: true,
     // The Content-Security-Policy allows only files: no inline code and no `data:` URLs.
     assetsInlineLimit: 0,
-    modulePreload: { polyfill: false },
+    modulePreload: false,
     // The licences of the bundled packages must be distributed with their code. The server does not serve this file.
     license: { fileName: licenseFile },
     // The page's first script lists all files of the build. Shorter hashes make it smaller, and are still unique.
@@ -61,6 +61,23 @@ export default defineConfig({
         entryFileNames: "assets/[name]-[hash:7].js",
         chunkFileNames: "assets/[name]-[hash:7].js",
         assetFileNames: "assets/[name]-[hash:7][extname]",
+        codeSplitting: {
+          groups: [
+            { name: "initial", tags: ["$initial"], priority: 6 },
+            {
+              name: "shared",
+              test: /node_modules[\\/](@mantine|@floating-ui|@tanstack)|[\\/]components[\\/](dialog|filter|page|table|text|time)[\\/]|[\\/]components[\\/]code[\\/](copy-text|colored-code)\.tsx$/,
+              minShareCount: 4,
+              priority: 5,
+            },
+            {
+              name: "chart",
+              test: /[\\/]node_modules[\\/]uplot[\\/]|[\\/]components[\\/]chart[\\/]/,
+              priority: 4,
+            },
+            { name: "markdown", test: /[\\/]components[\\/]markdown[\\/]/, priority: 3 },
+          ],
+        },
       },
     },
   },

@@ -64,9 +64,12 @@ export function drawChart(container: HTMLElement, options: PlotOptions): ChartPl
     undefined,
     container,
   );
-  const resizeObserver = new ResizeObserver(() =>
-    plot.setSize({ width: container.clientWidth, height: options.height }),
-  );
+  // The first call reports the width that the plot already has. It would draw the plot twice.
+  const resizeObserver = new ResizeObserver(() => {
+    if (container.clientWidth !== plot.width) {
+      plot.setSize({ width: container.clientWidth, height: options.height });
+    }
+  });
   resizeObserver.observe(container);
   // Redraw when the color scheme changes, because the color of bars is part of their paths.
   const themeObserver = new MutationObserver(() => plot.redraw());

@@ -8,7 +8,15 @@ import {
   useTable,
 } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import {
+  useCallback,
+  useDeferredValue,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
 import type { ReactNode } from "react";
 import { useListKeys } from "../keyboard/list-keys.ts";
 import { Empty, Failure, Loading } from "../page/states.tsx";
@@ -97,7 +105,9 @@ const narrowMediaQuery = "(max-width: 760px)";
  * range, and Escape clears the selection.
  */
 export const DataTable = <Row extends object>(props: DataTableProps<Row>) => {
-  const { resourceName, rows, error = null, onRetry, emptyState } = props;
+  const { resourceName, error = null, onRetry, emptyState } = props;
+  // Rendering the rows of a response takes longer than a frame. As a deferred value, it is interrupted for input.
+  const rows = useDeferredValue(props.rows);
   if (rows === undefined) {
     return error === null ? (
       <Loading resourceName={resourceName} />
@@ -169,7 +179,7 @@ const FilledTable = <Row extends object>(
       const row = rows[index];
       return row === undefined ? index : getRowId(row);
     },
-    overscan: 12,
+    overscan: 6,
     scrollPaddingStart: lineRowHeight,
     initialOffset,
   });

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
+import { useDeferredValue, useMemo } from "react";
 import { isOffline } from "../../api/failure.ts";
 import type { ChartSeries } from "../../components/chart/chart-data.ts";
 import { Chart } from "../../components/chart/chart.tsx";
@@ -14,7 +14,10 @@ export const RunHistogram = ({
   onTimes,
   ...query
 }: RunCountsQuery & { readonly onTimes: (times: UrlTimes) => void }) => {
-  const { data, error } = useQuery(createRunCountsQuery(query));
+  const counts = useQuery(createRunCountsQuery(query));
+  const { error } = counts;
+  // Creating the chart takes longer than a frame. As a deferred value, it is drawn in a task of its own.
+  const data = useDeferredValue(counts.data);
   // A new list would draw the chart again whenever the list of runs below it changes, as each page of it does.
   const series = useMemo(() => toSeries(data), [data]);
   if (error !== null) {

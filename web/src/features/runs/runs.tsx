@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useEffectEvent, useMemo, useState } from "react";
 import type { ReactNode, RefObject } from "react";
@@ -26,9 +26,9 @@ import { readRunValues } from "./queries.ts";
 import { QuickFilterBar } from "./quick-filter-bar.tsx";
 import { collectKeys, renderRunDetail, toRunColumns } from "./run-columns.tsx";
 import type { RunItem } from "./run-item.ts";
-import { parseListSearch } from "./run-list-search.ts";
 import type { ProjectAddress } from "./run-list-search.ts";
 import { RunHistogram } from "./run-histogram.tsx";
+import { RunRowLink, RunRowLinks } from "./run-row-link.tsx";
 import { RunToolbar } from "./run-toolbar.tsx";
 import { SelectionBar, useRunTarget } from "./selection-bar.tsx";
 import { removedTimeRange, toSort, useListAddress } from "./use-list-address.ts";
@@ -72,7 +72,6 @@ export const Runs = ({
     [isAllSelected, list.rows, selectedIds],
   );
   const [isFresh] = useState(() => createFreshCheck(Date.now()));
-  const renderLink = useMemo(() => createLinkRenderer(address), [address]);
   useRunKeys();
   if (search.compare === true && search.selected?.length === 2) {
     return (
@@ -162,41 +161,43 @@ export const Runs = ({
             />
           )}
           <div className="run-table">
-            <DataTable
-              resourceName={query.isRoot ? "traces" : "runs"}
-              rows={list.rows}
-              getRowId={({ id }) => id}
-              columns={columns}
-              layout={layout}
-              onLayout={setLayout}
-              renderLink={renderLink}
-              renderNarrowDetail={renderRunDetail}
-              isFresh={isFresh}
-              sort={{ column: sortColumn, order: query.order }}
-              onSort={({ column, order }) => change({ sort: toSort(column, order) })}
-              selection={shownSelection}
-              onSelection={(ids) => {
-                runTarget.clearAll();
-                changeSelection(ids);
-              }}
-              hasMore={list.hasMore}
-              onLoadMore={list.loadMore}
-              onTopChange={setIsAtTop}
-              error={list.error}
-              onRetry={list.retry}
-              emptyState={<EmptyRunList {...query} />}
-              footer={<RunListFooter list={list} />}
-              savedPosition={{
-                ref: positionRef,
-                key: JSON.stringify([
-                  query.filter,
-                  query.isRoot,
-                  query.sort,
-                  query.order,
-                  search.last,
-                ]),
-              }}
-            />
+            <RunRowLinks address={address} search={search}>
+              <DataTable
+                resourceName={query.isRoot ? "traces" : "runs"}
+                rows={list.rows}
+                getRowId={({ id }) => id}
+                columns={columns}
+                layout={layout}
+                onLayout={setLayout}
+                renderLink={renderLink}
+                renderNarrowDetail={renderRunDetail}
+                isFresh={isFresh}
+                sort={{ column: sortColumn, order: query.order }}
+                onSort={({ column, order }) => change({ sort: toSort(column, order) })}
+                selection={shownSelection}
+                onSelection={(ids) => {
+                  runTarget.clearAll();
+                  changeSelection(ids);
+                }}
+                hasMore={list.hasMore}
+                onLoadMore={list.loadMore}
+                onTopChange={setIsAtTop}
+                error={list.error}
+                onRetry={list.retry}
+                emptyState={<EmptyRunList {...query} />}
+                footer={<RunListFooter list={list} />}
+                savedPosition={{
+                  ref: positionRef,
+                  key: JSON.stringify([
+                    query.filter,
+                    query.isRoot,
+                    query.sort,
+                    query.order,
+                    search.last,
+                  ]),
+                }}
+              />
+            </RunRowLinks>
           </div>
         </div>
       ) : (
@@ -264,24 +265,9 @@ function useRunColumns(
   }, [keysJson, isRootOnly, isWide, hasFirstToken, formatCost]);
 }
 
-/**
- * Returns a function that renders a link to a run. The link's URL contains the state of the list, so that the user can
- * return to it.
- */
-const createLinkRenderer =
-  (address: ProjectAddress) =>
-  (run: RunItem, linkProps: RowLinkProps): ReactNode => (
-    <Link
-      to="/o/$tenantId/projects/p/$projectId"
-      params={{ ...address }}
-      search={(current) => ({
-        ...parseListSearch({ ...current }),
-        trace: run.traceId,
-        ...(run.id === run.traceId ? {} : { run: run.id }),
-      })}
-      {...linkProps}
-    />
-  );
+const renderLink = (run: RunItem, linkProps: RowLinkProps): ReactNode => (
+  <RunRowLink run={run} {...linkProps} />
+);
 
 /**
  * Returns the error in the filter of the URL, which may come from a link. A valid filter may consist of words or

@@ -1,7 +1,6 @@
-import { useRouter } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useRef } from "react";
-import type { MouseEvent } from "react";
+import { useRouterLinks } from "../../../components/page/router-links.ts";
 import { Empty } from "../../../components/page/states.tsx";
 import { toRowHeight } from "./compare-layout.ts";
 import { CompareRow, ExperimentName } from "./compare-row.tsx";
@@ -120,23 +119,3 @@ const CompareTable = ({ context, rows, openId, onOpen, hasMore, onMore }: Compar
     </div>
   );
 };
-
-/**
- * Returns a handler that opens links to pages of the UI without loading the UI again. The cells have plain links: each
- * link of the router subscribes to the location, which is slow for the hundred links that this table shows.
- */
-function useRouterLinks(): (event: MouseEvent) => void {
-  const router = useRouter();
-  return useCallback(
-    (event) => {
-      const { target, ctrlKey, metaKey, shiftKey, altKey, button } = event;
-      const link = target instanceof Element ? target.closest("a") : null;
-      if (link === null || ctrlKey || metaKey || shiftKey || altKey || button !== 0) {
-        return;
-      }
-      event.preventDefault();
-      router.history.push(link.getAttribute("href") ?? "/");
-    },
-    [router],
-  );
-}

@@ -1,0 +1,52 @@
+import { useRouter } from "@tanstack/react-router";
+import { createContext, use, useMemo } from "react";
+import type { ReactNode } from "react";
+import { useRouterLinks } from "../../components/page/router-links.ts";
+import type { RowLinkProps } from "../../components/table/data-table.tsx";
+import type { RunItem } from "./run-item.ts";
+import { parseListSearch } from "./run-list-search.ts";
+import type { ProjectAddress, RunListSearch } from "./run-list-search.ts";
+
+type RunIds = Pick<RunItem, "id" | "traceId">;
+
+const ToUrl = createContext<(run: RunIds) => string>(() => "");
+
+/** Stand for the ids in the URL that is built once for all rows. A URL contains an id as it is. */
+const traceIdMark = "00000000-0000-0000-0000-000000000001";
+const runIdMark = "00000000-0000-0000-0000-000000000002";
+
+/**
+ * Makes the URLs of the links in the rows of the list. They contain the state of the list, so that the user can return
+ * to it from a run. The router builds only two URLs, because it takes longer to build one than to render its row.
+ */
+export const RunRowLinks = ({
+  address: { tenantId, projectId },
+  search,
+  children,
+}: {
+  readonly address: ProjectAddress;
+  readonly search: RunListSearch;
+  readonly children: ReactNode;
+}) => {
+  const router = useRouter();
+  const toUrl = useMemo(() => {
+    const build = (ids: { readonly trace: string; readonly run?: string }): string =>
+      router.buildLocation({
+        to: "/o/$tenantId/projects/p/$projectId",
+        params: { tenantId, projectId },
+        search: { ...parseListSearch({ ...search }), ...ids },
+      }).publicHref;
+    const traceUrl = build({ trace: traceIdMark });
+    const runUrl = build({ trace: traceIdMark, run: runIdMark });
+    return ({ id, traceId }: RunIds): string =>
+      (id === traceId ? traceUrl : runUrl).replace(traceIdMark, traceId).replace(runIdMark, id);
+  }, [router, tenantId, projectId, search]);
+  return <ToUrl value={toUrl}>{children}</ToUrl>;
+};
+
+/** The link of a row, inside {@link RunRowLinks}. */
+export const RunRowLink = ({ run, ...linkProps }: RowLinkProps & { readonly run: RunIds }) => {
+  const toUrl = use(ToUrl);
+  const onClick = useRouterLinks();
+  return <a href={toUrl(run)} onClick={onClick} {...linkProps} />;
+};
