@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { Suspense, useEffect, useRef } from "react";
+import { memo, Suspense, useDeferredValue, useEffect, useMemo, useRef } from "react";
 import { isMissing } from "../../api/failure.ts";
 import { AbsentView, PageLoading } from "../../components/page/absent-view.tsx";
 import { createLazyView } from "../../components/page/load-chunk.ts";
@@ -11,20 +11,24 @@ import { Runs } from "../../features/runs/runs.tsx";
 
 const Trace = createLazyView(async () => import("../../features/trace/trace.tsx"), "Trace");
 
+// When the run of a trace changes, the deferred value changes after it, and would render the trace a second time.
+const MemoizedTrace = memo(Trace);
+
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
 
 /** The view of `/o/{tenantId}/projects/p/{projectId}`: the project's runs, or the trace that the URL selects. */
 export const ProjectPage = () => {
   const { tenantId, projectId } = route.useParams();
-  const search = route.useSearch();
+  const view = useShownView(route.useSearch());
   const { data: project, error, refetch } = useQuery(createProjectQuery(projectId));
   const name = toVisibleText(project?.name ?? "Project");
-  const address = { tenantId, projectId };
+  const address = useMemo(() => ({ tenantId, projectId }), [tenantId, projectId]);
   const positionRef = useRef<TablePosition>(undefined);
   // The view of a trace loads beside the list. When a row is clicked, the trace is then requested at once. If the view did
   // not load, opening a trace says so.
   useEffect(() => {
-    void Trace.preload?.()?.catch(() => undefined);
+    const timer = setTimeout(() => void Trace.preload?.()?.catch(() => undefined));
+    return () => clearTimeout(timer);
   }, []);
   if (project === undefined && isMissing(error)) {
     return (
@@ -38,19 +42,40 @@ export const ProjectPage = () => {
   return (
     <div className="fill">
       <title>{`${name} · Millrace`}</title>
-      {search.trace === undefined ? (
+      {view !== null && view.trace === undefined && (
         <Runs key={projectId} address={address} positionRef={positionRef} />
-      ) : (
+      )}
+      {view !== null && view.trace !== undefined && (
         <Suspense fallback={<PageLoading />}>
-          <Trace
-            key={search.trace}
+          <MemoizedTrace
+            key={view.trace}
             address={address}
             projectName={name}
-            traceId={search.trace}
-            runId={search.run ?? search.trace}
+            traceId={view.trace}
+            runId={view.run ?? view.trace}
           />
         </Suspense>
       )}
     </div>
   );
 };
+
+/** What the page shows: a trace and the run that is selected in it or, without a trace, the list. */
+interface View {
+  readonly trace?: string;
+  readonly run?: string;
+}
+
+/**
+ * Returns the view to show; `null` when the page has just been opened. Rendering a view takes longer than a frame.
+ * When another view is opened, it is therefore rendered in steps, between which the browser handles input, and the
+ * previous view is shown until then. Another run of the same trace is shown at once.
+ */
+function useShownView({ trace, run }: View): View | null {
+  const current = useMemo<View>(
+    () => (trace === undefined ? {} : { trace, ...(run === undefined ? {} : { run }) }),
+    [trace, run],
+  );
+  const rendered = useDeferredValue<View | null>(current, null);
+  return rendered !== null && rendered.trace === trace ? current : rendered;
+}

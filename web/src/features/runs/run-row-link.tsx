@@ -45,8 +45,16 @@ export const RunRowLinks = ({
 };
 
 /** The link of a row, inside {@link RunRowLinks}. */
-export const RunRowLink = ({ run, ...linkProps }: RowLinkProps & { readonly run: RunIds }) => {
+export const RunRowLink = ({
+  run,
+  children,
+  ...linkProps
+}: RowLinkProps & { readonly run: RunIds }) => {
   const toUrl = use(ToUrl);
   const onClick = useRouterLinks();
-  return <a href={toUrl(run)} onClick={onClick} {...linkProps} />;
+  return (
+    <a href={toUrl(run)} onClick={onClick} {...linkProps}>
+      {children}
+    </a>
+  );
 };
