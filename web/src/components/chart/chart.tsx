@@ -194,6 +194,21 @@ function toDrawnOrder(series: readonly ChartSeries[]): readonly number[] {
   ];
 }
 
+/**
+ * Calls the function after the browser has painted what was rendered, in a task of its own. Drawing a plot reads styles,
+ * which the browser would otherwise have to compute in the task that changed the page. Returns a function that cancels.
+ */
+function afterNextPaint(callback: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const frame = requestAnimationFrame(() => {
+    timer = setTimeout(callback);
+  });
+  return () => {
+    cancelAnimationFrame(frame);
+    clearTimeout(timer);
+  };
+}
+
 function usePlot(props: ChartProps, onPoint: (index: number | undefined) => void) {
   const {
     positions,
@@ -230,21 +245,28 @@ function usePlot(props: ChartProps, onPoint: (index: number | undefined) => void
   });
   // Create the plot again only if the set of series changes. New values are drawn into the same plot.
   useEffect(() => {
-    if (container.current === null) {
+    const element = container.current;
+    if (element === null) {
       return undefined;
     }
-    const newPlot = drawChart(container.current, {
-      seriesOptions: JSON.parse(seriesKey) as readonly Omit<ChartSeries, "values">[],
-      scale,
-      height,
-      // Write zero without a unit: a format for durations would write `< 1 µs`.
-      format: (value) => (value === 0 ? "0" : formatTick(value)),
-      onPoint,
-      onSelect: canSelect ? (from, to) => reportSelection(from, to) : undefined,
-      onClick: canPick ? (index, at) => pick(index, at) : undefined,
+    let newPlot: ChartPlot | undefined;
+    const cancel = afterNextPaint(() => {
+      newPlot = drawChart(element, {
+        seriesOptions: JSON.parse(seriesKey) as readonly Omit<ChartSeries, "values">[],
+        scale,
+        height,
+        // Write zero without a unit: a format for durations would write `< 1 µs`.
+        format: (value) => (value === 0 ? "0" : formatTick(value)),
+        onPoint,
+        onSelect: canSelect ? (from, to) => reportSelection(from, to) : undefined,
+        onClick: canPick ? (index, at) => pick(index, at) : undefined,
+      });
+      setPlot(newPlot);
     });
-    setPlot(newPlot);
-    return () => newPlot?.destroy();
+    return () => {
+      cancel();
+      newPlot?.destroy();
+    };
   }, [seriesKey, scale, height, canSelect, canPick, onPoint]);
   useEffect(() => plot?.show(data, range), [plot, data, range]);
   return container;

@@ -1,4 +1,5 @@
 import { Menu } from "@mantine/core";
+import { useState } from "react";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { PairMenu, pairFilters } from "./pair-menu.tsx";
 import type { QuickFilterProps } from "./pair-menu.tsx";
@@ -48,11 +49,13 @@ const ValueMenu = ({
   field,
   comparator,
   values,
+  onOpen,
 }: QuickFilterProps & {
   readonly label: string;
   readonly field: string;
   readonly comparator: string;
   readonly values: Values;
+  readonly onOpen?: () => void;
 }) => {
   const isActive = hasConditionOn(filter, (name) => name === field);
   const value = isActive ? findQuickValue(filter, { field, comparator }) : anyValue;
@@ -63,6 +66,7 @@ const ValueMenu = ({
       transitionProps={{ duration: 0 }}
       withInitialFocusPlaceholder={false}
       menuItemTabIndex={0}
+      {...(onOpen === undefined ? {} : { onOpen })}
     >
       <Menu.Target>
         <QuickFilterButton label={label} isActive={isActive} />
@@ -86,7 +90,16 @@ const ValueMenu = ({
 };
 
 const TypeMenu = (props: QuickFilterProps) => {
-  const { data = [] } = useRunValues(props.projectId, { kind: "run_type" });
-  const values = data.map((type) => [type, toVisibleText(type)] as const);
-  return <ValueMenu {...props} label="Run type" field="run_type" comparator="eq" values={values} />;
+  const [wasOpened, setWasOpened] = useState(false);
+  const { data = [] } = useRunValues(props.projectId, { kind: "run_type" }, wasOpened);
+  return (
+    <ValueMenu
+      {...props}
+      label="Run type"
+      field="run_type"
+      comparator="eq"
+      values={data.map((type) => [type, toVisibleText(type)] as const)}
+      onOpen={() => setWasOpened(true)}
+    />
+  );
 };
