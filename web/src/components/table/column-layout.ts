@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useCallback, useState } from "react";
 
 /** A user's changes to the columns of a table. Ids of columns that no longer exist are ignored. */
 export interface ColumnLayout {
@@ -95,11 +95,12 @@ export function useColumnLayout(
   const [layout, setLayout] = useState(() =>
     parseColumnLayout(localStorage.getItem(toStorageKey(table))),
   );
-  return [
-    layout,
-    (newLayout) => {
+  const storeLayout = useCallback(
+    (newLayout: ColumnLayout): void => {
       setLayout(newLayout);
       localStorage.setItem(toStorageKey(table), JSON.stringify(newLayout));
     },
-  ];
+    [table],
+  );
+  return [layout, storeLayout];
 }

@@ -5,7 +5,6 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useEffectEvent, useMemo, useState } from "react";
 import type { ReactNode, RefObject } from "react";
 import { createCostFormat } from "../../components/text/cost.ts";
-import { FilterBar } from "../../components/filter/filter-bar.tsx";
 import { createFilterCheckQuery } from "../../components/filter/queries.ts";
 import type { FilterFault } from "../../components/filter/queries.ts";
 import { useCommands } from "../../components/keyboard/commands.ts";
@@ -15,23 +14,18 @@ import { useColumnLayout } from "../../components/table/column-layout.ts";
 import { DataTable } from "../../components/table/data-table.tsx";
 import type { Column, RowLinkProps } from "../../components/table/data-table.tsx";
 import type { TablePosition } from "../../components/table/table-position.ts";
-import { TimeRangePicker } from "../../components/time/time-range-picker.tsx";
 import { formatTime } from "../../components/time/time.ts";
 import { CompareRuns } from "./compare-runs.tsx";
 import { FacetPanel, useStoredFlag } from "./facets/facet-panel.tsx";
 import { EmptyRunList } from "./empty-run-list.tsx";
-import { OpenViewMark } from "./saved-views/open-view-mark.tsx";
 import { ProjectHeader } from "./project-header.tsx";
-import { readRunValues } from "./queries.ts";
-import { QuickFilterBar } from "./quick-filter-bar.tsx";
 import { collectKeys, renderRunDetail, toRunColumns } from "./run-columns.tsx";
 import type { RunItem } from "./run-item.ts";
 import type { ProjectAddress } from "./run-list-search.ts";
-import { RunHistogram } from "./run-histogram.tsx";
 import { RunRowLink, RunRowLinks } from "./run-row-link.tsx";
-import { RunToolbar } from "./run-toolbar.tsx";
+import { RunTools } from "./run-tools.tsx";
 import { SelectionBar, useRunTarget } from "./selection-bar.tsx";
-import { removedTimeRange, toSort, useListAddress } from "./use-list-address.ts";
+import { toSort, useListAddress } from "./use-list-address.ts";
 import { useRunList } from "./use-run-list.ts";
 import type { RunList } from "./use-run-list.ts";
 import "./runs.css";
@@ -91,66 +85,17 @@ export const Runs = ({
         list={fault === undefined ? list : undefined}
         isPaused={isPaused}
       />
-      <div className="run-tools">
-        {search.view !== undefined && (
-          <OpenViewMark
-            projectId={address.projectId}
-            viewId={search.view}
-            search={search}
-            onClose={() =>
-              change({
-                ...removedTimeRange,
-                view: undefined,
-                filter: undefined,
-                all: undefined,
-                sort: undefined,
-              })
-            }
-          />
-        )}
-        <FilterBar
-          resource="runs"
-          value={query.filter}
-          onApply={(filter) => change({ filter: filter === "" ? undefined : filter })}
-          readValues={async (request, signal) => readRunValues(address.projectId, request, signal)}
-          valuesKey={address.projectId}
-        >
-          <RunToolbar
-            query={query}
-            columns={columns}
-            layout={layout}
-            onLayout={setLayout}
-            onChange={change}
-          >
-            <TimeRangePicker
-              times={search}
-              onTimes={(times) => change({ ...removedTimeRange, ...times })}
-            />
-            <Button
-              size="xs"
-              variant="default"
-              aria-expanded={areFacetsShown}
-              onClick={() => setAreFacetsShown(!areFacetsShown)}
-            >
-              Facets
-            </Button>
-            <QuickFilterBar
-              projectId={address.projectId}
-              filter={query.filter}
-              onFilter={(filter) => change({ filter: filter === "" ? undefined : filter })}
-            />
-          </RunToolbar>
-        </FilterBar>
-        {fault === undefined && (
-          <RunHistogram
-            projectId={address.projectId}
-            isRootOnly={query.isRoot}
-            filter={query.filter}
-            range={query.range}
-            onTimes={(times) => change({ ...removedTimeRange, ...times })}
-          />
-        )}
-      </div>
+      <RunTools
+        address={address}
+        query={query}
+        columns={columns}
+        layout={layout}
+        onLayout={setLayout}
+        areFacetsShown={areFacetsShown}
+        onFacets={setAreFacetsShown}
+        isFilterValid={fault === undefined}
+        onChange={change}
+      />
       {fault === undefined ? (
         <div className="run-body">
           {areFacetsShown && (

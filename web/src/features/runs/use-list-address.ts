@@ -1,5 +1,5 @@
 import { getRouteApi } from "@tanstack/react-router";
-import { useMemo, useState } from "react";
+import { useCallback, useMemo, useState } from "react";
 import { toTimeRange } from "../../components/time/time-range.ts";
 import type { RunListQuery } from "./queries.ts";
 import { runFields } from "./run-columns.tsx";
@@ -35,16 +35,19 @@ export function useListAddress(projectId: string) {
   // A selection that is too large for the URL is stored only in this state.
   const [largeSelection, setLargeSelection] = useState<ReadonlySet<string>>();
   const [now, setNow] = useState(Date.now);
-  const change = (changes: ListChanges): void => {
-    setNow(Date.now());
-    void navigate({
-      search: (current) =>
-        Object.fromEntries(
-          Object.entries({ ...current, ...changes }).filter(([, value]) => value !== undefined),
-        ),
-      replace: "selected" in changes,
-    });
-  };
+  const change = useCallback(
+    (changes: ListChanges): void => {
+      setNow(Date.now());
+      void navigate({
+        search: (current) =>
+          Object.fromEntries(
+            Object.entries({ ...current, ...changes }).filter(([, value]) => value !== undefined),
+          ),
+        replace: "selected" in changes,
+      });
+    },
+    [navigate],
+  );
   const query = useMemo((): RunListQuery => {
     const [sortField, order] = sort.split("-") as ["start" | "latency", "asc" | "desc"];
     return {

@@ -1,5 +1,5 @@
 import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useCallback, useState } from "react";
 import { toEndpointPath } from "../../../api/endpoint-path.ts";
 import { postJson } from "../../../api/http.ts";
 import { Failure, Loading } from "../../../components/page/states.tsx";
@@ -175,9 +175,12 @@ export function useStoredFlag(
     const storedText = localStorage.getItem(key);
     return storedText === null ? fallback : storedText === "true";
   });
-  const store = (flag: boolean): void => {
-    localStorage.setItem(key, String(flag));
-    setFlag(flag);
-  };
+  const store = useCallback(
+    (flag: boolean): void => {
+      localStorage.setItem(key, String(flag));
+      setFlag(flag);
+    },
+    [key],
+  );
   return [isSet, store];
 }
