@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
@@ -6,11 +6,8 @@ import { expect, test } from "vitest";
 const folder = fileURLToPath(new URL("../../server/dist/web", import.meta.url));
 const html = readFileSync(`${folder}/index.html`, "utf8");
 
-/** The scripts that load before the UI shows anything: those in index.html and their static imports. */
-function initialScripts(): readonly string[] {
-  const scripts = [...html.matchAll(/(?:src|href)="\.(\/assets\/[^"]+\.js)"/g)].map(
-    ([, path]) => path!,
-  );
+/** These scripts and all that they import statically. */
+function withImports(scripts: readonly string[]): readonly string[] {
   const seen = new Set<string>();
   const visit = (path: string): void => {
     if (!seen.has(path)) {
@@ -26,6 +23,12 @@ function initialScripts(): readonly string[] {
   return [...seen];
 }
 
+/** The scripts that load before the UI shows anything: those in index.html and their static imports. */
+const initialScripts = (): readonly string[] =>
+  withImports(
+    [...html.matchAll(/(?:src|href)="\.(\/assets\/[^"]+\.js)"/g)].map(([, path]) => path!),
+  );
+
 test("the initial scripts are at most 140 kB, gzipped", () => {
   const scripts = initialScripts();
   expect(scripts.length).toBeGreaterThan(0);
@@ -36,6 +39,15 @@ test("the initial scripts are at most 140 kB, gzipped", () => {
   expect(bytes).toBeLessThanOrEqual(140_000);
   // An inline script would bypass the limit above.
   expect(html).not.toMatch(/<script(?![^>]*src=)/);
+});
+
+test("the page of a project loads at most 25 scripts besides the initial one", () => {
+  const initial = initialScripts();
+  expect(initial).toHaveLength(1);
+  const page = readdirSync(`${folder}/assets`).filter((name) => /^project-page-.*\.js$/.test(name));
+  const scripts = withImports(page.map((name) => `/assets/${name}`));
+  expect(scripts.length).toBeGreaterThan(5);
+  expect(scripts.filter((path) => !initial.includes(path)).length).toBeLessThanOrEqual(25);
 });
 
 test("index.html refers to no other host and contains nothing inline", () => {

@@ -7,7 +7,7 @@ import type { Column } from "../../components/table/data-table.tsx";
 import { TimeRangePicker } from "../../components/time/time-range-picker.tsx";
 import { readRunValues } from "./queries.ts";
 import type { RunListQuery } from "./queries.ts";
-import { QuickFilterBar } from "./quick-filter-bar.tsx";
+import { QuickFilterBar } from "./quick-filters/quick-filter-bar.tsx";
 import { RunHistogram } from "./run-histogram.tsx";
 import type { RunItem } from "./run-item.ts";
 import type { ProjectAddress } from "./run-list-search.ts";

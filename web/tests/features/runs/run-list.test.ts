@@ -10,7 +10,7 @@ import {
   findQuickValue,
   hasConditionOn,
   setQuickFilter,
-} from "../../../src/features/runs/quick-filters.ts";
+} from "../../../src/features/runs/quick-filters/quick-filters.ts";
 import { parseRunCounts } from "../../../src/features/runs/queries.ts";
 import { parseRunItemPage } from "../../../src/features/runs/run-item.ts";
 import { parseRunsSearch } from "../../../src/features/trace/project-search.ts";

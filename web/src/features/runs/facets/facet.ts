@@ -6,7 +6,7 @@ import {
 } from "../../../components/filter/filter-conditions.ts";
 import { toFilterTokens } from "../../../components/filter/filter-tokens.ts";
 import { parseTimeMs } from "../../../components/time/time.ts";
-import { toFilterText } from "../quick-filters.ts";
+import { toFilterText } from "../quick-filters/quick-filters.ts";
 
 /** A property of runs, and the values that it has in the matching runs. Values with the most runs come first. */
 export interface Facet {

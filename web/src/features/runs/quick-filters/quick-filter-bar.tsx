@@ -1,9 +1,9 @@
 import { Menu } from "@mantine/core";
 import { useState } from "react";
-import { toVisibleText } from "../../components/text/visible-text.ts";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { PairMenu, pairFilters } from "./pair-menu.tsx";
 import type { QuickFilterProps } from "./pair-menu.tsx";
-import { useRunValues } from "./queries.ts";
+import { useRunValues } from "../queries.ts";
 import { QuickFilterButton } from "./quick-filter-button.tsx";
 import { findQuickValue, hasConditionOn, setQuickFilter } from "./quick-filters.ts";
 

@@ -3,8 +3,8 @@ import {
   splitConditions,
   addCondition,
   removeConditions,
-} from "../../components/filter/filter-conditions.ts";
-import { toFilterTokens } from "../../components/filter/filter-tokens.ts";
+} from "../../../components/filter/filter-conditions.ts";
+import { toFilterTokens } from "../../../components/filter/filter-tokens.ts";
 
 /** Quotes a text as a literal of the filter language. */
 export const toFilterText = (text: string): string => JSON.stringify(text);

@@ -1,10 +1,10 @@
 import { Button, NativeSelect, Popover } from "@mantine/core";
 import { useState, useId } from "react";
 import type { ReactNode } from "react";
-import type { ValueRequest } from "../../components/filter/filter-completion.ts";
-import { addCondition } from "../../components/filter/filter-conditions.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
-import { useRunValues } from "./queries.ts";
+import type { ValueRequest } from "../../../components/filter/filter-completion.ts";
+import { addCondition } from "../../../components/filter/filter-conditions.ts";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
+import { useRunValues } from "../queries.ts";
 import { QuickFilterButton } from "./quick-filter-button.tsx";
 import {
   createFeedbackCondition,
