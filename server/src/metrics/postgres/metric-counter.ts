@@ -275,7 +275,10 @@ function listReplaced({ mark, minutes, merged }: CountedUnit): readonly Replaced
  */
 const dimensionList = dimensions.map((_name, index) => index).join(", ");
 
-/** The condition that a unit of a level is marked within a unit of the group `g`. */
+/**
+ * SQL condition on `g`, a row of the outer query: a smaller unit of time within its unit is marked, too. `count` is the
+ * number of units of this level in the unit of `g`.
+ */
 const createInnerMarkSql = (level: MarkLevel, count: number): string =>
   `EXISTS (SELECT FROM metric_marks i WHERE i.tenant_id = g.tenant_id AND i.project_id = g.project_id AND i.level = ${level}
      AND i.unit >= g.unit * ${count} AND i.unit < (g.unit + 1) * ${count})`;

@@ -106,7 +106,7 @@ export class RunSplitter {
     );
   }
 
-  /** Returns the value of a member that has a column. */
+  /** Parses a value that is stored in a column. The last value of each known name is remembered, because many repeat. */
   #readValue(code: number, from: number, to: number): unknown {
     if (code === unknownNameCode) {
       return parseScalar(this.#index.body.subarray(from, to));

@@ -39,7 +39,7 @@ const TenantNotFound = () => (
       <h1>Tenant not found</h1>
     </div>
     <Empty title="No tenant with this ID, or your key has no access to it">
-      <p>Check the URL and the server.</p>
+      <p>Check the ID in the URL. If it is right, use a key that has access to this tenant.</p>
       {/* A plain link reloads the page, so that no data of one tenant stays in memory for another. */}
       <a href={`${basePath}/`}>Go to the home page</a>
     </Empty>
