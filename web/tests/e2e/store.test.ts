@@ -253,4 +253,66 @@ describe.skipIf(browser === undefined)("every screen with many stored runs, in C
     }
     expect(watched.faults).toEqual([]);
   }, 60_000);
+
+  // Other programs on the machine prolong a task by the clock, so this runs only where someone measures.
+  test.skipIf(folder === undefined)(
+    "no task takes longer than 100 ms by the clock on the way from the overview to a run and back",
+    async () => {
+      for (let round = 1; round <= 3; round += 1) {
+        const opened = await startBrowser();
+        const durations = await walk(await opened!.context.newPage(), server.url, list({}));
+        await opened!.close();
+        console.log(`round ${round}, longest task of each step in ms:`, durations);
+        expect(Math.max(...Object.values(durations))).toBeLessThanOrEqual(100);
+      }
+    },
+    120_000,
+  );
 });
+
+/** Visits the pages as a user does, and returns the duration of the longest task of each step, in milliseconds. */
+async function walk(
+  page: Page,
+  overviewUrl: string,
+  listUrl: string,
+): Promise<Readonly<Record<string, number>>> {
+  await page.addInitScript(() => {
+    const durations: number[] = [];
+    Reflect.set(globalThis, "taskDurations", durations);
+    new PerformanceObserver((entries) =>
+      durations.push(...entries.getEntries().map(({ duration }) => Math.round(duration))),
+    ).observe({ type: "longtask", buffered: true });
+  });
+  const table = page.locator(".data-table");
+  const steps: Readonly<Record<string, () => Promise<unknown>>> = {
+    overview: async () => page.goto(overviewUrl),
+    traces: async () => page.goto(listUrl),
+    "all runs": async () => page.getByRole("button", { name: "All runs" }).click(),
+    "1,500 runs": async () => {
+      await table.hover();
+      await expect
+        .poll(
+          async () => {
+            await page.mouse.wheel(0, 4_000);
+            return table.evaluate((element) => element.scrollTop);
+          },
+          { timeout: 60_000, interval: 30 },
+        )
+        .toBeGreaterThan(1_500 * 28);
+    },
+    trace: async () => page.locator(".data-row a").nth(8).click(),
+    back: async () => page.goBack(),
+    dashboard: async () => page.getByRole("link", { name: "Dashboard" }).click(),
+  };
+  const longest: Record<string, number> = {};
+  for (const [name, step] of Object.entries(steps)) {
+    await step();
+    // Until everything that the step requests is shown.
+    await page.waitForTimeout(1_500);
+    longest[name] = await page.evaluate(() => {
+      const durations = Reflect.get(globalThis, "taskDurations") as number[];
+      return Math.max(0, ...durations.splice(0));
+    });
+  }
+  return longest;
+}
