@@ -35,7 +35,7 @@ export interface WriterOptions {
   readonly host?: string;
 }
 
-/** A running writer. */
+/** A writer that {@link startWriter} has started. It stores the runs of the ingest log, and performs jobs. */
 export interface RunningWriter {
   /** The address of the log, without credentials; `undefined` without the option `log`. */
   readonly log: string | undefined;

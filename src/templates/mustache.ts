@@ -37,7 +37,6 @@ export interface ParsedText {
 /** Maximum number of sections that are nested in each other. */
 const maxDepth = 100;
 
-/** An open section. */
 interface OpenSection {
   readonly name: string;
   readonly isInverted: boolean;

@@ -71,7 +71,6 @@ function removeKeyColumn<Row>(
   return otherMembers;
 }
 
-/** Creates the encoder for feedback. */
 export const createFeedbackEncoder =
   <Row>({ toFeedback, idFrom }: UploadFeedback<Row>): CreateEncoder =>
   (out) => {

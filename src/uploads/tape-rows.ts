@@ -4,7 +4,6 @@ import type { TapeReader } from "../workers/json/tape-reader.ts";
 import { rowField } from "./row-format.ts";
 import { createContentPrefix, createUuid5 } from "./row-id.ts";
 
-/** An attachment of a row. */
 export interface RowAttachment {
   readonly name: string;
   readonly mimeType: string;

@@ -21,7 +21,7 @@ import { DatasetMethods, toDatasetKey } from "./dataset-methods.ts";
 import type { DatasetSelector } from "./dataset-methods.ts";
 import { toExample } from "./to-langsmith.ts";
 
-/** Options of `createExample` with inputs and outputs. */
+/** Options of the call `createExample(inputs, outputs, options)`. */
 export interface CreateExampleOptions extends DatasetSelector {
   createdAt?: Date;
   exampleId?: string;

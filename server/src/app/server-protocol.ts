@@ -17,7 +17,6 @@ export interface ServerThreadData extends AppSettings {
   readonly endedFlag: Int32Array<SharedArrayBuffer>;
 }
 
-/** Messages from the server thread. */
 export type ServerThreadMessage =
   | {
       readonly kind: "listening";

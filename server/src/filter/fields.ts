@@ -159,7 +159,6 @@ const traceAliases: Readonly<Record<string, Partial<Field>>> = {
   total_cost: { alias: "trace_cost" },
 };
 
-/** Fields of a run. */
 export const runFields: FieldTable = toTable([
   ["id", "uuid", "ID of the run."],
   ["trace_id", "uuid", "ID of the trace, which is the ID of its root run."],

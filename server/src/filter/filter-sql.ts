@@ -13,7 +13,6 @@ export interface JsonValue {
 
 /** The SQL of filters that differs between the database engines. */
 export interface FilterSql {
-  /** Binds a value. */
   readonly bind: (value: Scalar) => Sql;
   /** The condition that a column differs from a value. NULL differs from every value but `null`. */
   readonly createDifference: (column: string, value: Scalar) => Sql;

@@ -4,8 +4,9 @@ import { logLimits } from "./log-limits.ts";
 import { deleteOrphans } from "./orphaned-objects.ts";
 
 /**
- * Deletes the objects of messages, after a delay, once their runs are stored. Also searches for objects without a
- * message, which remain if a server or a writer ends between two steps.
+ * Deletes objects from the object store of NATS. Runs that are too large for a message are kept there, and the message
+ * names the object. An object is deleted some time after its runs were stored. Objects that no message names are also
+ * deleted: they remain if a server ends before it sends the message, or a writer before it deletes the object.
  */
 export class ObjectCleaner {
   readonly #log: LogConnection;

@@ -19,10 +19,8 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [name: string]: JsonValue };
 
-/** A JSON object. */
 export type JsonObject = { readonly [name: string]: JsonValue };
 
-/** The progress of a job. */
 export interface JobProgress {
   /** Number of items that were processed, including those that failed. */
   readonly done: number;

@@ -40,7 +40,6 @@ export function fillJudgePrompt({ template, inputs, outputs }: JudgePromptTask):
   });
 }
 
-/** Fills in the template of a judge. */
 export function fillJudgeTemplate(
   template: string,
   { values, name, variables }: JudgedSubject,

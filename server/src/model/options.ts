@@ -116,7 +116,7 @@ export const serverLimits = {
   /** Projects in one response of `GET /sessions`. */
   projectsDefault: 100,
   projectsMax: 1_000,
-  /** Milliseconds after which the statistics of no further project of a list are read. */
+  /** Milliseconds for reading the statistics of listed projects. The other projects are returned without statistics. */
   projectStatsMs: 5_000,
   /** Prompts or commits in one response, and ids in one request that deletes prompts. */
   promptsDefault: 20,

@@ -24,7 +24,6 @@ export const modelCallLimits = {
   errorChars: 2_000,
 } as const;
 
-/** One call of a model. */
 export interface ModelCall {
   readonly endpoint: ModelEndpoint;
   /** The key to send; the endpoint's own key if it is absent. */

@@ -31,7 +31,7 @@ export type Rate = number | TieredRate;
 /** The prices of a model. Tokens of a kind without a price cost as much as the tokens that they are part of. */
 export type ModelPrices = Readonly<Partial<Record<PriceKind, Rate>>>;
 
-/** Returns the price for a run with this number of input tokens. */
+/** Returns the price per token that applies to a call with this number of input tokens. */
 export function selectRate(rate: Rate, inputTokens: number): number {
   if (typeof rate === "number") {
     return rate;

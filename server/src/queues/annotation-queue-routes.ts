@@ -128,7 +128,6 @@ export function addAnnotationQueueRoutes(
   addQueueRunRoutes(app, dependencies);
 }
 
-/** Adds the routes of runs in queues. */
 function addQueueRunRoutes(app: FastifyInstance, dependencies: WithLinks<QueueStore>): void {
   const { store } = dependencies;
   app.route({

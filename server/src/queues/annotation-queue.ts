@@ -105,7 +105,6 @@ export interface EntryQuery extends PageRange {
   readonly status: ReviewStatus | undefined;
 }
 
-/** The reads of annotation queues. */
 export interface AnnotationQueueReads {
   find(tenantId: string, id: string): Promise<AnnotationQueue | undefined>;
   list(tenantId: string, query: QueueQuery): Promise<readonly AnnotationQueue[]>;

@@ -15,7 +15,6 @@ interface RunKey {
   readonly runId: string;
 }
 
-/** The queries of rules. */
 export const ruleQueries = {
   list: new Query(
     ({

@@ -64,7 +64,6 @@ export interface RuleRunRow {
   readonly error_json: string | null;
 }
 
-/** The tables of rules. */
 export interface RuleTables {
   readonly rules: RuleRow;
   readonly rule_runs: RuleRunRow;

@@ -1,6 +1,5 @@
 import type { RuleAction } from "./rule-action.ts";
 
-/** Limits of rules. */
 export const ruleLimits = {
   /** Maximum numbers of rules of one project, and of characters of a name and of a filter. */
   perProject: 50,
@@ -167,7 +166,6 @@ export interface ActionResult {
   readonly nextMicros: number | null;
 }
 
-/** The reads of rules. */
 export interface RuleReads {
   /** Lists the rules of a project by name. */
   list(tenantId: string, projectId: string): Promise<readonly Rule[]>;

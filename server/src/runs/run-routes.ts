@@ -86,7 +86,6 @@ export function addIngestRoutes(app: FastifyInstance, dependencies: IngestDepend
   });
 }
 
-/** Adds the routes that return runs. */
 export function addRunRoutes(app: FastifyInstance, dependencies: WithLinks<RunStore>): void {
   const { store } = dependencies;
   app.route({

@@ -8,7 +8,6 @@ import type { IngestResult, PackedBatch, RunBatch } from "./run-record.ts";
 import type { TraceReads } from "./trace.ts";
 import type { Promised } from "../storage/promised.ts";
 
-/** The readers of runs. */
 export interface RunReaders {
   readonly feedback: RunFeedbackReads;
   readonly runLists: RunListReads;

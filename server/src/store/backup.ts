@@ -22,7 +22,6 @@ import { ownerOnly, syncFile, syncFolder } from "../storage/sqlite/synced-files.
 import { addTokenKeys, tokenKeyFileName } from "../storage/sqlite/token-keys.ts";
 import { assertKnownFormat } from "./schema.ts";
 
-/** Options of a backup. */
 export interface BackupOptions {
   /**
    * File to which the key that encrypts the tokens of share links is copied. Keep it apart from the backup: whoever has

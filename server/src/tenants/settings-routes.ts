@@ -25,7 +25,6 @@ import { route } from "../http/route.ts";
 
 const apiTag = "server";
 
-/** Routes of the settings in the UI. */
 export function addUiSettingsRoutes(
   app: FastifyInstance,
   dependencies: SettingsDependencies,

@@ -30,7 +30,6 @@ const maxLineBytes = 402_653_184;
 /** Bytes of lines that wait for the compression before the writer waits. */
 const pendingBytes = 4_194_304;
 
-/** Writes the file of a tenant. */
 export class TenantFileWriter {
   readonly #gzip: Writable;
   readonly #output: Writable;

@@ -93,7 +93,6 @@ const createStreamedSchema = (item: TSchema) => ({
 
 /** A page of a list of runs. */
 export const v2RunPageSchema = createStreamedSchema(v2RunSchema);
-/** The runs of a trace. */
 export const v2TraceRunsSchema = Type.Object({ items: List(v2RunSchema) });
 /** The URL of a run's page in the UI. */
 export const v2RunUrlSchema = Type.Object({ url: Text });

@@ -46,7 +46,6 @@ export interface ViewPageRange {
   readonly offset: number;
 }
 
-/** The reads of views. */
 export interface ViewReads {
   /**
    * Lists the views of a project, ordered by name.
@@ -62,7 +61,6 @@ export interface ViewReads {
   find(tenantId: string, key: ViewKey): Promise<View>;
 }
 
-/** The writes of views. */
 export interface ViewWrites {
   /**
    * Creates a view.
@@ -115,7 +113,6 @@ interface StoredKey extends ViewKey {
 
 const builder = createQueryBuilder<{ readonly views: ViewRow }>();
 
-/** The queries of views. */
 export const viewQueries = {
   find: new Query(({ tenantId, projectId, id }: Parameters<StoredKey>) =>
     builder

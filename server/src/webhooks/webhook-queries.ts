@@ -17,7 +17,6 @@ interface WebhookScope {
   readonly webhookId: string;
 }
 
-/** The queries of webhooks. */
 export const webhookQueries = {
   list: new Query(({ tenantId, limit }: Parameters<{ tenantId: string; limit: number }>) =>
     builder

@@ -1,4 +1,3 @@
-/** Limits of webhooks. */
 export const webhookLimits = {
   /** Maximum number of webhooks of one tenant. */
   perTenant: 100,
@@ -113,7 +112,6 @@ export interface DueDelivery {
   readonly attempts: number;
 }
 
-/** The result of an attempt. */
 export interface AttemptResult {
   readonly tenantId: string;
   readonly id: string;

@@ -11,7 +11,6 @@ import { MultipartBatch } from "../../src/runs/ingest/multipart-batch.ts";
 import type { RunBatch } from "../../src/runs/run-record.ts";
 import type { WireObject } from "./store-fixture.ts";
 
-/** A chunk with a text. */
 export function textChunk(code: number, text: Uint8Array | string): Buffer {
   const bytes = Buffer.from(text);
   const head = Buffer.alloc(5);

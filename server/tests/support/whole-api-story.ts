@@ -252,7 +252,6 @@ const threadTotals = [
   "COMPLETION_COST_DETAILS",
 ];
 
-/** The statistics of one thread. */
 const threadStatistics = [
   ...threadTotals,
   "TURNS",

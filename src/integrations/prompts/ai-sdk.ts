@@ -9,7 +9,7 @@ import {
   requireToolName,
 } from "./conversion.ts";
 
-/** A value of JSON. */
+/** Any value that JSON can express. */
 export type JsonValue =
   | null
   | string
@@ -21,14 +21,14 @@ export type JsonValue =
 /** Options of providers, such as `{ anthropic: { cacheControl: { type: "ephemeral" } } }`. */
 export type AiSdkProviderOptions = Record<string, { [key: string]: JsonValue }>;
 
-/** A text for the AI SDK. */
+/** A part of a message that is a text, in the format of the AI SDK. */
 export interface AiSdkText {
   type: "text";
   text: string;
   providerOptions?: AiSdkProviderOptions;
 }
 
-/** An image for the AI SDK. */
+/** A part of a message that is an image, in the format of the AI SDK. */
 export interface AiSdkImage {
   type: "image";
   /** A URL, or the image in base64. */
@@ -36,7 +36,7 @@ export interface AiSdkImage {
   mediaType?: string;
 }
 
-/** A tool call for the AI SDK. */
+/** A part of a message with which the model calls a tool, in the format of the AI SDK. */
 export interface AiSdkToolCall {
   type: "tool-call";
   toolCallId: string;
@@ -44,7 +44,7 @@ export interface AiSdkToolCall {
   input: unknown;
 }
 
-/** The result of a tool for the AI SDK. */
+/** A part of a message that answers a tool call, in the format of the AI SDK. */
 export interface AiSdkToolResult {
   type: "tool-result";
   toolCallId: string;
@@ -52,13 +52,13 @@ export interface AiSdkToolResult {
   output: { type: "text"; value: string };
 }
 
-/** A message for the AI SDK. */
+/** A message of a user, the model or a tool, in the format of the AI SDK. */
 export type AiSdkMessage =
   | { role: "user"; content: string | (AiSdkText | AiSdkImage)[] }
   | { role: "assistant"; content: string | (AiSdkText | AiSdkToolCall)[] }
   | { role: "tool"; content: AiSdkToolResult[] };
 
-/** A system message for the AI SDK. */
+/** A message with instructions for the model, in the format of the AI SDK. */
 export interface AiSdkSystemMessage {
   role: "system";
   content: string;

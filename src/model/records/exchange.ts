@@ -49,7 +49,7 @@ export interface RawExchange {
   readonly status?: number;
   /** Content type of the body, as in the header `content-type`. */
   readonly contentType?: string;
-  /** Present for responses. */
+  /** How the response ended; present for responses. */
   readonly ending?: ExchangeEnding;
   /** Number of bytes that are missing in `body`, because it was too large. */
   readonly omittedBytes: number;

@@ -3,7 +3,6 @@
  * traces are forgotten.
  */
 const maxRememberedBytes = 16_777_216;
-/** Approximate bytes of a digest in a set. */
 const approximateDigestBytes = 100;
 /** Maximum number of lists remembered for one trace. A new list is compared with each of them. */
 const listsPerTrace = 4;

@@ -13,7 +13,6 @@ const kinds: Readonly<Record<string, string>> = {
   prompt: "PROMPT",
 };
 
-/** Adds the attributes of OpenInference. */
 export function addOpenInferenceAttributes(
   attributes: SpanAttributes,
   run: SpanRun,

@@ -5,7 +5,6 @@ import type { SpanAttributes } from "./protobuf-writer.ts";
 import { toNanos } from "./span-run.ts";
 import type { SpanRun } from "./span-run.ts";
 
-/** An event of a span. */
 export interface SpanEvent {
   readonly name: string;
   readonly nanos: bigint;

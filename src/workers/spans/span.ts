@@ -16,7 +16,6 @@ export interface AttributeObject {
 /** Attributes by name. If a span has several attributes with one name, the last one is used. */
 export type Attributes = ReadonlyMap<string, AttributeValue>;
 
-/** An event of a span. */
 export interface SpanEvent {
   readonly name: string;
   readonly nanos: bigint;

@@ -25,7 +25,6 @@ export interface JournalFunctions {
   readonly writeRecords: (segment: OpenSegment, records: StoredRecords) => void;
   /** Keeps the segment in the spool, so that its records are sent later. */
   readonly keepSegment: (segment: OpenSegment) => void;
-  /** Deletes the segment. */
   readonly deleteSegment: (segment: OpenSegment) => void;
   readonly onError: (error: unknown) => void;
 }

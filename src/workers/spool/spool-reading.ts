@@ -19,7 +19,6 @@ export type SpoolFaultKind =
   | "spoolUnreadable"
   | "spoolUnwritable";
 
-/** The content of a segment. */
 export interface SegmentContent {
   readonly tapes: StoredTape[];
   /**

@@ -5,7 +5,6 @@ import type { Failure } from "../checks.ts";
 import { describeInputs } from "../describe-inputs.ts";
 import type { EvaluationView } from "../evaluation-view.ts";
 
-/** The content of a report. */
 export interface ReportContent {
   readonly views: readonly EvaluationView[];
   readonly failures: readonly Failure[];

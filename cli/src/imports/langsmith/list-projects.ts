@@ -4,7 +4,6 @@ import { readAllByOffset } from "../source/pages.ts";
 import { readIdAndName, SourceError } from "../source/source-client.ts";
 import type { SourceClient } from "../source/source-client.ts";
 
-/** A project of the source. */
 export interface SourceProject {
   readonly id: string;
   readonly name: string;

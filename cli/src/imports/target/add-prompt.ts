@@ -27,7 +27,6 @@ export interface SourceVersion {
   readonly read: () => Promise<VersionContent | LeftOutVersion>;
 }
 
-/** The content of a version. */
 export interface VersionContent {
   readonly manifest: KeyValues;
   readonly description?: string | undefined;

@@ -16,7 +16,6 @@ export interface FileOwner {
   readonly id: string;
 }
 
-/** Searches the text of examples. */
 export interface ExampleTextSearch {
   /** Compiles a filter expression into a condition on the row `e` of an example. */
   compile(filter: CheckedFilter): Expression<boolean>;

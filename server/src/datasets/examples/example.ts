@@ -87,7 +87,6 @@ export interface ExampleTimes {
   readonly modifiedMicros: number;
 }
 
-/** The result of a write to examples. */
 export interface ExampleWriteResult {
   /** By dataset id: the dataset's name, and the time of the version that contains the written examples. */
   readonly datasets: Readonly<Record<string, { readonly name: string; readonly micros: number }>>;

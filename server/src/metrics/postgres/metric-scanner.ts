@@ -112,7 +112,7 @@ export class PostgresMetricScanner {
 
 const modelCalls = `FILTER (WHERE ${createModelCallSql("r.run_type")})`;
 
-/** A run, and its payloads in ascending precedence. */
+/** A run, and its payloads in the order in which they were stored: a member of a later one replaces that of an earlier. */
 interface FoundRun {
   readonly row: ScannedRow;
   readonly bodies: Buffer[];

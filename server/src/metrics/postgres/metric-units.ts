@@ -26,7 +26,6 @@ const payloadDimensions: ReadonlySet<Dimension> = new Set(["model", "tag", "user
 interface CollectQuery extends MicrosRange {
   readonly tenantId: string;
   readonly projectId: string;
-  /** Indexes of the dimensions. */
   readonly dimensionIndexes: readonly number[];
 }
 

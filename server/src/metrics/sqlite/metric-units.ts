@@ -22,7 +22,6 @@ import { MetricScanner } from "./metric-scanner.ts";
 
 interface CollectQuery extends MicrosRange {
   readonly projectId: string;
-  /** Indexes of the dimensions. */
   readonly dimensionIndexes: readonly number[];
 }
 

@@ -3,7 +3,6 @@ import type { RunRow } from "../run-row.ts";
 import type { SpanRow, SpanRows } from "../spans/span-writer.ts";
 import type { BatchMerger } from "./batch-merger.ts";
 
-/** A span as it is stored. */
 export interface StoredSpan {
   readonly span: SpanRecord;
   readonly hasProject: boolean;

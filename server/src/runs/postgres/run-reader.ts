@@ -30,7 +30,6 @@ interface PageRange extends Pick<RunQuery, "order"> {
   readonly limit: number;
 }
 
-/** Reads runs. */
 export class PostgresRunReader implements PromisedRunReads {
   readonly #db: PostgresDatabase;
   readonly #tokens: TokenCipher;

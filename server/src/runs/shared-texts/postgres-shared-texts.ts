@@ -147,7 +147,6 @@ export interface SharingPayload {
   readonly texts: readonly ShareableText[];
 }
 
-/** A payload as it is stored. */
 export interface StoredPayload {
   readonly body: Uint8Array;
   readonly parts: string | null;

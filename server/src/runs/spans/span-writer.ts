@@ -28,8 +28,9 @@ export interface SpanRows {
   /** Returns the spans of a trace whose runs are direct children of a run. */
   listChildrenOfRun(tenantId: string, traceId: string, run: RunRow): readonly SpanRow[];
   /**
-   * Whether another span directly below `top`, the placeholder at the top of a trace, could also become the trace's top
-   * run: a root span, or, if the parents of both spans belong to other processes (kind `entry`), another entry span.
+   * Whether `span` is not the only one below `top` that could replace it. `top` is the placeholder at the top of a trace,
+   * which is shown until the span is known that began the trace. That is a root span or, without one, an entry span,
+   * whose parent belongs to another process.
    */
   hasCompetitor(tenantId: string, span: SpanRecord, top: RunRow): boolean;
   insert(tenantId: string, row: SpanRow): void;

@@ -73,11 +73,11 @@ function containsAny(json: Buffer | undefined, needles: readonly Buffer[]): bool
   return false;
 }
 
-/** Members that may report usage. */
-type Roots = Readonly<Record<"outputs" | "extra", Buffer | undefined>>;
+/** The members of a run in which the tokens of a model call may be reported. */
+type UsageMembers = Readonly<Record<"outputs" | "extra", Buffer | undefined>>;
 
 function readUsage(
-  { outputs, extra }: Roots,
+  { outputs, extra }: UsageMembers,
   { findMembers, withBilling }: ReadOptions & { readonly findMembers: FindMembers },
 ): {
   readonly counts: Readonly<Record<UsageName, number | null>>;

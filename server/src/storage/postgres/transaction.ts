@@ -8,7 +8,6 @@ export interface TransactionLock {
   readonly isShared: boolean;
 }
 
-/** Options of a transaction. */
 export interface TransactionOptions {
   /** The tenant whose rows the transaction may read and write, or `*` for all tenants. */
   readonly tenant: string;

@@ -1,7 +1,6 @@
 import { performance } from "node:perf_hooks";
 import { RequestError } from "../../model/errors.ts";
 
-/** The limits of a query. */
 export interface QueryLimit {
   readonly durationMs: number;
   /**

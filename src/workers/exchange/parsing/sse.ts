@@ -6,7 +6,6 @@ export interface ServerSentEvent {
   readonly data: string;
 }
 
-/** The events of a stream. */
 export interface EventStream {
   readonly events: readonly ServerSentEvent[];
   /** The data after the last blank line. A stream that ended at the end of an event has none. */

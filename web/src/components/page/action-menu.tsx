@@ -1,6 +1,5 @@
 import { ActionIcon, Button, Menu } from "@mantine/core";
 
-/** An action in a menu. */
 export interface MenuAction {
   readonly label: string;
   readonly onClick: () => void;

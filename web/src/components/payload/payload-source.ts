@@ -27,7 +27,6 @@ export interface PayloadSource {
   readTable(): MaybePromise<PayloadTable>;
   /** The value as indented JSON. */
   readJson(): MaybePromise<string>;
-  /** The value as YAML. */
   readYaml(): MaybePromise<string>;
   /** The number of visible rows of the JSON tree. The methods below are those of {@link JsonTree}. */
   countRows(): MaybePromise<number>;

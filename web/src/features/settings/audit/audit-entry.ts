@@ -89,7 +89,6 @@ function describeActor(kind: string, name: string): string {
   }
 }
 
-/** The labels of the outcomes. */
 export const outcomeLabels: { readonly [Outcome in AuditOutcome]: string } = {
   succeeded: "Succeeded",
   denied: "Denied",
