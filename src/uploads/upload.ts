@@ -236,7 +236,7 @@ export class BulkUpload {
     this.#inFlight.add(sending);
   }
 
-  /** Sends a chunk. If that fails, sends it again until the server has been failing for `patienceMs`. */
+  /** Sends a chunk, whose rows are the records of the tape. If that fails, sends it again until the server has been failing for `patienceMs`. */
   async #send(tape: Tape, chunk: Chunk): Promise<void> {
     const { patienceMs, onWait } = this.#settings;
     const sendOnce = async (): Promise<void> => {

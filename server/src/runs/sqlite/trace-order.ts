@@ -5,7 +5,7 @@ import type { Connection } from "../../storage/sqlite/connection.ts";
 
 /**
  * Filters that depend only on a run's own row. Every change of the row also adds, moves or deletes a payload, so that
- * {@link CachedList.mark} detects the change.
+ * {@link CachedList.payloadState} detects the change.
  */
 const rowFilters: ReadonlySet<string> = new Set<keyof RunFilter>([
   "traceId",
@@ -28,8 +28,8 @@ interface CachedList {
    * The number of the trace's payloads and the last row number when the list was created. If both are still the same,
    * nothing in the trace has changed.
    */
-  readonly mark: string;
-  /** Version of the database when the mark was last checked. */
+  readonly payloadState: string;
+  /** Version of the database when `payloadState` was last checked. */
   version: string;
   readonly rows: Float64Array;
   /** For the last run of each page that was read, the index in `rows` at which the next page begins. */
@@ -59,16 +59,18 @@ export interface TraceRows {
  */
 export class TraceOrder {
   readonly #db: Connection;
-  readonly #mark;
+  readonly #payloadState;
   readonly #version;
   /** Lists by query; the most recently used one is last. */
   readonly #lists = new Map<string, CachedList>();
 
   constructor(db: Connection) {
     this.#db = db;
-    this.#mark = db.prepare("SELECT count(*), max(rowid) FROM payloads WHERE trace_id = ?").raw();
+    this.#payloadState = db
+      .prepare("SELECT count(*), max(rowid) FROM payloads WHERE trace_id = ?")
+      .raw();
     // The version changes with every write to the database. Reading it takes a hundredth of the time of reading the
-    // mark of a large trace.
+    // state of a large trace.
     this.#version = db.prepare("PRAGMA data_version").raw();
   }
 
@@ -92,19 +94,21 @@ export class TraceOrder {
 
   #findList(query: TraceListQuery, key: string): CachedList | undefined {
     const cached = this.#lists.get(key);
-    // Read the version before the mark: if data is written between the two queries, the next page notices a new
-    // version.
+    // Read the version before the state of the payloads: if data is written between the two queries, the next page
+    // notices a new version.
     const version = JSON.stringify(this.#version.all());
-    const mark =
+    const payloadState =
       cached?.version === version
-        ? cached.mark
-        : JSON.stringify(this.#mark.all([query.filter.traceId]));
+        ? cached.payloadState
+        : JSON.stringify(this.#payloadState.all([query.filter.traceId]));
     this.#lists.delete(key);
-    const isValid = cached !== undefined && cached.mark === mark;
+    const isValid = cached !== undefined && cached.payloadState === payloadState;
     if (!isValid && query.after !== undefined) {
       return undefined;
     }
-    const list = isValid ? cached : { mark, version, rows: this.#readRows(query), ends: new Map() };
+    const list = isValid
+      ? cached
+      : { payloadState, version, rows: this.#readRows(query), ends: new Map() };
     list.version = version;
     if (list.rows.length > query.limit && list.rows.length <= maxRows) {
       this.#lists.set(key, list);

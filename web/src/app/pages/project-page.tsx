@@ -67,9 +67,10 @@ interface View {
 }
 
 /**
- * Returns the view to show; `null` when the page has just been opened. Rendering a view takes longer than a frame.
- * When another view is opened, it is therefore rendered in steps, between which the browser handles input, and the
- * previous view is shown until then. Another run of the same trace is shown at once.
+ * Returns the view to show; `null` when the page has just been opened. Rendering a list or a trace takes longer than a
+ * frame. When the one replaces the other, it is therefore rendered in steps, between which the browser handles input,
+ * and the previous view is shown until then. Another trace, or another run of the trace, is shown at once, because the
+ * next key that is pressed belongs to it.
  */
 function useShownView({ trace, run }: View): View | null {
   const current = useMemo<View>(
@@ -77,5 +78,6 @@ function useShownView({ trace, run }: View): View | null {
     [trace, run],
   );
   const rendered = useDeferredValue<View | null>(current, null);
-  return rendered !== null && rendered.trace === trace ? current : rendered;
+  const isSameKind = rendered !== null && (rendered.trace === undefined) === (trace === undefined);
+  return isSameKind ? current : rendered;
 }

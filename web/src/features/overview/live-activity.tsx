@@ -17,8 +17,8 @@ import { formatDuration, formatTime } from "../../components/time/time.ts";
 import type { Project } from "../projects/project.ts";
 
 /** Metrics of the last minute. */
-export const LiveTiles = ({ live }: { readonly live: LiveReport }) => {
-  const { runsPerSecond, errorRate, p50Ms, p99Ms, tokens, cost } = summarize(live, 60);
+export const LiveTiles = ({ liveReport }: { readonly liveReport: LiveReport }) => {
+  const { runsPerSecond, errorRate, p50Ms, p99Ms, tokens, cost } = summarize(liveReport, 60);
   const isBad = (errorRate ?? 0) > 0;
   return (
     <Tiles label="Activity of the last minute">
@@ -51,16 +51,16 @@ interface LivePick {
  * links to the runs that ended then.
  */
 export const LiveCharts = ({
-  live,
+  liveReport,
   projects,
 }: {
-  readonly live: LiveReport;
+  readonly liveReport: LiveReport;
   readonly projects: readonly Project[];
 }) => {
   const [pick, setPick] = useState<LivePick>();
   const { stepStarts, rate, latency } = useMemo(() => {
-    const series = toSeries(live, stepSeconds);
-    const { runsPerSecond, traces, errorRate, p50Ms, p99Ms } = summarize(live, liveSeconds);
+    const series = toSeries(liveReport, stepSeconds);
+    const { runsPerSecond, traces, errorRate, p50Ms, p99Ms } = summarize(liveReport, liveSeconds);
     return {
       stepStarts: series.stepStarts,
       rate: [
@@ -93,10 +93,10 @@ export const LiveCharts = ({
         },
       ],
     };
-  }, [live]);
+  }, [liveReport]);
   const pickStep = (index: number): void => {
     const startMs = stepStarts[index] ?? 0;
-    const counts = countRunsByProject(live, { fromMs: startMs, toMs: startMs + stepMs });
+    const counts = countRunsByProject(liveReport, { fromMs: startMs, toMs: startMs + stepMs });
     setPick({
       startMs,
       projects: counts.flatMap(({ id, runs }) => {

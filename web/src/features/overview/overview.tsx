@@ -87,11 +87,11 @@ export const Overview = () => {
             projects={projects}
             range={range}
             overview={overview.data}
-            live={liveReport}
+            liveReport={liveReport}
           />
           <h2 className="tiles-title">Live, last minute</h2>
-          <LiveTiles live={liveReport ?? emptyReport} />
-          <LiveCharts live={liveReport ?? emptyReport} projects={projects} />
+          <LiveTiles liveReport={liveReport ?? emptyReport} />
+          <LiveCharts liveReport={liveReport ?? emptyReport} projects={projects} />
         </>
       )}
       {liveReport !== undefined && liveReport.senders.length > 0 && (

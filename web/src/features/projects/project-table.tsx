@@ -37,14 +37,14 @@ export const ProjectTable = ({
   projects,
   range,
   overview,
-  live,
+  liveReport,
 }: {
   readonly title: string;
   readonly projects: readonly Project[];
   readonly range: OverviewRange;
   /** `undefined` while the metrics are loading. */
   readonly overview: OverviewMetrics | undefined;
-  readonly live: LiveReport | undefined;
+  readonly liveReport: LiveReport | undefined;
 }) => {
   const formatCost = createCostFormat(
     projects.map(({ id }) => overview?.projects.get(id)?.total.cost ?? 0),
@@ -83,7 +83,7 @@ export const ProjectTable = ({
             </tr>
           </thead>
           <tbody>
-            {sortByActivity(projects, overview, live).map((project, index) => (
+            {sortByActivity(projects, overview, liveReport).map((project, index) => (
               <ProjectRow
                 key={project.id}
                 project={project}
@@ -116,10 +116,10 @@ function findMetrics(
 function sortByActivity(
   projects: readonly Project[],
   overview: OverviewMetrics | undefined,
-  live: LiveReport | undefined,
+  liveReport: LiveReport | undefined,
 ): readonly Project[] {
   const ranks = new Map(
-    (live === undefined ? [] : listActiveProjects(live)).map((id, rank) => [id, rank]),
+    (liveReport === undefined ? [] : listActiveProjects(liveReport)).map((id, rank) => [id, rank]),
   );
   const getRank = ({ id }: Project): number => ranks.get(id) ?? ranks.size;
   const countTraces = ({ id }: Project): number => overview?.projects.get(id)?.total.runs ?? 0;

@@ -63,7 +63,7 @@ export const Projects = () => {
           projects={projects}
           range={range}
           overview={overview}
-          live={liveReport}
+          liveReport={liveReport}
         />
       )}
       {experiments.length > 0 && <ExperimentList experiments={experiments} />}

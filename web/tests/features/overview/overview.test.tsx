@@ -22,7 +22,7 @@ const valueOf = (name: string): string | null | undefined =>
   screen.getByText(name).closest(".tile")?.querySelector("dd")?.textContent;
 
 test("the tiles show the figures of the last minute, and a dash for missing ones", () => {
-  render(<LiveTiles live={live} />);
+  render(<LiveTiles liveReport={live} />);
   expect(valueOf("Runs/s")).toBe("2");
   expect(valueOf("Error rate")).toBe("25 %");
   expect(valueOf("p99 latency")).toBe("97.7 ms");
@@ -30,7 +30,7 @@ test("the tiles show the figures of the last minute, and a dash for missing ones
 });
 
 test("the charts have a text description", () => {
-  render(<LiveCharts live={live} projects={[]} />);
+  render(<LiveCharts liveReport={live} projects={[]} />);
   expect(screen.getByText(/runs\/s: last 0, lowest 0, highest 24\./)).toBeTruthy();
   expect(screen.getByText(/p50: last 97.7 ms/)).toBeTruthy();
 });
