@@ -13,6 +13,18 @@ import { findMissingParts, picture } from "../support/view-state.ts";
 const browser = await startBrowser();
 
 const reviewer = (): void => localStorage.setItem("millrace-reviewer", '"ann"');
+/** Counts in `data-heading-lost` how often a page that had a heading has none after a change of its elements. */
+const countLostHeadings = (): void => {
+  let hadHeading = false;
+  new MutationObserver(() => {
+    const hasHeading = document.querySelector("main h1") !== null;
+    const { dataset } = document.documentElement;
+    if (hadHeading && !hasHeading) {
+      dataset["headingLost"] = String(Number(dataset["headingLost"] ?? 0) + 1);
+    }
+    hadHeading = hasHeading;
+  }).observe(document, { childList: true, subtree: true });
+};
 /** The number of browser pages that test in parallel: they mostly wait. */
 const pageCount = 4;
 /** Chromium logs such a line for each failed request; the tests expect them. */
@@ -54,6 +66,7 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
       const page = await browser!.context.newPage();
       page.setDefaultTimeout(15_000);
       await page.addInitScript(reviewer);
+      await page.addInitScript(countLostHeadings);
       page.on("pageerror", (error) => faults.push(`${page.url()}: ${error}`));
       page.on("console", (line) => {
         if (line.type() === "error" && !networkErrorPattern.test(line.text())) {
@@ -111,12 +124,18 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
       proxy.fault = (requested) => (isViewPath(requested) ? released.then(() => "pass") : "pass");
       await page.goto(proxy.url + path);
       await page.locator("main h1").first().waitFor();
-      await page.locator('main [aria-label^="Loading"]').first().waitFor();
-      const words = await page.locator('main [aria-label^="Loading"]').first().innerText();
+      // Before, the code of the screen loads, which is "the page" for all screens.
+      const ownLoading = page.locator(
+        'main [aria-label^="Loading"]:not([aria-label="Loading the page"])',
+      );
+      await ownLoading.first().waitFor();
+      const words = await ownLoading.first().innerText();
       const wrong = /^Loading .+ …/.test(words) ? [] : [`says ${words}`];
       wrong.push(...(await picture(page, `loading-${name}`)));
       release();
       await expect.poll(async () => findMissingParts(page), { timeout: 10_000 }).toEqual([]);
+      const lost = await page.locator("html").getAttribute("data-heading-lost");
+      wrong.push(...(lost === null ? [] : [`had no heading ${lost} times while it opened`]));
       return wrong;
     });
     expect(found).toEqual({});

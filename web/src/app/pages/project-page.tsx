@@ -42,6 +42,7 @@ export const ProjectPage = () => {
   return (
     <div className="fill">
       <title>{`${name} · Millrace`}</title>
+      {view === null && <PageLoading />}
       {view !== null && view.trace === undefined && (
         <Runs key={projectId} address={address} positionRef={positionRef} />
       )}

@@ -20,27 +20,31 @@ export const OpenView = () => {
       Saved views
     </Link>
   );
-  if (view === undefined) {
+  if (view === undefined || canOpen(view)) {
+    // What the page shows while it loads stays until the list of runs replaces it.
     return (
-      <AbsentView
-        title="Saved view"
-        resourceName="the saved view"
-        error={error}
-        onRetry={refetch}
-        missingMessage="This view does not exist. It may have been deleted."
-      >
-        {linkToViews}
-      </AbsentView>
+      <>
+        <AbsentView
+          title="Saved view"
+          resourceName="the saved view"
+          error={error}
+          onRetry={refetch}
+          missingMessage="This view does not exist. It may have been deleted."
+        >
+          {linkToViews}
+        </AbsentView>
+        {view !== undefined && (
+          <Navigate
+            replace
+            to="/o/$tenantId/projects/p/$projectId"
+            params={{ tenantId, projectId }}
+            search={toViewSearch(view)}
+          />
+        )}
+      </>
     );
   }
-  return canOpen(view) ? (
-    <Navigate
-      replace
-      to="/o/$tenantId/projects/p/$projectId"
-      params={{ tenantId, projectId }}
-      search={toViewSearch(view)}
-    />
-  ) : (
+  return (
     <div>
       <title>Saved view · Millrace</title>
       <div className="heading">
