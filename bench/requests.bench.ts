@@ -48,7 +48,6 @@ interface Figures extends RequestsFigures {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly requestsPerSecond: number;
-  /** Requests that failed. */
   readonly failed: number;
 }
 

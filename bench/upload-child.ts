@@ -1,7 +1,6 @@
 // Measures one upload in a separate process. upload.bench.ts starts it and receives an UploadCost from it.
 import { readPeakRssMb } from "./process-figures.ts";
 
-/** The upload method to measure. */
 export type UploadMethod = "millrace" | "createExamples" | "uploadCsv";
 
 export interface UploadRequest {

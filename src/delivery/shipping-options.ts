@@ -90,7 +90,6 @@ export function createWorkerEnvironment(env: Environment): Readonly<Record<strin
   return Object.fromEntries(entries);
 }
 
-/** Selects the options that have a value. */
 function selectDefined<Name extends keyof PlainOptions>(
   options: PlainOptions,
   names: readonly Name[],

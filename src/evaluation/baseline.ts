@@ -273,7 +273,6 @@ function collectScores(runs: readonly Run[]): ReadonlyMap<string, readonly numbe
 const average = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** The differences in the scores of one key. */
 class ScoreDifferences {
   readonly #statistics = new DifferenceStatistics();
   #current = 0;

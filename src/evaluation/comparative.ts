@@ -50,7 +50,7 @@ export type ComparativeEvaluator<Inputs = KeyValues, Outputs = KeyValues, Refere
   | undefined
   | Promise<ComparativeScores | readonly number[] | null | undefined>;
 
-/** Options of `evaluateComparative`. */
+/** What `evaluateComparative` compares the experiments with, and how the comparison is named and described. */
 export interface EvaluateComparativeOptions<
   Inputs = KeyValues,
   Outputs = KeyValues,

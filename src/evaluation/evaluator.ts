@@ -1,7 +1,7 @@
 import type { KeyValues, Run } from "../main/index.ts";
 import type { EvaluationExample, ExampleAttachments } from "./data.ts";
 
-/** Arguments of an evaluator. */
+/** What an evaluator receives for one row: the example, and what the target returned for it. */
 export interface EvaluatorArguments<Inputs = KeyValues, Outputs = unknown, Reference = KeyValues> {
   /** The target's run for this row. It has ended. */
   readonly run: Run;

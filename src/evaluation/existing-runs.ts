@@ -32,14 +32,14 @@ import { RowRunner } from "./rows/row-runner.ts";
 import { fromOutputs } from "./payload.ts";
 import { Warnings } from "./warnings.ts";
 
-/** Options of `evaluateExperiment`. */
+/** The evaluators that `evaluateExperiment` applies to the runs of an experiment, and how many run at a time. */
 export type EvaluateExperimentOptions<
   Inputs = KeyValues,
   Outputs = KeyValues,
   Reference = KeyValues,
 > = EvaluatorOptions<Inputs, Outputs, Reference>;
 
-/** Options of `evaluateTraces`. */
+/** Which traces of a project `evaluateTraces` reads, and the evaluators that it applies to them. */
 export interface EvaluateTracesOptions<
   Inputs = KeyValues,
   Outputs = KeyValues,

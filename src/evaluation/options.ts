@@ -51,7 +51,7 @@ export interface EvaluatorOptions<Inputs = KeyValues, Outputs = unknown, Referen
   readonly client?: Client | undefined;
 }
 
-/** Options of `evaluate`. */
+/** The data and the evaluators of `evaluate`, and how its rows run and are stored. */
 export interface EvaluateOptions<
   Inputs = KeyValues,
   Outputs = unknown,

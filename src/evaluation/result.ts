@@ -152,7 +152,7 @@ export interface CacheCounts {
   readonly missed: number;
 }
 
-/** The result of an evaluation. */
+/** What `evaluate` returns once all rows have finished: the experiment, its scores and totals. */
 export interface EvaluationResult<
   Inputs = KeyValues,
   Outputs = unknown,

@@ -24,7 +24,7 @@ export type SpoolFileState =
   /** The file is quarantined because a part of it can't be read. Its readable records were sent. */
   | "quarantined";
 
-/** One file of a spool. */
+/** What `inspectSpool` has found in one file of a spool. */
 export interface SpoolFile {
   /** Path relative to the spool's folder. */
   readonly path: string;

@@ -25,7 +25,6 @@ export type CreateEncoder = (out: TapeWriter) => EncodeRow;
 /** The namespace of feedback ids: the OID namespace of RFC 9562, which is not the id of any dataset. */
 const feedbackNamespace = "6ba7b812-9dad-11d1-80b4-00c04fd430c8";
 
-/** Creates the encoder for examples of a dataset. */
 export const createExampleEncoder =
   <Row>({ toExample, idFrom }: UploadExamples<Row>, datasetId: string): CreateEncoder =>
   (out) => {

@@ -111,7 +111,6 @@ export class RowWriter {
   }
 }
 
-/** Writes the fields of a row. */
 export class RowFields {
   readonly #out: TapeWriter;
   readonly #values: ValueWriter;

@@ -2,7 +2,6 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { repositoryRoot } from "./installed.ts";
 
-/** A command in a page. */
 export interface DocumentedCommand {
   readonly page: string;
   /** The command as written, including comments and continued lines. */

@@ -13,7 +13,6 @@ export const repositoryRoot = fileURLToPath(new URL("../..", import.meta.url));
 /** A folder outside the repository in which `millrace` is installed from its packed tarball. */
 export interface Installed {
   readonly folder: string;
-  /** The folder of the unpacked package. */
   readonly packageFolder: string;
   /** The dependencies in its package.json. */
   readonly dependencies: readonly string[];

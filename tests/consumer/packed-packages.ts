@@ -26,7 +26,6 @@ export interface PackedPackage {
   readonly integrity: string;
 }
 
-/** The folders of the published packages. */
 const publishedFolders = [".", "./server", "./cli", "./langsmith"] as const;
 
 let folder: string | undefined;

@@ -16,7 +16,6 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** A running command. */
 export interface Running {
   readonly ended: Promise<Ended>;
   /** Resolves with the first match in its output. @throws Error the command ended without a match. */

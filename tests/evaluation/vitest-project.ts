@@ -8,7 +8,6 @@ import { onTestFinished } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Imports of a test file. */
 export const testImports = `
 import { afterEach, describe as group, expect as plainExpect, vi } from "vitest";
 import { describe, expect, logOutputs, score, test } from "millrace/vitest";

@@ -211,7 +211,6 @@ interface TargetConfig {
   readonly attachments?: Readonly<Record<string, { readonly presigned_url: string }>>;
 }
 
-/** The arguments of an evaluator. */
 interface EvaluatorInput {
   readonly outputs: Readonly<Record<string, unknown>>;
   readonly referenceOutputs?: Readonly<Record<string, unknown>>;

@@ -83,7 +83,6 @@ export class AsyncContextManager implements ContextManager {
   }
 }
 
-/** The only run with a name. */
 export function runNamed(runs: readonly WireRun[], name: string): WireRun {
   const found = runs.filter((run) => run.name === name);
   expect(found, `runs named ${name} among ${runs.map((run) => run.name).join(", ")}`).toHaveLength(

@@ -141,7 +141,6 @@ export async function startModelApi(
 export const toDataEvents = (values: readonly object[], end = "data: [DONE]\n\n"): string =>
   values.map((value) => `data: ${JSON.stringify(value)}\n\n`).join("") + end;
 
-/** The data of an event that has a type. */
 export interface TypedEvent {
   readonly type: string;
   readonly [member: string]: unknown;

@@ -144,7 +144,7 @@ function respond(
   }
 }
 
-/** Never responds. */
+/** Leaves the request open, so that the client waits until its own time limit. */
 export const neverRespond: ScriptedResponse = () => undefined;
 
 /** Destroys the connection instead of responding. */

@@ -40,7 +40,6 @@ interface AuditPage {
 const pageSize = 200;
 const timeoutMs = 60_000;
 
-/** Adds `millrace audit`. */
 export function addAudit(program: Command, env: NodeJS.ProcessEnv): void {
   const command = addServerFlags(
     addHelpExamples(program.command("audit"), [

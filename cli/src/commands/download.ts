@@ -3,7 +3,6 @@ import { addHelpExamples } from "../examples.ts";
 import { addServerFlags } from "../local-server/server-flags.ts";
 import type { DownloadFlags } from "../transfers/run-download.ts";
 
-/** Adds `millrace download`. */
 export function addDownload(program: Command): void {
   const command = program
     .command("download")

@@ -11,7 +11,6 @@ interface MoveFlags {
 
 const storeVariable = "MILLRACE_STORE_URL";
 
-/** Adds `millrace move`. */
 export function addMove(program: Command, env: NodeJS.ProcessEnv): void {
   const command = program
     .command("move")

@@ -11,7 +11,6 @@ interface ReplayFlags extends ServerFlags {
   readonly deadLetters: boolean;
 }
 
-/** Adds `millrace replay`. */
 export function addReplay(program: Command): void {
   const command = program
     .command("replay")

@@ -49,7 +49,6 @@ interface ServeFlags {
 /** Default folder of the database. */
 export const defaultDataDir = "./.millrace";
 
-/** Adds `millrace serve`. */
 export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
   const command = program
     .command("serve")

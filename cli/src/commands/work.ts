@@ -14,7 +14,6 @@ interface WorkFlags {
   readonly host: string;
 }
 
-/** Adds `millrace work`. */
 export function addWork(program: Command, env: NodeJS.ProcessEnv): void {
   const command = program
     .command("work")

@@ -19,7 +19,6 @@ import type { Report } from "./reports/report.ts";
 import { summarizeEvaluation } from "./summary-lines.ts";
 import { ModuleWatch } from "./watch.ts";
 
-/** The flags of `millrace eval`. */
 export interface EvalFlags extends ServerFlags {
   readonly baseline?: string;
   readonly failUnder: readonly string[];

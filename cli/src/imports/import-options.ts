@@ -5,7 +5,6 @@ import { isHttp } from "./source/source-client.ts";
 import { importKinds } from "./model/import-source.ts";
 import type { ImportKind } from "./model/import-source.ts";
 
-/** The flags of `millrace import`. */
 export interface ImportFlags extends ServerFlags {
   readonly from: string;
   readonly fromUrl: string;

@@ -63,7 +63,6 @@ export function readSettings(
   };
 }
 
-/** The flags of `millrace doctor`. */
 export interface DoctorFlags extends ServerFlags {
   readonly spoolDir?: string;
   readonly project: string;

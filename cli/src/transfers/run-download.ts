@@ -206,7 +206,6 @@ async function readLatestVersion(
   }
 }
 
-/** The flags of `millrace download`. */
 export interface DownloadFlags extends ServerFlags {
   readonly dataset?: string;
   readonly project?: string;

@@ -149,7 +149,6 @@ function parseWholeNumber(text: string | undefined, flag: string): number | unde
   return text === undefined ? undefined : Number(text);
 }
 
-/** The flags of `millrace upload`. */
 export interface UploadFlags extends MappingFlags, ServerFlags {
   readonly resource: string;
   readonly dataset?: string;

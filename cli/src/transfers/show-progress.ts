@@ -8,7 +8,6 @@ export interface Screen {
   write(text: string): unknown;
 }
 
-/** Displays the progress of an upload. */
 export interface ProgressDisplay {
   readonly update: (progress: UploadProgress) => void;
   /** Reports that the server does not respond and that the upload is waiting for it. */

@@ -31,7 +31,7 @@ export type ComparativeEvaluator =
   | ((runs: Run[], example: Example) => Returned)
   | ((args: ComparativeInput) => Returned);
 
-/** Options of `evaluateComparative`. */
+/** What `evaluateComparative` compares the experiments with, and how the comparison is named and described. */
 export interface EvaluateComparativeOptions {
   evaluators: ComparativeEvaluator[];
   randomizeOrder?: boolean;
@@ -54,7 +54,7 @@ const comparativeOptions: OptionTable<EvaluateComparativeOptions> = {
   client: true,
 };
 
-/** The result of a comparison. */
+/** What `evaluateComparative` returns: the stored comparison, and the scores of its examples. */
 export interface ComparisonEvaluationResults {
   experimentName: string;
   /** One result for each example and evaluator. */

@@ -74,7 +74,7 @@ interface BaseEvaluateOptions {
   numRepetitions?: number;
 }
 
-/** Options of `evaluate`. */
+/** The data and the evaluators of `evaluate`, and how many rows and evaluators run at a time. */
 export interface EvaluateOptions extends BaseEvaluateOptions {
   targetConcurrency?: number;
   evaluationConcurrency?: number;

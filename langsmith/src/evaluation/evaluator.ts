@@ -167,7 +167,7 @@ export interface GradingFunctionParams {
   answer?: string;
 }
 
-/** The result of a grading function. */
+/** What a grading function returns, which becomes feedback on the run. */
 export interface GradingFunctionResult {
   key?: string;
   score?: ScoreType;

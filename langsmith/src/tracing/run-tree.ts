@@ -61,7 +61,7 @@ export interface RunTreeConfig {
   distributedParentId?: string;
 }
 
-/** An event of a run. */
+/** Something that happened at one point in time during a run, such as a streamed token. */
 export interface RunEvent {
   name?: string;
   time?: string;

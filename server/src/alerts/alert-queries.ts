@@ -13,7 +13,6 @@ interface Key {
   readonly id: string;
 }
 
-/** The columns that an update writes. */
 const updatedColumns = [
   "name_json",
   "draft_json",

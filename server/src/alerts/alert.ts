@@ -94,7 +94,6 @@ export interface Alert extends AlertDraft {
 /** An enabled alert, with the tenant that it belongs to. */
 export type ActiveAlert = Alert & { readonly tenantId: string };
 
-/** The result of one evaluation. */
 export interface AlertEvaluation {
   readonly tenantId: string;
   readonly alertId: string;

@@ -1,6 +1,5 @@
 import { parsePartLength } from "millrace/wire";
 
-/** The headers of a part. */
 export interface PartHead {
   readonly name: string;
   readonly contentType: string;

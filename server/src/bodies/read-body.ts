@@ -25,7 +25,6 @@ export async function readBodyChunks(request: IncomingMessage): Promise<readonly
 export const joinChunks = (chunks: readonly Buffer[]): Buffer =>
   chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks);
 
-/** Limits on a body. */
 export interface BodyBounds {
   /** Maximum number of bytes, both of the body as it was sent and of the decompressed body. */
   readonly bytesMax: number;

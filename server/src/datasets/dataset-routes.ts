@@ -192,7 +192,6 @@ function addExportRoutes(app: FastifyInstance, store: DatasetStore): void {
   });
 }
 
-/** Routes of the example search. */
 export function addDatasetSearchRoutes(
   app: FastifyInstance,
   dependencies: WithLinks<DatasetStore>,

@@ -15,7 +15,6 @@ export interface JudgementColumns {
   readonly config_json: string | null;
 }
 
-/** The columns of the table `feedback`. */
 export interface FeedbackTable extends JudgementColumns {
   readonly tenant_id: string;
   readonly id: string;

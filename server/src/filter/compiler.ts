@@ -342,7 +342,6 @@ interface Entry {
   readonly findValue: (name: string) => JsonValue | undefined;
 }
 
-/** Compiles conditions on one entry. */
 function compileEntry(filter: CheckedFilter, entry: Entry): Sql {
   switch (filter.kind) {
     case "and":

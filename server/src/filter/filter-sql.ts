@@ -40,6 +40,5 @@ export interface FilterSql {
   ) => Sql;
   /** The value of an entry in the condition of `createEntry`. */
   readonly entryValue: JsonValue;
-  /** Converts a number to its text. */
   readonly toNumberText: (number: string) => string;
 }

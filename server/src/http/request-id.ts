@@ -17,7 +17,6 @@ export function readRequestId({ headers }: Pick<IncomingMessage, "headers">): st
   return typeof id === "string" && idPattern.test(id) ? id : randomUUID();
 }
 
-/** Adds the id of the request to each response. */
 export function addRequestIds(app: FastifyInstance): void {
   app.addHook("onRequest", async ({ id }, reply) => void reply.header(requestIdHeader, id));
 }

@@ -5,7 +5,6 @@ import { logLimits, logNames } from "./log-limits.ts";
 
 // The streams of the log at the NATS servers: the runs that wait, the dead letters, and the objects of large runs.
 
-/** Limits of the log. */
 export interface LogOptions {
   /** Bytes that may wait in the log; above this, the servers refuse runs. */
   readonly maxBytes: number;

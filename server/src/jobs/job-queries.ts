@@ -12,7 +12,6 @@ import type {
   JsonValue,
 } from "./job.ts";
 
-/** A row of the table `jobs`. */
 export interface JobRow {
   readonly tenant_id: string;
   readonly id: string;

@@ -1,4 +1,3 @@
-/** The kind of the jobs that export runs. */
 export const exportJobKind = "runs.export";
 
 /**
@@ -103,7 +102,6 @@ export interface JobRequest extends ClaimRequest {
   readonly kinds?: readonly string[];
 }
 
-/** How a job ends. */
 export type JobEnd =
   | { readonly state: "succeeded"; readonly result: JsonObject | null }
   | { readonly state: "failed" | "canceled"; readonly error: string };

@@ -18,7 +18,6 @@ export const judgeMetadataKey = "judge_key";
 /** The part of a `ModelCaller` that judges use. */
 export type JudgeModels = Pick<ModelCaller, "call" | "findEndpoint">;
 
-/** A call of an LLM judge. */
 export interface JudgeCall {
   readonly tenantId: string;
   readonly judge: Judge;

@@ -1,7 +1,6 @@
 /** A parsed JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Whether a JSON value is an object. */
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 

@@ -30,7 +30,6 @@ export interface ModelCallerDependencies {
   readonly now?: () => number;
 }
 
-/** A call of a model for a tenant. */
 export interface TenantCall {
   readonly tenantId: string;
   readonly endpointName: string;

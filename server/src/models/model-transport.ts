@@ -1,4 +1,3 @@
-/** A request to an endpoint. */
 export interface ModelHttpRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -57,7 +57,6 @@ export interface ObservedTelemetry {
   readonly counts: { readonly exported: number; readonly dropped: number };
 }
 
-/** A request that was answered. */
 export interface AnsweredRequest {
   readonly method: string;
   /** The pattern of the route, such as `/runs/:id`, so that ids do not become labels; `undefined` if no route matched. */

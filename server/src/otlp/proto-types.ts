@@ -104,7 +104,6 @@ const root = protobuf.Root.fromJSON({
   },
 });
 
-/** The body of a request. */
 export const traceRequestType = root.lookupType("ExportTraceServiceRequest");
 
 /** A type of message that bytes are decoded to. */

@@ -46,7 +46,6 @@ const maxCachedModels = 2_000;
 export const findProviderId = (provider: string): string | undefined =>
   readLibrary().findProvider({ providerId: provider })?.id;
 
-/** A public price in a list. */
 export interface ListedPrice extends LibraryPrice {
   /** The name of the provider, such as "OpenAI"; `provider` is its id. */
   readonly providerName: string;

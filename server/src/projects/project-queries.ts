@@ -22,7 +22,6 @@ interface ProjectTables {
   readonly projects: ProjectTable;
 }
 
-/** A row of the table `projects`. */
 export type ProjectRow = ProjectTable;
 
 const projectBuilder = createQueryBuilder<ProjectTables>();

@@ -91,7 +91,6 @@ export interface ProjectRuns {
   clearCache(): void;
 }
 
-/** Applies changes to a project. */
 export const changeProject = (project: Project, changes: ProjectChanges): Project => ({
   ...project,
   name: changes.name ?? project.name,

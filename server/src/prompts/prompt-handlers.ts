@@ -127,6 +127,5 @@ export async function likePrompt(
   return { likes: await store.write.prompts.like(tenantId, location, body.like) };
 }
 
-/** Reads the location of a prompt from the path. */
 export const readPromptLocation = ({ params }: Pick<FastifyRequest, "params">): PromptLocation =>
   params as PromptLocation;

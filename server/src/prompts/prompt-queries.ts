@@ -139,7 +139,6 @@ const selectTags = (promptId: Expression<string>) =>
     ])
     .where("g.prompt_id", "=", promptId);
 
-/** Selects the id of the commit that has a tag. */
 const selectTaggedCommitId = ({ promptId, tag }: Parameters<{ promptId: string; tag: string }>) =>
   builder
     .selectFrom("prompt_tags")

@@ -1,7 +1,6 @@
 import type { Prompt, PromptCommit, PromptFields, PromptTag, RepoType } from "./prompt.ts";
 import type { CommitRow, PromptRow, TagRow } from "./prompt-queries.ts";
 
-/** Converts a row to a prompt. */
 export const parsePromptRow = (row: PromptRow): Prompt => ({
   id: row.id,
   tenantId: row.tenant_id,

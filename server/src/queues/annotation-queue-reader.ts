@@ -17,7 +17,6 @@ import type { Clock } from "../storage/clock.ts";
 import { escapeJsonPart } from "../storage/dialect.ts";
 import type { Database } from "../storage/query.ts";
 
-/** Queries annotation queues. */
 export class AnnotationQueueReader implements AnnotationQueueReads {
   readonly #db: Database;
   readonly #clock: Clock;

@@ -55,7 +55,6 @@ export const deletedQueuesSchema = Type.Object(
   { title: "DeletedQueues" },
 );
 
-/** The entry of a run in a queue. */
 export const queueEntrySchema = Type.Object(
   {
     id: Id,

@@ -37,7 +37,6 @@ export interface AnnotationQueue extends QueueFields {
   readonly size: number;
 }
 
-/** The entry of a run in a queue. */
 export interface QueueEntry {
   /** Id of the entry, not of the run. */
   readonly id: string;
@@ -53,7 +52,6 @@ export interface QueueEntry {
   readonly reviews: readonly QueueReview[];
 }
 
-/** The review of an entry by one reviewer. */
 export interface QueueReview {
   readonly reviewer: string;
   /** When the reviewer's claim expires; `null` if the reviewer has no claim. */
@@ -84,7 +82,6 @@ export interface RunKey {
   readonly projectId: string | null;
 }
 
-/** Changes to the entry of a run. */
 export interface EntryChanges {
   /** `undefined` leaves the time unchanged; `null` marks the run as not reviewed. */
   readonly reviewedMicros: number | null | undefined;

@@ -89,7 +89,6 @@ export interface QueueReviewer {
   readonly claimed: number;
 }
 
-/** The review progress of a queue. */
 export interface QueueProgress {
   /** Number of runs in the queue. */
   readonly total: number;

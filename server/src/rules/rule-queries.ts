@@ -130,7 +130,6 @@ const selectWaiting = () =>
     .where("r.state", "=", 0)
     .where("u.is_enabled", "=", 1);
 
-/** The queries of the runs that rules apply to. */
 export const ruleRunQueries = {
   insert: new Query((row: Parameters<RuleRunRow>) =>
     builder

@@ -156,7 +156,6 @@ export interface DueAction extends Pick<Rule, "projectId" | "action"> {
   readonly runs: readonly { readonly id: string; readonly attempts: number }[];
 }
 
-/** The result of an action for one run. */
 export interface ActionResult {
   readonly tenantId: string;
   readonly ruleId: string;

@@ -41,11 +41,9 @@ export const createKeyFacet = (key: string): string | undefined =>
 export const createPairFacet = (key: string, value: string): string | undefined =>
   isShort(key) && isShort(value) ? `p${key.length}:${key}=${value}` : undefined;
 
-/** Facet for the name of a run. */
 export const createNameFacet = (name: string): string | undefined =>
   isShort(name) ? `n${name}` : undefined;
 
-/** Facet for the type of a run. */
 export const createTypeFacet = (type: string): string | undefined =>
   isShort(type) ? `y${type}` : undefined;
 

@@ -2,7 +2,6 @@ import { defaultRunType, microsToStamp, stampToMicros } from "millrace/model";
 import type { RunRecord } from "./run-record.ts";
 import type { RunRow } from "./run-row.ts";
 
-/** Position of a run in its trace. */
 export interface TracePosition {
   readonly traceId: string;
   readonly dottedOrder: string;

@@ -5,7 +5,6 @@ import type { RunPart, StoredRun } from "./run-row.ts";
 /** Microseconds of one interval in the table of run counts. */
 export const countIntervalMicros = 10_000_000;
 
-/** The value by which a list of runs is sorted. */
 export type RunSort = "start" | "latency";
 
 /** Position of a run in a list: the value of the sort column in microseconds, and the run's id. */

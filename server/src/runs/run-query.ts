@@ -80,7 +80,6 @@ export interface RunStatistics extends Readonly<Record<UsageName, Distribution>>
   readonly firstToken: Distribution;
 }
 
-/** Selects the statistics of a project. */
 export interface ProjectStatisticsQuery {
   readonly projectId: string;
   /**

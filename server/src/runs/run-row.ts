@@ -46,7 +46,6 @@ export interface RunChildren {
   readonly directChildRunIds: readonly string[] | null;
 }
 
-/** A run and its payload. */
 export interface StoredRun extends RunChildren {
   readonly row: RunRow;
   readonly tenantId: string;
@@ -74,7 +73,6 @@ export interface RunAttachment {
   readonly mimeType: string;
 }
 
-/** Identifies a file of a run. */
 export interface RunFile {
   readonly traceId: string;
   readonly runId: string;

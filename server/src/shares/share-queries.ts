@@ -62,7 +62,6 @@ type ShareKind = "run" | "trace" | "thread";
 type TraceKey = { readonly traceId: string; readonly id: string };
 type ThreadKey = { readonly projectId: string; readonly threadJson: string };
 
-/** The queries of share links. */
 export const shareQueries = {
   find: new Query(({ digest }: Parameters<{ digest: string }>) =>
     builder

@@ -20,7 +20,6 @@ export interface SharedThread {
   readonly threadId: string;
 }
 
-/** The reads of share links. */
 export interface ShareReads {
   /** Finds the scope of a token; `undefined` if nothing is shared with this token. */
   find(token: string): Promise<SharedScope | undefined>;

@@ -26,7 +26,6 @@ export interface BackgroundContext<Write> {
   readonly isClosing: () => boolean;
 }
 
-/** The work of a background thread. */
 export interface BackgroundWork {
   /**
    * Does a step, which should take some tens of milliseconds. Resolves to whether there was something to do. May throw, for

@@ -53,7 +53,6 @@ export const tokenOwner = {
   feedback: (id: string): string => `feedback ${id}`,
 } as const;
 
-/** Decrypts the token of a row. */
 export const decryptToken = (
   tokenCipher: TokenCipher,
   encryptedToken: string,

@@ -107,7 +107,6 @@ export function copyTokenKey(dataDir: string, file: string): void {
   syncFile(file);
 }
 
-/** Options of restoring a backup. */
 export interface RestoreOptions {
   /** The file to which the key of the tokens of links was copied. The keys that the folder already has stay valid. */
   readonly tokenKeyFile?: string | undefined;

@@ -7,7 +7,6 @@ import type { Readers } from "./repositories.ts";
 import type { ResourceCall } from "../storage/thread-reply.ts";
 import { TenantQueues } from "../tenants/tenant-queues.ts";
 
-/** Limits of the pool. */
 interface PoolSizes {
   /** Number of reader threads. */
   readonly threadCount: number;

@@ -2,7 +2,6 @@ import type { Readers } from "./repositories.ts";
 import type { ResourceCall, ThreadReply } from "../storage/thread-reply.ts";
 import type { TenantReads } from "../tenants/tenant.ts";
 
-/** A query for a reader thread. */
 export type ReaderQuery = ResourceCall<Readers> & {
   /** The thread aborts the query after this many milliseconds. */
   readonly withinMs: number;
@@ -19,7 +18,6 @@ export interface ReaderData {
   readonly cancelFlag: Int32Array<SharedArrayBuffer>;
 }
 
-/** A message of a reader thread. */
 export type ReaderMessage =
   | { readonly kind: "ready" }
   | { readonly kind: "failedToStart"; readonly reason: string }

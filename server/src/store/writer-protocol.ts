@@ -15,7 +15,6 @@ export type WriterResources = Writers & {
   readonly metrics: MetricWrites;
 };
 
-/** A request to the writer thread. */
 export type WriterRequest =
   | {
       readonly kind: "ingest";
@@ -39,7 +38,6 @@ export interface WriterCall {
   readonly request: WriterRequest;
 }
 
-/** Messages from the writer thread. */
 export type WriterMessage =
   | { readonly kind: "ready"; readonly readOnlyReason: string | undefined }
   /** Posted when the server begins to accept only deletions, and when it accepts all writes again. */

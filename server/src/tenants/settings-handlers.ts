@@ -45,7 +45,6 @@ export const retentionBody = Type.Object({
 });
 export type RetentionBody = Static<typeof retentionBody>;
 
-/** Dependencies of the handlers of the settings. */
 export interface SettingsDependencies {
   readonly store: TenantStore;
   readonly keyGuard: KeyGuard;

@@ -95,7 +95,6 @@ export const tenantQueries = {
   ),
 };
 
-/** Converts a row to a tenant. */
 export const parseTenantRow = (row: TenantTable): Tenant => ({
   id: row.id,
   handle: row.handle,

@@ -28,7 +28,6 @@ export interface ThreadMessage {
   readonly text: string;
 }
 
-/** One turn of a thread. */
 export interface Turn {
   /** The run that stands for the turn: the trace's root, or else the first run that has the thread's id. */
   readonly runId: string;
@@ -65,7 +64,6 @@ export interface ThreadQuery {
   readonly withinMs: number;
 }
 
-/** A page of a list of threads. */
 export interface ThreadPage {
   readonly threads: readonly Thread[];
   /** Where the next page begins; absent at the end of the list. */

@@ -5,7 +5,6 @@ import type { SharedRange } from "../runs/shared-texts/shared-ranges.ts";
 /** A value that both engines store alike. */
 export type PortableValue = string | number | Uint8Array | null;
 
-/** A payload of a run. */
 export interface PortablePayload {
   readonly digest: string;
   readonly body: Buffer;

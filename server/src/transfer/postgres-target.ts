@@ -191,7 +191,7 @@ export class PostgresTarget extends PostgresRows implements RowTarget {
       this.#tenantId,
       payloads.map(({ payload: { body, shared } }, index) => ({
         body,
-        // A payload with a document is stored twice anyway, so sharing its texts would save little.
+        // With a `document`, the payload is stored twice anyway, so sharing its texts would save little.
         texts: documents[index] === null ? toShareableTexts(body, shared) : [],
       })),
     );

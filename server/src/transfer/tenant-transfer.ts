@@ -57,7 +57,6 @@ export interface TenantPlace {
   readonly tokenKeyFile?: string | undefined;
 }
 
-/** Options of restoring a tenant from a file. */
 export interface TenantRestoreOptions extends TenantPlace {
   /**
    * Whether the data that the tenant has already is deleted first, in the same transaction. @defaultValue false

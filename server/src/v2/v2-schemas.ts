@@ -91,13 +91,11 @@ const createStreamedSchema = (item: TSchema) => ({
   contents: { "application/json": createPageSchema(item), "text/event-stream": Text },
 });
 
-/** A page of a list of runs. */
 export const v2RunPageSchema = createStreamedSchema(v2RunSchema);
 export const v2TraceRunsSchema = Type.Object({ items: List(v2RunSchema) });
 /** The URL of a run's page in the UI. */
 export const v2RunUrlSchema = Type.Object({ url: Text });
 
-/** A page of a list of traces. */
 export const v2TracePageSchema = createStreamedSchema(
   Type.Object(
     {
@@ -185,7 +183,6 @@ export const v2AllThreadsStatisticsSchema = Type.Object(
   { title: "V2ThreadsStatistics" },
 );
 
-/** The totals of one thread. */
 export const v2ThreadStatisticsSchema = Type.Object(
   {
     ...totalMembers,
@@ -207,9 +204,7 @@ export const v2ShareSchema = Type.Object({ share_token: Text });
 /** The share of a run; the object is empty if the run is not shared. */
 export const maybeV2ShareSchema = Type.Object({ share_token: Type.Optional(Text) });
 
-/** A page of a list of projects. */
 export const v2ProjectPageSchema = createPageSchema(v2ProjectSchema);
-/** A page of a list of datasets. */
 export const v2DatasetPageSchema = createPageSchema(v2DatasetSchema);
 /** A page of a list of examples, each with the runs of the experiments on it. */
 export const v2ExperimentRunPageSchema = createStreamedSchema(

@@ -27,7 +27,6 @@ import type { Turn } from "./v2-turns.ts";
 /** Maximum number of root runs that one request groups into threads. */
 const maxRoots = 10_000;
 
-/** Body members that select threads. */
 const threadsBodyMembers = {
   project_id: Maybe(Type.String({ maxLength: 64 })),
   min_start_time: Maybe(Type.String({ maxLength: 64 })),

@@ -130,7 +130,6 @@ export interface DeliveryQuery {
   readonly state?: DeliveryState;
 }
 
-/** The reads of webhooks and deliveries. */
 export interface WebhookReads {
   /** Lists the webhooks of a tenant in the order of their names. */
   list(tenantId: string): Promise<readonly Webhook[]>;
@@ -149,7 +148,6 @@ export interface WebhookReads {
   }>;
 }
 
-/** The writes of webhooks and deliveries. */
 export interface WebhookWrites {
   /**
    * Creates a webhook with a new secret, which can't be read again.

@@ -80,7 +80,6 @@ export function otlpSpan({ id = 1, parent, attributes = {}, events = [], rest }:
   };
 }
 
-/** The body of a request. */
 export const otlpRequest = (spans: readonly unknown[], resource: object = {}) => ({
   resourceSpans: [
     {

@@ -57,7 +57,6 @@ export class StoreFixture<TestedStore extends RunTestStore = Store> {
   }
 }
 
-/** A patch of a run. */
 export const patchOf = (
   { id, trace_id, dotted_order }: WireObject,
   fields: WireObject,

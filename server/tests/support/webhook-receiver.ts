@@ -4,7 +4,6 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** A delivery as a receiver got it. */
 export interface ReceivedDelivery {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;

@@ -42,7 +42,7 @@ export type CreateExamples = DatasetKey &
     readonly examples: Iterable<NewExample> | AsyncIterable<NewExample>;
   };
 
-/** A LangChain message. */
+/** The members of LangChain's `BaseMessage` that are read to convert it. The SDK does not depend on LangChain. */
 export interface LangChainMessage {
   readonly content: unknown;
   readonly additional_kwargs?: object | undefined;

@@ -17,7 +17,6 @@ import { toPrintable } from "../../model/printable-text.ts";
 import { JsonLimitError, parseJson } from "./parse-json.ts";
 import type { CallInit } from "./request.ts";
 
-/** Result of one attempt at a request. */
 export type AttemptResult =
   | { readonly kind: "succeeded"; readonly value: unknown }
   | {

@@ -33,7 +33,6 @@ export type CallTable<Resource> = {
     : never;
 };
 
-/** The call table of each resource. */
 export type CallTables<Resources> = {
   readonly [Name in keyof Resources]: CallTable<Resources[Name]>;
 };

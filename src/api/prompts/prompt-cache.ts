@@ -346,7 +346,6 @@ interface Entry {
   savedCommit: string | undefined;
 }
 
-/** A request in progress. */
 interface PendingRequest {
   readonly result: Promise<RequestResult>;
   /** Number of attempts; `undefined` means as many as the client's options allow. */

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { readLimited } from "./read-limited.ts";
 
-/** The arguments of `fetch`. */
 export type FetchArguments = Parameters<typeof globalThis.fetch>;
 
 /** A request whose response can be cached. */

@@ -36,7 +36,6 @@ export interface RowSource {
   read(options: ReadRows): AsyncGenerator<EvaluationExample<unknown, unknown>, void>;
 }
 
-/** How rows are read. */
 interface ReadRows {
   /** The version to read, if an interrupted evaluation is continued. */
   readonly datasetVersion?: string | undefined;

@@ -32,7 +32,6 @@ export interface ExperimentRequest {
   readonly onRow: (row: UntypedRow) => void;
 }
 
-/** An experiment that is open for rows. */
 export interface OpenExperiment {
   readonly project: Project;
   readonly journal: Journal;

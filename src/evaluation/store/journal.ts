@@ -22,7 +22,6 @@ export interface JournalHeader {
   readonly datasetVersion?: string | undefined;
 }
 
-/** A row as a journal stores it. */
 export type StoredRow = Omit<UntypedRow, "isResumed">;
 
 /**

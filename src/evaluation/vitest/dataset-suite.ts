@@ -34,7 +34,7 @@ export type ExampleDraft = Omit<TestExample, "id"> & { readonly id?: string | un
 /** The position of an example in the suite. */
 export type ExampleIndex = number & { readonly unit: "example" };
 
-/** A test of an example. */
+/** One repetition of a test with one example. */
 export interface ExampleTest {
   readonly example: ExampleIndex;
   /** Counted from 1. */
@@ -104,7 +104,6 @@ export class DatasetSuite {
     }
   }
 
-  /** Runs a test of an example. */
   async runTest(test: ExampleTest, context: TestContext): Promise<void> {
     const row = this.#retriedRows.get(context.task) ?? this.#createRow(test, context.task);
     this.#retriedRows.delete(context.task);

@@ -8,7 +8,7 @@ import { toJsonValue } from "../rows/json-value.ts";
 import { toNamedEvaluators } from "../rows/row-runner.ts";
 import type { ExampleDraft, SuiteOptions } from "./dataset-suite.ts";
 
-/** Options of `describe`. */
+/** The dataset and the experiment that store the examples and results of a `describe`. */
 export interface DescribeOptions<Inputs = KeyValues, Outputs = unknown, Reference = KeyValues> {
   /** Name of the dataset. @defaultValue the name of the `describe` */
   readonly dataset?: string | undefined;
@@ -30,7 +30,7 @@ export interface DescribeOptions<Inputs = KeyValues, Outputs = unknown, Referenc
   readonly client?: Client | undefined;
 }
 
-/** The example of a test. */
+/** What a test passes for its example, which is created in the dataset or updated there. */
 export interface TestExampleFields<
   Inputs extends object = KeyValues,
   Reference extends object | undefined = KeyValues | undefined,

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { ConflictError, NotFoundError } from "../../main/index.ts";
 import type { Client, Dataset, Example, KeyValues } from "../../main/index.ts";
 
-/** The example of a test. */
+/** The example as the dataset is to contain it. */
 export interface TestExample {
   readonly id: string;
   readonly inputs: KeyValues;

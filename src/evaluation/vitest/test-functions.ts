@@ -228,7 +228,6 @@ function createTest(base: VitestTest): TestFunction {
  */
 const exampleKey = Symbol("example");
 
-/** A test to run. */
 interface TestRun {
   readonly suite: DatasetSuite;
   readonly example: ExampleIndex;

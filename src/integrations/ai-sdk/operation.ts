@@ -108,7 +108,6 @@ export class Operation {
     return this.#call;
   }
 
-  /** Starts the run of a tool. */
   startTool(id: string, options: RunOptions): void {
     this.#tools.get(id)?.end({ isCancelled: true });
     this.#tools.set(id, this.#start({ ...options, runType: "tool" }, this.#parent));
@@ -359,7 +358,7 @@ export type StreamReplacement<Result> = (
   replace: (stream: ReadableStream<unknown>) => ReadableStream<unknown>,
 ) => Result;
 
-/** Replaces the member `stream`. */
+/** Returns a copy whose member `stream` is replaced; the value itself if it has no such stream. */
 export function replaceStreamMember<Result>(
   result: Result,
   replace: (stream: ReadableStream<unknown>) => ReadableStream<unknown>,

@@ -6,7 +6,6 @@ import type { KeyValues } from "../../main/index.ts";
 export const isObject = (value: unknown): value is KeyValues =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Whether a value is a list. */
 export const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 
 /** Returns the value if it is a text that is not empty, otherwise `undefined`. */

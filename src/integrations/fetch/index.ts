@@ -252,7 +252,6 @@ function recordResponse(
 const toCount = (text: string | undefined): number | undefined =>
   text !== undefined && /^\d{1,4}$/.test(text) ? Number(text) : undefined;
 
-/** Reads one header of a request. */
 function readHeader(headers: unknown, name: string): string | undefined {
   if (headers instanceof Headers) {
     return headers.get(name) ?? undefined;

@@ -230,7 +230,6 @@ class ObservedReader {
 // `instanceof ReadableStreamDefaultReader` must work for the program.
 Object.setPrototypeOf(ObservedReader.prototype, ReadableStreamDefaultReader.prototype);
 
-/** The iterator of an observed stream. */
 class ObservedIterator implements AsyncIterableIterator<Uint8Array> {
   readonly #reader: ObservedReader;
   readonly #preventCancel: boolean;

@@ -104,7 +104,6 @@ interface ObservedBodyInit {
   readonly branch: BodyBranch;
 }
 
-/** The body of a response that is observed. */
 class ObservedBody {
   readonly #response: Response;
   readonly #base: typeof Response.prototype;

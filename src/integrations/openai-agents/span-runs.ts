@@ -18,7 +18,6 @@ interface SpanPosition {
   readonly parent?: SpanRun | undefined;
 }
 
-/** The run of a trace or a span. */
 class SpanRun {
   readonly run: RunTree;
   readonly traceId: string;

@@ -38,7 +38,7 @@ export type AnthropicBlock =
       content: string | (AnthropicText | AnthropicImage)[];
     };
 
-/** A message for Anthropic. */
+/** Anthropic has no role for system messages or tool results: results are blocks of a user's message. */
 export interface AnthropicMessage {
   role: "user" | "assistant";
   content: string | AnthropicBlock[];

@@ -31,7 +31,7 @@ export interface UploadProgress {
   readonly firstRow: number;
 }
 
-/** Result of an upload. */
+/** The totals of an upload that has ended, and the rows that were rejected. */
 export interface UploadResult extends UploadProgress {
   /** The first hundred rejected rows. */
   readonly faults: readonly RejectedRow[];

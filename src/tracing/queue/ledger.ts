@@ -45,7 +45,6 @@ export class Ledger {
     this.#onTruncation = onTruncation;
   }
 
-  /** Counts truncated fields. */
   countTruncated(reason: TruncationReason, fields: number): void {
     if (fields > 0) {
       this.#onTruncation(reason);

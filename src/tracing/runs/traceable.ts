@@ -158,7 +158,6 @@ function watchAssignment(
   }
 }
 
-/** One call of a traced function. */
 interface TracedCall {
   /**
    * Whether the options were checked for unknown names. This is done once, as soon as there is a client that can log a

@@ -46,7 +46,6 @@ function mustReturnOriginal(target: object, key: PropertyKey): boolean {
   );
 }
 
-/** Whether a value is an object. */
 export const isObject = (value: unknown): value is Readonly<Record<PropertyKey, unknown>> =>
   typeof value === "object" && value !== null;
 

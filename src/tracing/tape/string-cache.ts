@@ -67,7 +67,6 @@ export class CachedString {
  */
 const internText = (text: string): string => Object.keys({ [text]: 0 })[0] ?? text;
 
-/** The cached keys of one writer. */
 export class KeyCache {
   /**
    * Used in place of every key that is not cached: long keys, and new ones when the cache is full. It has no cached

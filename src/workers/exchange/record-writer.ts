@@ -37,7 +37,6 @@ export class RecordWriter implements TapeBytes {
     this.writeRaw(head);
   }
 
-  /** Completes the record. */
   endRecord(): void {
     this.view.setUint32(
       this.#recordStart + headOffset.length,

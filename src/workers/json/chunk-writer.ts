@@ -101,7 +101,6 @@ function replaceWithReference(out: JsonWriter, { start, code, digest }: Referenc
   out.writeAscii(digest);
 }
 
-/** Writes the chunks of one payload. */
 class PayloadChunks {
   readonly #out: JsonWriter;
   readonly #trace: TraceDraft;

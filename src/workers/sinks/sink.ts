@@ -83,7 +83,6 @@ export type Outcome =
   | RetryOutcome
   | { readonly kind: "mixed"; readonly parts: readonly BatchResult[] };
 
-/** A batch with its outcome. */
 export interface BatchResult {
   readonly batch: Batch;
   readonly outcome: Outcome;

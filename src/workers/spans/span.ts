@@ -60,7 +60,7 @@ export interface SpanError {
   readonly reason: string;
 }
 
-/** The decoded spans of one request. */
+/** What a request contained. A span that can't be read does not prevent the others from being recorded. */
 export interface DecodedSpans {
   readonly spans: readonly Span[];
   readonly spanErrors: readonly SpanError[];

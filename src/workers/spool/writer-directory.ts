@@ -85,7 +85,7 @@ function readPidNamespace(): string {
   try {
     return readlinkSync("/proc/self/ns/pid");
   } catch {
-    // This is not Linux. Other systems have no pid namespaces.
+    // Not Linux: other systems have no `/proc`, and no pid namespaces.
     return "";
   }
 }

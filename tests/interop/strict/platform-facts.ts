@@ -20,7 +20,6 @@ const facts = JSON.parse(
   readFileSync(new URL("../../fixtures/platform-api.json", import.meta.url), "utf8"),
 ) as PlatformFacts;
 
-/** One member of a shape. */
 export interface Member {
   readonly name: string;
   readonly type: string;

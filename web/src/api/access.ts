@@ -23,7 +23,6 @@ export function storeKey(key: string): void {
   setAccess({ kind: "open" });
 }
 
-/** Removes the key from this browser. */
 export function removeKey(): void {
   localStorage.removeItem(apiKeyStorageName);
   setAccess({ kind: "open" });
@@ -68,7 +67,6 @@ export function readTenantId(): string | undefined {
  */
 export const storeTenant = (id: string): void => sessionStorage.setItem(tenantStorageName, id);
 
-/** Removes the stored tenant of this tab. */
 export const removeStoredTenant = (): void => sessionStorage.removeItem(tenantStorageName);
 
 /** The tenant segment of a URL, not validated: from `/o/{tenantId}/…`, or from a prompt's `?organizationId=`. */

@@ -19,7 +19,6 @@ const formats: ReadonlyMap<string, Render> = new Map([
   ["markdown", renderMarkdown],
 ]);
 
-/** A report to write. */
 export interface Report {
   readonly path: string;
   readonly render: Render;
@@ -41,7 +40,6 @@ export function parseReporter(text: string): Report {
   return { path, render };
 }
 
-/** Writes a report to its file. */
 export async function writeReport({ path, render }: Report, content: ReportContent): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   await pipeline(Readable.from(render(content, readRows)), createWriteStream(path));

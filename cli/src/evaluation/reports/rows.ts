@@ -13,7 +13,6 @@ export interface ReportContent {
 /** A row of any types. */
 export type UntypedRow = EvaluatedRow<unknown, unknown, unknown>;
 
-/** Reads the rows of an evaluation. */
 export type ReadRows = (view: EvaluationView) => AsyncIterable<UntypedRow>;
 
 /** Returns a name for a row: the beginning of its inputs, and the number of its repetition if it is not the first. */

@@ -6,7 +6,7 @@ import type { SimpleEvaluator } from "./current-test.ts";
 import { toBeAbsoluteCloseTo, toBeRelativeCloseTo, toBeSemanticCloseTo } from "./matchers.ts";
 import type { CloseToOptions, SemanticCloseToOptions } from "./matchers.ts";
 
-/** The matchers of langsmith. */
+/** What `expect` can check beyond vitest's own matchers: how similar a text is to the expected one. */
 interface LangsmithMatchers {
   toBeRelativeCloseTo(expected: string, options?: CloseToOptions): Promise<void>;
   toBeAbsoluteCloseTo(expected: string, options?: CloseToOptions): Promise<void>;

@@ -10,7 +10,7 @@ export interface CloseToOptions {
   algorithm?: "levenshtein";
 }
 
-/** Options of `toBeSemanticCloseTo`. */
+/** How `toBeSemanticCloseTo` turns both texts into vectors, and how it compares them. */
 export interface SemanticCloseToOptions {
   /** An object that turns a text into a vector, such as embeddings of LangChain. */
   embeddings: { embedQuery: (query: string) => number[] | Promise<number[]> };

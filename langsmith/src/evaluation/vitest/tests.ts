@@ -59,7 +59,7 @@ export interface LangSmithJestlikeTestMetadata {
   split?: string | string[];
 }
 
-/** The function of a test. */
+/** The function that runs a test. It receives the example; what it returns are the outputs of the run. */
 export type LangSmithJestlikeTestFunction<I, O> = (
   data: {
     inputs: I;

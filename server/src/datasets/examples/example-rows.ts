@@ -8,7 +8,6 @@ import { exampleQueries, stagedMicros } from "./example-queries.ts";
 import type { CurrentRow } from "./example-queries.ts";
 import { parseExampleRow } from "./example-row.ts";
 
-/** A row of an example that is to be inserted. */
 export interface NewExampleRow {
   readonly tenantId: string;
   readonly datasetId: string;

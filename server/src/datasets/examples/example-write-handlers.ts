@@ -32,7 +32,6 @@ import {
   sendJson,
 } from "./example-handlers.ts";
 
-/** Dependencies of the handlers that write examples. */
 export interface ExampleWriteDependencies extends WithLinks<DatasetStore> {
   readonly workThreads: WorkThreads;
 }

@@ -129,7 +129,7 @@ const versionSetting = { key: "metrics_version", value: "2" } as const;
 export const findVersionSql = `SELECT key FROM settings WHERE key = '${versionSetting.key}' AND value = '${versionSetting.value}'`;
 
 /**
- * SQL that stores the version, and marks all hours with stored metrics as unread. The server that computes metrics
+ * SQL that stores the version, and marks all hours with stored metrics as not yet counted. The server that computes metrics
  * executes it when it begins. A migration would be too early: until all servers are replaced, one of the earlier
  * version may continue to compute metrics.
  */
@@ -152,7 +152,7 @@ export const raiseVersionSql = [
  * - Each transaction inserts marks of its own, with its id as their `version`, so transactions that mark the same
  *   minute do not wait for each other. When the counts of a unit are stored, only the marks that were read before
  *   counting are deleted; later marks remain.
- * - All hours of existing runs are marked as unread, so that their metrics are counted in the background.
+ * - All hours of existing runs are marked as not yet counted, so that this is done in the background.
  */
 export const metricTables = `
   CREATE TABLE metrics (

@@ -39,7 +39,6 @@ async function recordRuns(server: Server, count: number, text = "small"): Promis
   return session_id;
 }
 
-/** Begins an export. */
 async function startExport(server: Server, body: object) {
   const { json } = await call(server, "POST /ui/runs/export", {
     body: { format: "jsonl", ...body },

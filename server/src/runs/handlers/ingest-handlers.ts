@@ -115,7 +115,6 @@ async function ingestChunks(
   return ingest(store, tenantId, parseOneRun(joinChunks(chunks), operation, rules));
 }
 
-/** Dependencies of the multipart handler. */
 export interface MultipartDependencies {
   readonly store: RunReceiver;
   readonly content: ContentCache;

@@ -3,7 +3,6 @@ import { PostgresSharedTexts } from "../shared-texts/postgres-shared-texts.ts";
 import { deleteRowsOfRuns } from "./rows-of-runs.ts";
 import { UnusedValues } from "./unused-values.ts";
 
-/** A run that is deleted, with its key. */
 export interface DeletedRun {
   readonly id: string;
   readonly root_us: number;

@@ -28,7 +28,6 @@ export interface RunKey {
   readonly traceId: string;
 }
 
-/** Keys by the id of the run. */
 export type RunKeys = ReadonlyMap<string, RunKey>;
 
 /** A merged run with its usage. */
@@ -327,7 +326,6 @@ export class RunRows {
     await this.renewKeys(tenantId, existing, missing);
   }
 
-  /** Reads the spans of traces. */
   async readSpans(tenantId: string, traceIds: readonly string[]): Promise<readonly StoredSpan[]> {
     const { rows } = await this.#db.query<{
       readonly trace_id: string;
@@ -465,7 +463,7 @@ export class RunRows {
           tenantId,
           payloads.map(({ record }, index) => ({
             body: bodies.subarray(record.bodyStart, record.bodyEnd),
-            // A payload with a document is stored twice anyway, so sharing its texts would save little.
+            // With a `document`, the payload is stored twice anyway, so sharing its texts would save little.
             texts: documents[index] === null ? (record.shareable ?? []) : [],
           })),
         )

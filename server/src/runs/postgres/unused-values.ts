@@ -44,7 +44,6 @@ export class UnusedValues {
     this.#db = db;
   }
 
-  /** Lists the values of runs. */
   async listValues(tenantId: string, ids: readonly string[]): Promise<readonly ProjectValue[]> {
     const { rows } = await this.#db.query<ProjectValue>(`SELECT ${valuesOfRunsSql}`, [
       tenantId,

@@ -51,7 +51,6 @@ export function toRunJson(run: StoredRun, view: RunView = {}): Buffer {
  */
 const runsPerCheck = 8;
 
-/** Options for serializing a page. */
 export interface PageOptions {
   readonly selectView: (run: StoredRun) => RunView;
   /** The cursor of the next page. */

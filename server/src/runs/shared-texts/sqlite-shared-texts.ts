@@ -58,7 +58,6 @@ export const sharedRangesSql = `CASE WHEN p.parts IS NOT NULL THEN (
 const textsPerStep = 500;
 const bytesPerStep = 8 * 1_048_576;
 
-/** A payload to insert. */
 interface Payload {
   readonly traceId: string;
   readonly id: string;

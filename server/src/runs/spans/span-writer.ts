@@ -277,7 +277,6 @@ export class SpanWriter {
   }
 }
 
-/** The facets of a placeholder, which has no payload. */
 const noPayloadFacets: readonly string[] = [];
 
 type SpanTracePosition = Pick<RunRow, "traceId" | "dottedOrder" | "parentRunId">;

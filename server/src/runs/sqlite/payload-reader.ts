@@ -5,7 +5,6 @@ import { parseRows } from "../../storage/sqlite/rows.ts";
 import { payloadTextSql } from "../shared-texts/sqlite-shared-texts.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
-/** The primary key of a run. */
 interface RunKey {
   readonly traceId: string;
   readonly id: string;
@@ -43,7 +42,6 @@ const selectIntact = (rows: readonly unknown[], id: string): Buffer[] =>
     return isIntact(checksum, body, id) ? [body] : [];
   });
 
-/** Reads the payloads of runs. */
 export class PayloadReader {
   readonly #select;
   readonly #selectPost;

@@ -78,7 +78,6 @@ export interface PricedUsage {
   readonly unknownModel?: string;
 }
 
-/** The stored costs of a run. */
 export interface StoredCost {
   readonly total_cost: number | null;
   readonly prompt_cost: number | null;

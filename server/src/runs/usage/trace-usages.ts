@@ -12,7 +12,6 @@ const minUsageRuns = 20;
 /** Maximum number of models that are listed for a trace. */
 const maxModels = 3;
 
-/** The usage of a run of a trace. */
 export interface UsageRun {
   readonly runType: string;
   readonly startMicros: number;

@@ -59,7 +59,6 @@ const formats: Readonly<Record<string, ElementFormat>> = {
   },
 };
 
-/** The types of lists by statement. */
 const listTypes = new Map<string, ReadonlyMap<number, string>>();
 /** Maximum number of statements in `listTypes`. */
 const maxListTypes = 1_000;

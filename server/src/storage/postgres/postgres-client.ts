@@ -1,4 +1,3 @@
-/** A statement with its parameters. */
 export interface PostgresStatement {
   readonly text: string;
   readonly values: readonly unknown[];

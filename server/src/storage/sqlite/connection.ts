@@ -6,7 +6,6 @@ import type { QueryLimit } from "./query-clock.ts";
 /** Milliseconds that a statement waits for another connection's lock. */
 export const lockTimeoutMs = 5_000;
 
-/** A prepared statement. */
 export interface Statement {
   /** Makes the statement return rows as lists of values, in the order of the columns, instead of objects. */
   raw(): Statement;
@@ -18,7 +17,6 @@ export interface Statement {
   run(values?: readonly unknown[]): StatementResult;
 }
 
-/** The result of a statement that writes. */
 export interface StatementResult {
   readonly changes: number;
   readonly lastInsertRowid: number;

@@ -7,7 +7,6 @@ const truncateTimeoutMs = 1_000;
 /** Pages after which the write-ahead log should be reused from its beginning: 64 MiB. */
 export const targetLogPages = 4_096;
 
-/** Result of writing back a log. */
 export interface WriteBackResult {
   /** Number of pages in the write-ahead log. */
   readonly pageCount: number;

@@ -11,7 +11,6 @@ import type { BackgroundTask, RunEngine } from "./run-engine.ts";
 /** Factor by which the pause after a step is longer if the step failed. */
 const failureFactor = 30;
 
-/** Options of the work in the background. */
 export interface BackgroundOptions {
   readonly connect: () => Promise<PostgresConnection>;
   readonly tasks: RunEngine["backgroundTasks"];

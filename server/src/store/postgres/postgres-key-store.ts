@@ -57,7 +57,6 @@ export class PostgresKeyStore {
     return this.#admin.revoke(id);
   }
 
-  /** Closes the connection. */
   close(): Promise<void> {
     return this.#connection.close();
   }

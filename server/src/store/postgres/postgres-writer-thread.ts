@@ -16,7 +16,6 @@ import { PendingWrites } from "../pending-writes.ts";
 import type { PostgresThreadData } from "./connect.ts";
 import type { PostgresWrite, WriterListeners } from "./postgres-writer.ts";
 
-/** A request to the writer thread. */
 export type PostgresWriterRequest =
   | {
       readonly kind: "ingest";
@@ -31,7 +30,6 @@ export interface PostgresWriterCall {
   readonly request: PostgresWriterRequest;
 }
 
-/** Messages from the writer thread. */
 export type PostgresWriterMessage =
   | { readonly kind: "ready" }
   | { readonly kind: "failedToStart"; readonly reason: string }

@@ -12,7 +12,6 @@ export interface ReceivedRequest {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** A span as a receiver reads it. */
 export interface ReceivedSpan extends Omit<Span, "attributes" | "resource"> {
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly resource: Readonly<Record<string, unknown>>;

@@ -87,7 +87,6 @@ export class MoveSource {
     }));
   }
 
-  /** Reads the attachments of a run. */
   readAttachments(table: PortableTable, id: string): readonly CurrentRow[] {
     const statement = this.#db.prepareRaw(
       `SELECT ${table.sqlite.tenant}, ${selectPortable(table)} FROM ${table.sqlite.from}

@@ -48,7 +48,6 @@ export const addCondition = (
     condition,
   ]);
 
-/** Removes the conditions that `isRemoved` selects. */
 export const removeConditions = (
   filter: string,
   isRemoved: (condition: string) => boolean,

@@ -4,7 +4,6 @@ import { Ago } from "../../components/time/ago.tsx";
 import { describeDataType } from "./dataset.ts";
 import type { Dataset } from "./dataset.ts";
 
-/** The columns of the dataset list. */
 export const datasetColumns: readonly Column<Dataset>[] = [
   {
     id: "name",

@@ -3,7 +3,6 @@ import { describeSource } from "../../api/feedback-source.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** A feedback entry in the list. */
 export interface FeedbackEntry {
   readonly id: string;
   readonly key: string;
@@ -90,7 +89,6 @@ function formatValue(value: unknown): string {
 const toText = (value: unknown): string | undefined =>
   typeof value === "string" ? value : undefined;
 
-/** The form that a feedback link opens. */
 export interface FeedbackForm {
   /** Key of the feedback that the form creates. */
   readonly key: string;

@@ -41,7 +41,6 @@ const startedIds = new Set<string>();
 
 export const isStartedInThisTab = (id: string): boolean => startedIds.has(id);
 
-/** Starts a job on the server. */
 export async function startJob(
   queryClient: QueryClient,
   kind: string,

@@ -2,7 +2,6 @@ import { NativeSelect, TextInput } from "@mantine/core";
 import type { ModelDraft, ModelFaults } from "./model-draft.ts";
 import "./models.css";
 
-/** The fields of a model at an endpoint. */
 export const ModelFields = <Draft extends ModelDraft>({
   draft,
   endpoints,

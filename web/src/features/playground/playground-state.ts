@@ -1,7 +1,6 @@
 import { toVariables } from "../prompts/manifest/template.ts";
 import type { TemplateFormat, Variable } from "../prompts/manifest/template.ts";
 
-/** A tool that a message calls. */
 export interface ToolCall {
   readonly id: string;
   readonly name: string;

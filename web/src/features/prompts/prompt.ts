@@ -48,7 +48,6 @@ export interface PulledCommit {
   readonly manifest: unknown;
 }
 
-/** A tag, which names one commit. */
 export interface CommitTag {
   readonly name: string;
   readonly hash: string;

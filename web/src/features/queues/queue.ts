@@ -25,7 +25,6 @@ export interface QueueProgress {
   readonly reviewers: readonly Reviewer[];
 }
 
-/** An annotation queue. */
 export interface Queue {
   readonly id: string;
   readonly name: string;

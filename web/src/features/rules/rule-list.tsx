@@ -26,7 +26,6 @@ import { RuleForm } from "./rule-form.tsx";
 
 type OpenDialog = { readonly kind: "edit" | "apply" | "delete"; readonly rule: Rule };
 
-/** The rules of a project. */
 export const RuleList = ({
   projectId,
   tenantId,

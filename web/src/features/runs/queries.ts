@@ -90,7 +90,6 @@ export const createNewestRunsQuery = (query: RunListQuery, sinceMs: number | und
     refetchInterval: pollIntervalMs,
   });
 
-/** The runs that a histogram counts. */
 export interface RunCountsQuery {
   readonly projectId: string;
   readonly isRootOnly: boolean;

@@ -41,7 +41,6 @@ export interface FeedbackSummary {
   readonly average: number | undefined;
 }
 
-/** A page of the list. */
 export interface RunItemPage {
   readonly items: readonly RunItem[];
   /** The cursor of the next page; `undefined` at the end of the list. */

@@ -17,7 +17,6 @@ export interface RunSummary {
   readonly errorLine: string | undefined;
 }
 
-/** A run with its payloads. */
 export interface RunDetails extends RunSummary {
   readonly inputs: unknown;
   readonly outputs: unknown;

@@ -13,7 +13,6 @@ export interface RunList {
   readonly error: Error | null;
   readonly hasMore: boolean;
   readonly loadMore: () => void;
-  /** Continues a search that is paused. */
   readonly continueSearch: () => void;
   readonly retry: () => unknown;
   /** The number of rows that arrived while the list was paused. */

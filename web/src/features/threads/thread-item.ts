@@ -8,7 +8,6 @@ import {
 } from "../../api/parse.ts";
 import { parseTimeMs } from "../../components/time/time.ts";
 
-/** A thread in the list. */
 export interface ThreadItem {
   readonly id: string;
   readonly turnCount: number;
@@ -45,7 +44,6 @@ export interface ThreadItemPage {
   readonly isPartial: boolean;
 }
 
-/** One turn of a thread. */
 export interface TurnItem {
   readonly runId: string;
   readonly traceId: string;

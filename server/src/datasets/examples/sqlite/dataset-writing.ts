@@ -20,7 +20,6 @@ export interface DatasetWriteDependencies {
   readonly author: CurrentAuthor;
 }
 
-/** Creates the dependencies for a connection. */
 export const createDatasetWriteDependencies = (
   db: Connection,
   keys: TenantKeyWriter,

@@ -28,14 +28,12 @@ export interface ExamplePreview {
   readonly attachmentCount: number;
 }
 
-/** An attachment of an example. */
 export interface ExampleFile {
   readonly name: string;
   readonly mimeType: string;
   readonly url: string;
 }
 
-/** A complete example. */
 export interface Example {
   readonly id: string;
   readonly createdMs: number;

@@ -47,7 +47,6 @@ export const createDraft = (
   judges: [],
 });
 
-/** An option of a scorer. */
 export interface ScorerField {
   readonly name: string;
   readonly title: string;

@@ -152,7 +152,6 @@ export function sumCosts(targets: readonly TargetEstimate[]): Range | undefined 
 
 const jobStates = ["queued", "running", "succeeded", "failed", "canceled"] as const;
 
-/** The job that runs an experiment. */
 export interface ExperimentJob {
   readonly id: string;
   readonly experimentId: string;

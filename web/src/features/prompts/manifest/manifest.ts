@@ -7,7 +7,6 @@ import type { PromptModel } from "./prompt-model.ts";
 import { toVariables } from "./template.ts";
 import type { TemplateFormat, Variable } from "./template.ts";
 
-/** A part of a message. */
 export type PromptPart =
   | { readonly kind: "text"; readonly text: string }
   /** `text` is the URL of the image, which may contain variables. */

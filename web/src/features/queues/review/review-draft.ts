@@ -21,7 +21,6 @@ export interface ReviewDraft {
   readonly exampleId?: string;
 }
 
-/** Identifies a draft. */
 export interface DraftKey {
   readonly queueId: string;
   /** Id of the run's position in the queue. */

@@ -21,7 +21,6 @@ export interface DraftState {
   /** Loads the earlier feedback again. */
   readonly reload: () => void;
   readonly change: (draft: ReviewDraft) => void;
-  /** Deletes the draft from this browser. */
   readonly deleteStoredDraft: () => void;
 }
 

@@ -7,7 +7,6 @@ import { createAppSource, describeSource, readReviewer } from "../../../api/feed
 const listPath = toEndpointPath("/feedback");
 const creationPath = toEndpointPath("/feedback");
 
-/** A feedback record of a run. */
 export interface RunFeedback {
   readonly id: string;
   readonly key: string;
