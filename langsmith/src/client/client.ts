@@ -12,7 +12,7 @@ export interface LangSmithTracingClientInterface {
 
 /**
  * A client with the same methods, arguments and results as langsmith's. It uses a client of Millrace, which is its
- * member `millrace`. A method that is not supported throws an error that tells what to use instead.
+ * member `millrace`. A method that is not supported throws an error that names what to use instead.
  */
 export class Client extends QueueMethods implements LangSmithTracingClientInterface {
   /** Not supported. */

@@ -26,8 +26,8 @@ export type ServerThreadMessage =
     }
   | { readonly kind: "failed"; readonly code: ServerErrorCode; readonly reason: string };
 
-/** The message that tells the server thread to complete the requests in progress and then to end. */
+/** The message on which the server thread completes the requests in progress and then ends. */
 export const closeRequest = "close";
 
-/** The message that tells the server thread to end at once, because the host process exits. */
+/** The message on which the server thread ends at once, because the host process exits. */
 export const exitRequest = "exit";

@@ -30,10 +30,10 @@ export function sql(parts: TemplateStringsArray, ...fragments: readonly (Sql | s
  */
 const maxGroupSize = 100;
 
-/** A condition that every row meets, in a form that every engine knows. */
+/** A condition that every row meets, in a form that every engine supports. */
 export const always: Sql = { sql: "1 = 1", values: [] };
 
-/** A condition that no row meets, in a form that every engine knows. */
+/** A condition that no row meets, in a form that every engine supports. */
 export const never: Sql = { sql: "1 = 0", values: [] };
 
 /** Joins fragments with a separator. */

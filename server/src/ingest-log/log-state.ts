@@ -37,7 +37,7 @@ async function readLog(
   };
 }
 
-/** What a server knows about the log without waiting for it. */
+/** The last known state of the log, which a server reads without waiting. */
 export interface ObservedLog {
   /** The position of the oldest message that waits, or of the next one if none waits; `undefined` if it is unknown. */
   readonly oldestPosition: number | undefined;

@@ -58,7 +58,7 @@ function parseServer(part: string): {
 } {
   let url: URL;
   try {
-    // Use a scheme that `URL` knows, because it then checks the host.
+    // Use a scheme that `URL` supports, because it then checks the host.
     url = new URL(`http://${part}`);
   } catch {
     // The error of URL contains the text, so it is not passed on.

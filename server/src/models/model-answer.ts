@@ -13,7 +13,7 @@ export type ModelDelta =
     }
   | { readonly kind: "arguments"; readonly index: number; readonly text: string };
 
-/** Why an answer ended: `other` for a reason that only the provider knows. */
+/** Why an answer ended: `other` for a reason that this server does not distinguish. */
 export type FinishReason = "stop" | "length" | "toolCalls" | "filtered" | "other";
 
 /** The tokens that a provider counted. The details are parts of the input or output tokens. */
@@ -51,7 +51,7 @@ export interface ModelFailure {
   readonly message: string;
   /** The HTTP status, if the endpoint answered with an error. */
   readonly status?: number;
-  /** After how many seconds the endpoint wants to be called again. */
+  /** After how many seconds the endpoint may be called again, as it responded. */
   readonly retryAfterSeconds?: number;
 }
 

@@ -22,7 +22,7 @@ const sessionPattern = /^[\w-]{16,100}$/;
 const maxKeyChars = 4_096;
 const keyBody = Type.Object({ key: Type.String({ minLength: 1, maxLength: maxKeyChars }) });
 
-/** Bounds of the variables of a call. The size of the request bounds their values. */
+/** Limits for the variables of a call. Their values are limited by the size of the request. */
 const variableLimits = { count: 1_000, nameChars: 200 } as const;
 
 const callBody = Type.Object({
@@ -114,7 +114,7 @@ export function addModelRoutes(app: FastifyInstance, dependencies: ModelRouteDep
 }
 
 /**
- * `GET /ui/models`. Needs no token, because the page learns from the response whether it must ask the user for one.
+ * `GET /ui/models`. Needs no token, because the response contains whether the UI must ask the user for one.
  * Returns no key and no path of an address.
  */
 async function listEndpoints(

@@ -11,7 +11,7 @@ export interface ModelHttpResponse {
   readonly status: number;
   /** The content type without parameters, in lower case; empty if the response names none. */
   readonly contentType: string;
-  /** After how many seconds the endpoint wants to be called again. */
+  /** After how many seconds the endpoint may be called again, as it responded. */
   readonly retryAfterSeconds: number | undefined;
   readonly chunks: AsyncIterable<Uint8Array>;
 }

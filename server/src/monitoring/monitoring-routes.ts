@@ -46,7 +46,7 @@ export function observeRequests(app: FastifyInstance, metrics: ServerMetrics): v
   });
 }
 
-/** Adds the routes from which a supervisor or a load balancer learns the state of the server. They need no key. */
+/** Adds the routes from which a supervisor or a load balancer reads the state of the server. They need no key. */
 export function addHealthRoutes(
   app: FastifyInstance,
   store: CheckedStore,

@@ -131,7 +131,7 @@ const kindConstants = kindNames.map((name) => `SPAN_KIND_${name === "" ? "UNSPEC
 const statusConstants = ["STATUS_CODE_UNSET", "STATUS_CODE_OK", "STATUS_CODE_ERROR"];
 const errorCode = 2;
 
-/** Bits of `flags` that are both set if the exporter knows that the parent is in another process. */
+/** Bits of `flags` that are both set if the exporter has determined that the parent is in another process. */
 const remoteParentBits = 0x300;
 
 function toSpan(encoded: unknown, group: SpanGroup): Span {

@@ -13,7 +13,7 @@ import {
 } from "./matching-runs.ts";
 import type { MatchingRunStore } from "./matching-runs.ts";
 
-/** The part of the store that adds feedback. */
+/** What the action needs of the store: it reads the matching runs, and stores the feedback. */
 export interface FeedbackActionStore extends MatchingRunStore {
   ingest(tenantId: string, batch: RunBatch): Promise<IngestResult>;
 }

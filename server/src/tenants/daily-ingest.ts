@@ -18,7 +18,7 @@ export interface DailyIngestOptions {
 
 const defaultIntervalMs = 5_000;
 
-/** Numbers of bytes that a tenant has sent today, as far as this server knows them. */
+/** Numbers of bytes that a tenant has sent today, as far as this server has read them. */
 interface TenantCount {
   /** Bytes that other servers, and earlier processes of this server, had stored when the database was last read. */
   others: number;

@@ -21,7 +21,7 @@ export interface RepositoryEngine {
   readonly db: Database;
   /** Runs a call in a transaction, as the writer thread does: if it fails, it has changed nothing. */
   transact<Result>(call: () => Promise<Result>): Promise<Result>;
-  /** Executes SQL that every engine knows. */
+  /** Executes SQL that every engine supports. */
   exec(sql: string): Promise<void>;
   /** Makes examples that were inserted with `exec` findable by their ids. */
   indexExamples(): Promise<void>;

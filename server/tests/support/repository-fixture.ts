@@ -69,7 +69,7 @@ export interface RepositoryFixture {
   readonly db: Database;
   /** Calls a write in a transaction, as the writer thread does. */
   write<Result>(call: () => Promise<Result>): Promise<Result>;
-  /** Executes SQL that every engine knows. */
+  /** Executes SQL that every engine supports. */
   exec(sql: string): Promise<void>;
   /** Inserts a project, and returns its id. */
   insertProject(owner?: string): Promise<string>;

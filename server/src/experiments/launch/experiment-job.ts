@@ -28,7 +28,7 @@ type Context = JobContext<LaunchParameters>;
 interface Cursor {
   /** Position of the last example whose rows are all done. */
   readonly after: number;
-  /** Number of rows that are done. */
+  /** Number of rows done so far, in all examples. */
   readonly done: number;
 }
 

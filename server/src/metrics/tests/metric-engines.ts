@@ -39,7 +39,7 @@ export interface MetricDatabase {
   close(): Promise<void>;
 }
 
-/** The engines, and the number of random stories that a test tells each: PostgreSQL takes longer. */
+/** The engines, and the number of random sequences of writes that a test applies to each: PostgreSQL takes longer. */
 export const createMetricEngines = () => [
   { name: "SQLite", open: openSqlite, stories: 15 },
   { name: "PostgreSQL", open: openPostgres, stories: 6 },

@@ -23,7 +23,7 @@ import type { MetricDatabase, MetricEngine, RunsOfBatch } from "./metric-engines
 const startMicros = Date.parse("2026-03-01T23:00:00Z") * 1_000;
 const dayStartMicros = Date.parse("2026-03-01T00:00:00Z") * 1_000;
 
-/** A run as the test knows it. */
+/** What the test expects of a stored run. */
 interface KnownRun {
   readonly wire: ReturnType<typeof wireRun>;
   readonly startMicros: number;

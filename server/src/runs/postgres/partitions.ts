@@ -230,7 +230,7 @@ export async function listPartitionNames(db: PostgresDatabase): Promise<readonly
   return rows.map(({ name }) => name);
 }
 
-/** The name of a table that was the partition of a week. A number tells such tables of the same week apart. */
+/** The name of a table that was the partition of a week. A number distinguishes such tables of the same week. */
 export const toDetachedName = (table: (typeof partitionedTables)[number], id: number): string =>
   `expired_${table}_${id}`;
 

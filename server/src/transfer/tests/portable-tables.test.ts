@@ -84,7 +84,7 @@ describe("the list of tables that are copied", () => {
     );
   });
 
-  test("has keys that are columns, and tells wide tables and numbers by columns that exist", () => {
+  test("has keys that are columns, and names existing columns where it lists wide tables and numbers", () => {
     for (const { name, columns, key, numbers = {} } of portableTables) {
       expect([
         name,
