@@ -117,7 +117,7 @@ const NewKey = ({ facts }: { readonly facts: ServerFacts }) => {
         />
         {facts.needsKey && (
           <NativeSelect
-            label="Permits"
+            label="Scope"
             data={scopeChoices}
             value={scope}
             onChange={({ currentTarget }) =>
@@ -156,7 +156,7 @@ const KeyTable = ({
         <tr>
           <th scope="col">Name</th>
           <th scope="col">Key ends in</th>
-          <th scope="col">Permits</th>
+          <th scope="col">Scopes</th>
           <th scope="col">Created</th>
           <th scope="col">
             <span className="unseen">Actions</span>
@@ -170,7 +170,7 @@ const KeyTable = ({
             <td data-title="Key ends in">
               <code>…{key.hint}</code>
             </td>
-            <td data-title="Permits">{key.scopes.join(", ")}</td>
+            <td data-title="Scopes">{key.scopes.join(", ")}</td>
             <td className="nowrap" data-title="Created">
               <Ago timeMs={parseTimeMs(key.createdAt) ?? 0} />
             </td>
