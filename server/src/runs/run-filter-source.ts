@@ -3,7 +3,7 @@ import type { IndexedMeasure } from "./tables/run-measure-tables.ts";
 import { measureNames } from "./usage/measures.ts";
 import type { MeasureName } from "./usage/measures.ts";
 import { createModelCallSql, maxModelNameChars } from "./usage/run-cost.ts";
-import { usageSources } from "./usage/usage-sources.ts";
+import { usageCosts, usageSources } from "./usage/usage-sources.ts";
 import type { UsageName } from "./usage/usage-sources.ts";
 import { payloadTextSql } from "./shared-texts/sqlite-shared-texts.ts";
 import type { FilterSource } from "../filter/compiler.ts";
@@ -231,15 +231,23 @@ function createUsageSql(roots: RootSql, name: UsageName): string {
 }
 
 function createFirstReportedSql(roots: RootSql, name: UsageName): string {
+  const createNumber = costNames.has(name) ? createNumberSql : createCountSql;
   const values = usageSources.flatMap(({ root, steps, names }) => {
     const path = [...steps, names[name]].map(toPathStep).join("");
-    return names[name] === undefined ? [] : [createNumberSql(roots[root], `$${path}`)];
+    return names[name] === undefined ? [] : [createNumber(roots[root], `$${path}`)];
   });
   return `coalesce(${values.join(", ")})`;
 }
+
+const costNames: ReadonlySet<string> = new Set(usageCosts);
 
 const toPathStep = (step: string | number | undefined): string =>
   typeof step === "number" ? `[${step}]` : `.${step}`;
 
 const createNumberSql = (json: string, path: string): string =>
   `(SELECT n.atom FROM json_each(${json}, '${path}') n WHERE n.type IN ('integer', 'real') LIMIT 1)`;
+
+/** Like `toCount`, this takes only a number that can be a number of tokens. */
+const createCountSql = (json: string, path: string): string =>
+  `(SELECT n.atom FROM json_each(${json}, '${path}') n WHERE n.type IN ('integer', 'real')
+    AND n.atom BETWEEN 0 AND ${Number.MAX_SAFE_INTEGER} AND n.atom = CAST(n.atom AS INTEGER) LIMIT 1)`;

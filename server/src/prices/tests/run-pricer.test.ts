@@ -203,9 +203,17 @@ describe("a cost is unknown, not zero", () => {
       /contradicts itself: 11 tokens/,
     ],
     [
-      "of negative usage",
+      "of usage with a negative number of tokens",
       { outputs: used(-10, 1), extra: called("gpt-4o") },
-      /contradicts itself: -10/,
+      /both its input and its output tokens/,
+    ],
+    [
+      "of negative details",
+      {
+        outputs: used(10, 1, { input_token_details: { cache_read: -1 } }),
+        extra: called("gpt-4o"),
+      },
+      /contradicts itself: -1 /,
     ],
   ])("%s", (_, members, reason) => {
     expect(priceOf(members)).toMatchObject(unknown(reason));

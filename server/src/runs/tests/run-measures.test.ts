@@ -104,6 +104,33 @@ describe("usage of one run", () => {
     expect(readMeasures(new Map([["outputs", outputs]]))).toEqual({ ...none, prompt_tokens: 1 });
   });
 
+  test.each([
+    ["negative", -5],
+    ["a fraction", 1.5],
+    ["beyond 2^53", 2 ** 53],
+  ])("a number of tokens that is %s counts as none", (_, count) => {
+    const measure = (members: WireObject): unknown =>
+      measuresOf({ outputs: { usage_metadata: members } });
+    expect(measure({ input_tokens: count, output_tokens: 2, total_tokens: count })).toEqual({
+      ...none,
+      completion_tokens: 2,
+    });
+    expect(measure({ input_tokens: 3, output_tokens: 4, total_tokens: count })).toEqual({
+      ...none,
+      ...counted,
+    });
+    expect(measure({ total_tokens: count })).toBeUndefined();
+  });
+
+  test("a total that contradicts its parts is kept, as it may count other tokens", () => {
+    const members = { input_tokens: 3, output_tokens: 4, total_tokens: 5 };
+    expect(measuresOf({ outputs: { usage_metadata: members } })).toEqual({
+      ...none,
+      ...counted,
+      total_tokens: 5,
+    });
+  });
+
   test("10,000 levels next to the usage cause no harm", () => {
     const deep = `${"[".repeat(9_000)}${"]".repeat(9_000)}`;
     const outputs = Buffer.from(`{"deep":${deep},"usage_metadata":{"total_tokens":7}}`);
@@ -260,6 +287,24 @@ describe("usage of many runs", () => {
     fixture.send({ patch: [patchOf(post, { tags: ["x"] })] });
     const columns = fixture.db.prepare("SELECT measured, total_tokens FROM runs").raw();
     expect(columns.all([])).toEqual([[2, 7]]);
+  });
+
+  test("negative numbers of tokens reduce no total, also in runs older than the columns", () => {
+    const fixture = new FilterFixture();
+    const usages = [
+      { input_tokens: -5, output_tokens: 2, total_tokens: -3 },
+      { input_tokens: 3, output_tokens: 4, total_tokens: -1 },
+      { input_tokens: 1.5, total_tokens: 1e300 },
+    ];
+    fixture.send({ post: usages.map((of) => llm({ outputs: { usage_metadata: of } })) });
+    const sums = (): unknown =>
+      toStatsJson(fixture.readers.runs.readStatistics(fixture.tenantId, {}));
+    const expected = { total_tokens: 7, prompt_tokens: 3, completion_tokens: 6 };
+    expect(sums()).toMatchObject(expected);
+    expect(fixture.find("lt(total_tokens, 0)")).toEqual([]);
+    fixture.db.exec("UPDATE runs SET measured = 0");
+    expect(sums()).toMatchObject(expected);
+    expect(fixture.find("lt(total_tokens, 0)")).toEqual([]);
   });
 
   test("a filter by tokens reads no payloads", () => {

@@ -1,10 +1,11 @@
 import { JsonCursor } from "../../bodies/json-cursor.ts";
 import { parseTime } from "../../model/parse-time.ts";
+import { toCount } from "../../models/json-value.ts";
 import { readBilling } from "./run-billing.ts";
 import type { RunBilling, ReportedUsage } from "./run-cost.ts";
 import { measureNames } from "./measures.ts";
 import type { RunMeasures } from "./measures.ts";
-import { usageMarkers, usageNames, usageSources } from "./usage-sources.ts";
+import { usageCosts, usageMarkers, usageNames, usageSources } from "./usage-sources.ts";
 import type { UsageName } from "./usage-sources.ts";
 
 type Members = ReadonlyMap<string, Buffer>;
@@ -101,7 +102,8 @@ function readUsage(
     const usage = toObject(innerSteps.reduce(descend, roots[root].get(String(first))));
     usages.push(usage);
     for (const name of usageNames) {
-      measures[name] ??= toFiniteNumber(usage[names[name] ?? ""]);
+      const value = usage[names[name] ?? ""];
+      measures[name] ??= costNames.has(name) ? toFiniteNumber(value) : (toCount(value) ?? null);
     }
   }
   const { prompt_tokens: prompt, completion_tokens: completion } = measures;
@@ -148,6 +150,8 @@ export function readExtraBilling(extra: Buffer | undefined): RunBilling {
 }
 
 const noMembers: Members = new Map();
+
+const costNames: ReadonlySet<string> = new Set(usageCosts);
 
 /** Returns a finite number, and `null` for anything else. `1e999` is not finite: JavaScript parses it to Infinity. */
 const toFiniteNumber = (value: unknown): number | null =>

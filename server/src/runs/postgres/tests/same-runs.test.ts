@@ -22,7 +22,11 @@ const check = (filter: string) => checkFilter(filter, runFields);
 const fieldValue = fc.option(fc.jsonValue({ maxDepth: 1 }), { nil: null });
 const usage = fc.record({
   usage_metadata: fc.record(
-    { input_tokens: fc.nat(50), output_tokens: fc.nat(50), total_cost: fc.constant(0.5) },
+    {
+      input_tokens: fc.integer({ min: -9, max: 50 }),
+      output_tokens: fc.nat(50),
+      total_cost: fc.constant(0.5),
+    },
     { requiredKeys: ["input_tokens"] },
   ),
 });
