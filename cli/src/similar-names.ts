@@ -20,4 +20,4 @@ export function findSimilarNames(
 const computeDistance = (left: string, right: string): number =>
   left.length > 2 && right.length > 2 && (left.includes(right) || right.includes(left))
     ? 0
-    : computeEditDistance(left, right);
+    : computeEditDistance(left, right, { swapCost: 1 });

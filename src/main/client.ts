@@ -4,10 +4,10 @@ import { isLogged } from "../model/options/log-level.ts";
 import type { PlainOptions } from "../model/options/option-table.ts";
 import { OptionError, ValidationError } from "../model/errors.ts";
 import { optionTable } from "../model/options/option-table.ts";
-import { checkKeys, unknownKeysOf, unknownKeyText } from "../model/unknown-keys.ts";
+import { checkKeys } from "../model/unknown-keys.ts";
 import type { KeyTable } from "../model/unknown-keys.ts";
 import { checkHeaders } from "../model/options/headers.ts";
-import { checkLogger, resolveOptions } from "../model/options/options.ts";
+import { assertOptionsObject, checkLogger, resolveOptions } from "../model/options/options.ts";
 import type { OtlpOptions } from "../model/options/otlp-options.ts";
 import type { ResolvedOptions } from "../model/options/options.ts";
 import type { ClientStats, FlushResult, Logger } from "../model/stats.ts";
@@ -32,6 +32,8 @@ import { redactValue } from "../delivery/redact-value.ts";
 import { createRedactionPlan, createWorkerEnvironment } from "../delivery/shipping-options.ts";
 import { SyncClient } from "./sync.ts";
 import type { SyncResources } from "./sync.ts";
+import { readTimeLimit } from "./time-limit.ts";
+import type { TimeLimit } from "./time-limit.ts";
 
 /** Options of a client. All of them are optional; docs/options.md lists them. */
 export type ClientOptions = {
@@ -48,17 +50,6 @@ export type ClientOptions = {
   readonly otlp?: OtlpOptions | undefined;
 };
 
-/** A time limit for a call that waits. */
-export interface TimeLimit {
-  /**
-   * Longest wait, in milliseconds.
-   *
-   * @defaultValue the option `drainTimeoutMs`; about one second if that option is not set and the server was never
-   * reached
-   */
-  readonly timeoutMs?: number | undefined;
-}
-
 /** The resources of the client, such as {@link Resources.projects}, are its properties. */
 // The interface is merged with the class, so that a new resource needs no change here: the constructor assigns all
 // resources.
@@ -70,7 +61,7 @@ export interface Client extends Resources {}
  * program; records that can't be delivered are counted in {@link (Client:class).stats}. Methods of its resources, such
  * as {@link Resources.projects}, send requests to the server, and throw an {@link SdkError} if they fail.
  *
- * @throws {@link OptionError} if an option is unknown or has an invalid value.
+ * @throws {@link OptionError} if the options are not an object, or one is unknown or has an invalid value.
  */
 export class Client implements TracingClient {
   /** Internal: runs use this to record themselves. Not for callers. */
@@ -85,6 +76,7 @@ export class Client implements TracingClient {
   #closing: Promise<FlushResult> | undefined;
 
   constructor(options: ClientOptions = {}) {
+    assertOptionsObject(options);
     checkKeys(options, clientKeys, { subject: "new Client", error: OptionError });
     this.#options = resolveOptions(options, process.env);
     const headers = this.#options.otlp?.headers ?? checkHeaders(options.headers);
@@ -207,10 +199,10 @@ export class Client implements TracingClient {
    * than the time limit. The client stays open. With the option `otlp`, runs that have not ended are not waited for: the
    * result counts their records as pending.
    */
-  flush({ timeoutMs, ...otherOptions }: TimeLimit = {}): Promise<FlushResult> {
-    const rejection = rejectUnknownOptions("flush", otherOptions);
-    if (rejection !== undefined) {
-      return rejection;
+  flush(limit: TimeLimit = {}): Promise<FlushResult> {
+    const timeoutMs = readTimeLimit("client.flush", limit);
+    if (timeoutMs instanceof ValidationError) {
+      return Promise.reject(timeoutMs);
     }
     notifyFlush({ client: this, isFinal: false });
     return this.#recording.flush(timeoutMs);
@@ -222,21 +214,18 @@ export class Client implements TracingClient {
    * records and counts them. Waiting callers are admitted in order. With the other overflow policies the result is true
    * at once, because they drop or spool records instead.
    */
-  waitForCapacity({
-    timeoutMs = this.#options.drainTimeoutMs,
-    ...otherOptions
-  }: TimeLimit = {}): Promise<boolean> {
-    return (
-      rejectUnknownOptions("waitForCapacity", otherOptions) ??
-      this.#recording.waitForCapacity(timeoutMs)
-    );
+  waitForCapacity(limit: TimeLimit = {}): Promise<boolean> {
+    const timeoutMs = readTimeLimit("client.waitForCapacity", limit);
+    return timeoutMs instanceof ValidationError
+      ? Promise.reject(timeoutMs)
+      : this.#recording.waitForCapacity(timeoutMs ?? this.#options.drainTimeoutMs);
   }
 
   /** Refuses new records, which are then counted as lost with the reason `closed`, and flushes. */
-  drain({ timeoutMs, ...otherOptions }: TimeLimit = {}): Promise<FlushResult> {
-    const rejection = rejectUnknownOptions("drain", otherOptions);
-    if (rejection !== undefined) {
-      return rejection;
+  drain(limit: TimeLimit = {}): Promise<FlushResult> {
+    const timeoutMs = readTimeLimit("client.drain", limit);
+    if (timeoutMs instanceof ValidationError) {
+      return Promise.reject(timeoutMs);
     }
     notifyFlush({ client: this, isFinal: true });
     return this.#recording.drain(timeoutMs);
@@ -247,10 +236,10 @@ export class Client implements TracingClient {
    * {@link ClosedError}. Final; a second call waits for the first. Records that could not be delivered in time are
    * spooled, or counted as lost with the reason `closed` if there is no spool.
    */
-  close({ timeoutMs, ...otherOptions }: TimeLimit = {}): Promise<FlushResult> {
-    const rejection = rejectUnknownOptions("close", otherOptions);
-    if (rejection !== undefined) {
-      return rejection;
+  close(limit: TimeLimit = {}): Promise<FlushResult> {
+    const timeoutMs = readTimeLimit("client.close", limit);
+    if (timeoutMs instanceof ValidationError) {
+      return Promise.reject(timeoutMs);
     }
     this.#closing ??= this.#close(timeoutMs);
     return this.#closing;
@@ -275,7 +264,10 @@ export class Client implements TracingClient {
  * Flushes every open client of this process, as {@link (Client:class).flush} does for one, and sums the results. Use it
  * where no client is available, for example in a serverless function before it returns.
  */
-export const flush = ({ timeoutMs }: TimeLimit = {}): Promise<FlushResult> => flushAll(timeoutMs);
+export const flush = (limit: TimeLimit = {}): Promise<FlushResult> => {
+  const timeoutMs = readTimeLimit("flush", limit);
+  return timeoutMs instanceof ValidationError ? Promise.reject(timeoutMs) : flushAll(timeoutMs);
+};
 
 /** Local copies, because a bundler may turn an import into a getter, which can't be called on an exhausted stack. */
 const [localUncountedLosses, localNoopRun, localNoopExchange] = [
@@ -292,16 +284,6 @@ const clientKeys: KeyTable<ClientOptions> = {
   logger: true,
   otlp: true,
 };
-
-/** Returns a rejected promise if a call has unknown options, and `undefined` otherwise. */
-function rejectUnknownOptions(call: string, otherOptions: object): Promise<never> | undefined {
-  const [unknownOption] = unknownKeysOf(otherOptions, ["timeoutMs"]);
-  return unknownOption === undefined
-    ? undefined
-    : Promise.reject(
-        new ValidationError(`client.${call}: ${unknownKeyText("option", unknownOption)}`),
-      );
-}
 
 /** Returns the run's `id`. A JavaScript caller may pass anything as a run. */
 function readId(run: unknown): unknown {

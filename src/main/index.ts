@@ -1,6 +1,7 @@
 /// <reference types="node" preserve="true" />
 export { Client, flush } from "./client.ts";
-export type { ClientOptions, TimeLimit } from "./client.ts";
+export type { ClientOptions } from "./client.ts";
+export type { TimeLimit } from "./time-limit.ts";
 export type {
   AddRuns,
   AnnotationQueueFields,

@@ -155,7 +155,7 @@ function findClosest(name: string, knownNames: readonly string[]): string | unde
       : knownNames
           .map((candidate) => ({
             candidate,
-            distance: computeEditDistance(normalize(name), normalize(candidate)),
+            distance: computeEditDistance(normalize(name), normalize(candidate), { swapCost: 1 }),
           }))
           .filter(({ distance }) => distance <= limit)
           .toSorted((left, right) => left.distance - right.distance);

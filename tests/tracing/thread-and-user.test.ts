@@ -52,8 +52,10 @@ describe("threadId and userId", () => {
       const client = new CollectingClient();
       startRun(client, { threadId: bad as string, userId: "u" });
       expect(client.starts()[0]?.metadata).toEqual({ user_id: "u" });
-      expect(client.warnings.map(({ message }) => message)).toEqual(
-        bad === null ? [] : ["The option threadId must be a text with content; it was ignored."],
+      expect(client.warnings.map(({ kind, message }) => `${kind}: ${message}`)).toEqual(
+        bad === null
+          ? []
+          : ["invalidOption: The option threadId must be a text with content; it was ignored."],
       );
     },
   );

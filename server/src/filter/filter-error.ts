@@ -75,7 +75,7 @@ export function suggestName(name: string, knownNames: Iterable<string>): string 
   const searchedName = name.slice(0, 40).toLowerCase();
   let best: { readonly candidate: string; readonly distance: number } | undefined;
   for (const candidate of knownNames) {
-    const distance = computeEditDistance(searchedName, candidate);
+    const distance = computeEditDistance(searchedName, candidate, { swapCost: 1 });
     if (distance <= Math.max(1, candidate.length / 3) && distance < (best?.distance ?? Infinity)) {
       best = { candidate, distance };
     }

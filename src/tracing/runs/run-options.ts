@@ -86,7 +86,7 @@ export function readId(id: unknown, runRecorder: Recorder): string | undefined {
     return undefined;
   }
   if (!isUuid(id)) {
-    runRecorder.warn("hiddenFailure", "An id that is not a UUID was ignored.");
+    runRecorder.warn("invalidOption", "An id that is not a UUID was ignored.");
     return undefined;
   }
   return id.toLowerCase();
@@ -115,7 +115,7 @@ export function readInheritedOptions(
       metadata[inheritedOptions[name as keyof typeof inheritedOptions]] = value;
     } else if (value !== undefined && value !== null) {
       runRecorder.warn(
-        "hiddenFailure",
+        "invalidOption",
         `The option ${name} must be a text with content; it was ignored.`,
       );
     }

@@ -71,6 +71,7 @@ export interface ExchangeRecord {
 export type WarningKind =
   | "malformedHeaders"
   | "hiddenFailure"
+  | "invalidOption"
   | "childOfEndedRun"
   | "attachmentLeftOut"
   | "attachmentRenamed"
