@@ -12,7 +12,14 @@ import type { TracerOptions } from "../../src/integrations/ai-sdk/index.ts";
 import { tracedFetch } from "../../src/integrations/fetch/index.ts";
 import { OpenOperations } from "../../src/integrations/ai-sdk/open-operations.ts";
 import { toUsageMetadata } from "../../src/integrations/ai-sdk/usage.ts";
-import { Client, currentRun, isInModelCall, RunTree, withRun } from "../../src/main/index.ts";
+import {
+  Client,
+  currentRun,
+  isInModelCall,
+  RunTree,
+  traceable,
+  withRun,
+} from "../../src/main/index.ts";
 import { notifyFlush } from "../../src/tracing/runs/flush-listeners.ts";
 import { CollectingClient } from "../tracing/collecting-client.ts";
 import {
@@ -104,6 +111,36 @@ test("operation, steps, model calls, tool and a nested operation are one tree", 
     "      ai.generateText.doGenerate ask (llm)",
   ]);
   expect(client.start("ai.generateText ask").metadata).toMatchObject({ thread_id: "t1" });
+});
+
+test("all runs below an operation have its thread and its user, unless they have their own", async () => {
+  const client = new CollectingClient();
+  const note = traceable(() => 3, { name: "note", userId: "u2", client });
+  await withRun(new RunTree({ client, name: "outer", threadId: "t0", userId: "u0" }), () =>
+    generateText({
+      model: generating(toolResponse(), textResponse()),
+      prompt: "How is Wien?",
+      tools: { weather: weatherTool(() => note()) },
+      stopWhen: stepCountIs(5),
+      experimental_telemetry: {
+        ...telemetryOf(client),
+        metadata: { threadId: "t1", userId: "u1" },
+      },
+    }),
+  );
+  const ids = client
+    .starts()
+    .map(({ name, metadata }) => [name, metadata?.["thread_id"], metadata?.["user_id"]]);
+  expect(ids).toEqual([
+    ["outer", "t0", "u0"],
+    ["ai.generateText", "t1", "u1"],
+    ["step 1", "t1", "u1"],
+    ["ai.generateText.doGenerate", "t1", "u1"],
+    ["weather", "t1", "u1"],
+    ["note", "t1", "u2"],
+    ["step 2", "t1", "u1"],
+    ["ai.generateText.doGenerate", "t1", "u1"],
+  ]);
 });
 
 test("inputs, outputs, calls of tools and tokens are recorded once", async () => {

@@ -17,7 +17,14 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { runServer } from "../../server/tests/support/running-server.ts";
 import { millraceTelemetry } from "../../src/integrations/ai-sdk/index.ts";
-import { Client, currentRun, isInModelCall, RunTree, withRun } from "../../src/main/index.ts";
+import {
+  Client,
+  currentRun,
+  isInModelCall,
+  RunTree,
+  traceable,
+  withRun,
+} from "../../src/main/index.ts";
 import { CollectingClient } from "../tracing/collecting-client.ts";
 import {
   describeTree,
@@ -103,6 +110,34 @@ test("operation, steps, model calls, tool and a nested operation are one tree", 
     "            ai.generateText.doGenerate (llm)",
     "    step 2 (chain)",
     "      ai.generateText.doGenerate ask (llm)",
+  ]);
+});
+
+test("all runs below an operation have its thread and its user", async () => {
+  const client = new CollectingClient();
+  const note = traceable(() => 3, { name: "note", client });
+  await generateText({
+    model: generating(toolResponse(), textResponse()),
+    prompt: "How is Wien?",
+    tools: { weather: weatherTool(() => note()) },
+    stopWhen: isStepCount(5),
+    runtimeContext: { threadId: "t1", userId: "u1" },
+    telemetry: {
+      ...telemetryOf(client),
+      includeRuntimeContext: { threadId: true, userId: true },
+    },
+  });
+  const ids = client
+    .starts()
+    .map(({ name, metadata }) => [name, metadata?.["thread_id"], metadata?.["user_id"]]);
+  expect(ids).toEqual([
+    ["ai.generateText", "t1", "u1"],
+    ["step 1", "t1", "u1"],
+    ["ai.generateText.doGenerate", "t1", "u1"],
+    ["weather", "t1", "u1"],
+    ["note", "t1", "u1"],
+    ["step 2", "t1", "u1"],
+    ["ai.generateText.doGenerate", "t1", "u1"],
   ]);
 });
 
@@ -373,6 +408,21 @@ test("recordOutputs: false holds for a stream that was left", async () => {
   await leaveStream({ ...telemetryOf(client), recordOutputs: false });
   await new Client({ enabled: false }).close();
   expect(JSON.stringify(client.records)).not.toContain("word1");
+});
+
+test("recordOutputs: false leaves out the answer, instead of recording an empty one", async () => {
+  const client = new CollectingClient();
+  await generateText({
+    model: generating(textResponse()),
+    prompt: "How is Wien?",
+    telemetry: { ...telemetryOf(client), recordInputs: false, recordOutputs: false },
+  });
+  expect(client.end("ai.generateText").outputs).toEqual({ finish_reason: "stop" });
+  expect(client.start("ai.generateText").inputs).toEqual({});
+  expect(client.end("ai.generateText.doGenerate").outputs).toEqual({
+    finish_reason: "stop",
+    usage_metadata: usageMetadata,
+  });
 });
 
 test("objects and embeddings", async () => {

@@ -53,7 +53,10 @@ export class Operation {
   #isEnded = false;
 
   constructor(options: NewRunOptions) {
-    this.#run = this.#register(new CorrectableRun(options));
+    // The ids in the metadata are options of the run, too, so that the runs below it inherit them.
+    const { thread_id: threadId, user_id: userId } = options.metadata ?? {};
+    const ids = { threadId: readText(threadId), userId: readText(userId) };
+    this.#run = this.#register(new CorrectableRun({ ...options, ...ids }));
     openOperations.add(this);
   }
 

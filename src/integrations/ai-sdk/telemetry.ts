@@ -380,8 +380,10 @@ function toInputs(event: KeyValues): KeyValues {
 function toOperationOutputs(event: KeyValues): KeyValues {
   const { object, embedding, ranking, audio, finishReason, text } = event;
   const { content } = readObject(event["finalStep"]);
+  // The content is an empty list if the model generated none, or the outputs must not be recorded.
+  const hasContent = isList(content) && content.length > 0;
   return withoutUndefined({
-    ...(isList(content) ? { messages: [toAssistantMessage(content)] } : { text }),
+    ...(hasContent ? { messages: [toAssistantMessage(content)] } : { text: readText(text) }),
     ...(embedding === undefined ? {} : describeVectors(embedding)),
     object,
     ranking,
