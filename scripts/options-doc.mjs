@@ -38,8 +38,8 @@ values, and \`stats().warnings.badVariable\` counts it. The effect depends on th
 | --- | --- | --- | --- | --- |
 ${rows.join("\n")}
 
-Three options have no variable. \`headers\` is an object of headers to send with every request; it can't replace the header with
-the API key. \`logger\` is an object \`{ warn(message), error?, info?, debug? }\`; \`warn\` receives the levels that have no function.
+Three options have no variable. \`headers\` is an object of headers to send with every request, such as \`{ "x-team": "a" }\` (not a \`Headers\` or
+a \`Map\`); it can't replace the header with the API key. \`logger\` is an object \`{ warn(message), error?, info?, debug? }\`; \`warn\` receives the levels that have no function.
 By default messages are written to standard error, each kind at most once a minute. The option \`logLevel\` selects which
 messages are logged: see [delivery.md](delivery.md#what-is-logged). \`otlp\` sends runs to an OpenTelemetry backend in place of a Millrace server
 ([otlp.md](otlp.md#send-runs-to-another-backend)); \`endpoint\`, \`apiKey\`, \`workspaceId\` and their variables then have no effect. It is an object with these members:

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { startServer } from "@millrace/server";
-import { Client } from "millrace";
+import { Client, OptionError } from "millrace";
 import { expect, test } from "vitest";
 
 test("networking code is loaded by the first call, and does not keep the process alive", async () => {
@@ -20,4 +20,22 @@ test("the resources of a closed client refuse calls, and a second close changes 
   await client.close();
   await client.close();
   await expect(client.projects.has({ projectName: "p" })).rejects.toMatchObject({ code: "CLOSED" });
+});
+
+test.each<readonly [string, unknown]>([
+  ["null", null],
+  ["a string", "secret-key"],
+  ["a number", 7],
+  ["an array", [{ projectName: "p" }]],
+  ["a function", () => ({ projectName: "p" })],
+  ["an object of the class Map", new Map([["projectName", "p"]])],
+])("new Client refuses %s in place of an object of options", (given, options) => {
+  const create = (): Client => new Client(options as never);
+  expect(create).toThrow(OptionError);
+  expect(create).toThrow(
+    new RegExp(
+      `^new Client: options must be an object such as \\{ endpoint: "http://localhost:1984" \\}, not ${given}`,
+    ),
+  );
+  expect(create).not.toThrow(/secret/);
 });

@@ -169,6 +169,22 @@ describe("headers and logger", () => {
     expect(() => checkHeaders("x: y")).toThrow("Option headers must be an object of strings");
   });
 
+  test.each([
+    ["Headers", new Headers({ authorization: "secret" })],
+    ["Map", new Map([["authorization", "secret"]])],
+  ])("a %s is refused, because its members are no properties", (name, headers) => {
+    const check = (): unknown => checkHeaders(headers);
+    expect(check).toThrow(OptionError);
+    expect(check).toThrow(
+      `Option headers must be an object of strings, such as { "x-team": "a" }, not an object of the class ${name}. Convert it with Object.fromEntries`,
+    );
+    expect(messageOf(check)).not.toContain("secret");
+  });
+
+  test("a text in place of headers is not shown, because it may hold a key", () => {
+    expect(messageOf(() => checkHeaders("authorization: secret"))).toMatch(/not a string$/);
+  });
+
   test("a logger must have a function warn", () => {
     expect(() => checkLogger({} as never)).toThrow("Option logger must be an object with");
     expect(() => checkLogger(null as never)).toThrow("Option logger must be an object with");

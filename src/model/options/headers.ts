@@ -1,11 +1,11 @@
 import { OptionError } from "../errors.ts";
-import { formatValue } from "./option-problems.ts";
+import { describeKind, formatValue, isObjectOfMembers } from "./option-problems.ts";
 
 /**
  * Checks an object of headers that are sent with every request. `option` is the name of the option for messages.
  *
- * @throws {@link OptionError} if a name is not a valid header name, or a value contains a character
- * that is not allowed.
+ * @throws {@link OptionError} if the headers are not an object with a property for each, a name is not a valid header
+ * name, or a value contains a character that is not allowed.
  */
 export function checkHeaders(
   headers: unknown,
@@ -14,10 +14,12 @@ export function checkHeaders(
   if (headers === undefined) {
     return {};
   }
-  const entries = typeof headers === "object" && headers !== null ? Object.entries(headers) : [];
-  if (typeof headers !== "object" || headers === null || Array.isArray(headers)) {
-    throw new OptionError(`Option ${option} must be an object of strings`);
+  if (!isObjectOfMembers(headers)) {
+    throw new OptionError(
+      `Option ${option} must be an object of strings, such as { "x-team": "a" }, not ${describeKind(headers)}`,
+    );
   }
+  const entries = Object.entries(headers);
   const checkedEntries = entries.map(([name, value]: [string, unknown]): [string, string] => {
     if (!headerName.test(name)) {
       throw new OptionError(`Option ${option}: ${formatValue(name)} is not a valid header name`);

@@ -106,6 +106,29 @@ function doesNotThrow(work: () => unknown): boolean {
   }
 }
 
+/** Whether the members of a value are its own properties: not those of a Map, of Headers or of an array. */
+export const isObjectOfMembers = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !(Symbol.iterator in value);
+
+/**
+ * Describes what was given in place of an object of members, without any content, which may be a key: `null`,
+ * `a string`, `an object of the class Map`.
+ */
+export function describeKind(value: unknown): string {
+  if (value === null || value === undefined) {
+    return String(value);
+  }
+  if (Array.isArray(value)) {
+    return "an array";
+  }
+  if (typeof value !== "object") {
+    return `a ${typeof value}`;
+  }
+  // `Object.prototype.toString` names the class as `[object Map]`, also of an object without a prototype.
+  const className = Object.prototype.toString.call(value).slice("[object ".length, -1);
+  return `an object of the class ${className}. Convert it with Object.fromEntries`;
+}
+
 /** Formats a value for an error message. */
 export const formatValue = (value: unknown): string =>
   typeof value === "string" ? JSON.stringify(value.slice(0, 100)) : describeType(value);

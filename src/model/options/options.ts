@@ -1,7 +1,8 @@
 import { OptionError } from "../errors.ts";
 import { createFault, readOptionFromEnvironment, isTracingOff } from "./environment.ts";
 import type { Environment, EnvironmentFault } from "./environment.ts";
-import { findProblem, formatValue } from "./option-problems.ts";
+import { describeKind, findProblem, formatValue, isObjectOfMembers } from "./option-problems.ts";
+import { defaultEndpoint } from "./option-variables.ts";
 import { optionTable } from "./option-table.ts";
 import type { Logger } from "../stats.ts";
 import type { OptionRow } from "./option-row.ts";
@@ -187,6 +188,19 @@ function checkProxy(options: PlainOptions, reportProblem: ReportProblem): void {
     reportProblem(
       name,
       "must be the address of a proxy, such as http://host:3128 (its value may hold a password and is not shown)",
+    );
+  }
+}
+
+/**
+ * Checks that the options of a client are an object.
+ *
+ * @throws {@link OptionError} if they are anything else. What was given is not shown, because it may be a key.
+ */
+export function assertOptionsObject(options: unknown): void {
+  if (!isObjectOfMembers(options)) {
+    throw new OptionError(
+      `new Client: options must be an object such as { endpoint: "${defaultEndpoint}" }, not ${describeKind(options)}`,
     );
   }
 }
