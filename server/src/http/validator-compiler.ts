@@ -1,11 +1,13 @@
-import type { Ajv, ErrorObject, ValidateFunction } from "ajv";
+import type { Ajv, ValidateFunction } from "ajv";
 import type { FastifyInstance, FastifySchema, FastifySchemaCompiler } from "fastify";
 import type { TSchema } from "typebox";
+import { toBodyFaults } from "./body-faults.ts";
+import type { BodyFault } from "./body-faults.ts";
 
 /** A validation function as Fastify expects it: it stores its errors in a property. */
 interface ValidationFunction {
   (value: unknown): boolean;
-  errors?: ErrorObject[] | null;
+  errors?: BodyFault[] | null;
 }
 
 let AjvClass: typeof Ajv | undefined;
@@ -42,24 +44,32 @@ function createValidatorCompiler(): FastifySchemaCompiler<FastifySchema> {
     const validateBody: ValidationFunction = (value) => {
       validate ??= (ajv ??= createAjv()).compile(schema);
       const isValid = validate(value);
-      validateBody.errors = validate.errors ?? null;
+      validateBody.errors = isValid ? null : toBodyFaults(validate.errors ?? []);
       return isValid;
     };
     return validateBody;
   };
 }
 
-/** Values are not converted: null is not a string, and "5" is not a number. */
+/**
+ * Values are not converted: null is not a string, and "5" is not a number. Errors contain their schemas, because messages
+ * name what these allow.
+ */
 function createAjv(): Ajv {
   if (AjvClass === undefined) {
     throw new Error("the library that validates bodies is not loaded");
   }
-  return new AjvClass({ coerceTypes: false, removeAdditional: false, addUsedSchema: false });
+  return new AjvClass({
+    coerceTypes: false,
+    removeAdditional: false,
+    addUsedSchema: false,
+    verbose: true,
+  });
 }
 
 /**
  * Creates a function that checks a part of a body whose schema depends on another part. It resolves to where the value
- * violates the schema and how, such as `/name must be string`; to `undefined` if the value is valid.
+ * violates the schema and how, such as `/name must be a string`; to `undefined` if the value is valid.
  */
 export function createSchemaCheck(): (
   schema: TSchema,
@@ -73,7 +83,7 @@ export function createSchemaCheck(): (
     if (validate(value)) {
       return undefined;
     }
-    const error = validate.errors?.[0];
-    return `${error?.instancePath ?? ""} ${error?.message ?? "is not valid"}`;
+    const [fault] = toBodyFaults(validate.errors ?? []);
+    return `${fault?.instancePath ?? ""} ${fault?.message ?? "is not valid"}`;
   };
 }

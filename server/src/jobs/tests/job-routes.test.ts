@@ -86,7 +86,7 @@ test.each([
   [
     "a parameter of another type",
     { kind: "test.count", parameters: { to: "1" } },
-    /^parameters\/to must be integer/,
+    /^parameters\/to must be a whole number/,
   ],
   [
     "a missing parameter",

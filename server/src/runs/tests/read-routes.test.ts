@@ -196,10 +196,10 @@ test.each([
   [{ trace: "t" }, 'trace is not a UUID: "t"'],
   [{ start_time: "noon" }, 'start_time is neither an ISO 8601 time nor epoch milliseconds: "noon"'],
   [{ limit: 0 }, "must be >= 1"],
-  [{ limit: "5" }, "must be integer"],
-  [{ error: "yes" }, "must be boolean"],
-  [{ order: "up" }, "must be equal to constant"],
-  ["[]", "must be object"],
+  [{ limit: "5" }, "must be a whole number or null"],
+  [{ error: "yes" }, "must be true or false, or null"],
+  [{ order: "up" }, 'must be "asc", "desc" or null'],
+  ["[]", "must be an object"],
   ["{", "the body is not JSON"],
 ])("the query %j is rejected with the reason", async (body, message) => {
   const server = await runServer();

@@ -1,0 +1,163 @@
+import type { ErrorObject } from "ajv";
+
+/** A fault of a body in the form of an error of Ajv, so that Fastify can also report it. */
+export type BodyFault = Pick<
+  ErrorObject,
+  "instancePath" | "schemaPath" | "keyword" | "params" | "message"
+>;
+
+interface Fault extends BodyFault {
+  readonly message: string;
+  /** Names of the types and values that are allowed; empty if a value of an allowed type violates another rule. */
+  readonly allowed: readonly string[];
+}
+
+/**
+ * Converts the errors of Ajv to one readable fault for each place in a body. For a union, Ajv reports one error for each
+ * alternative, which must not be read together: a value can't be both a number and `null`.
+ *
+ * @param errors - the errors of one validation with the option `verbose`. The errors of a union's alternatives precede
+ *   the error of the union.
+ */
+export function toBodyFaults(errors: readonly ErrorObject[]): BodyFault[] {
+  let faults: readonly Fault[] = [];
+  for (const error of errors) {
+    if (error.keyword === "anyOf") {
+      const isWithin = ({ schemaPath }: Fault) => schemaPath.startsWith(`${error.schemaPath}/`);
+      const within = faults.filter(isWithin);
+      faults = [...faults.filter((fault) => !isWithin(fault)), ...combineUnion(error, within)];
+    } else {
+      faults = [...faults, toFault(error, listAllowed(error))];
+    }
+  }
+  return faults.map(({ instancePath, schemaPath, keyword, params, message }) => ({
+    instancePath,
+    schemaPath,
+    keyword,
+    params,
+    message,
+  }));
+}
+
+/** Combines the faults of a union's alternatives. */
+function combineUnion(union: ErrorObject, faults: readonly Fault[]): readonly Fault[] {
+  const alternatives = Array.isArray(union.schema) ? (union.schema as readonly unknown[]) : [];
+  const kinds = alternatives.map((schema) => findKind(schema, union.data));
+  const knownKinds = kinds.flatMap((kind) => kind ?? []);
+  const [otherKind] = knownKinds;
+  if (otherKind !== undefined && knownKinds.every(({ isOther }) => isOther)) {
+    const path = `${union.instancePath}/${otherKind.member}`;
+    const names = knownKinds.map(({ name }) => name);
+    return [toFault({ ...union, instancePath: path }, names)];
+  }
+  const plausible = faults.filter(({ schemaPath }) => {
+    const [index] = schemaPath.slice(union.schemaPath.length + 1).split("/");
+    return kinds[Number(index)]?.isOther !== true;
+  });
+  const isMismatch = ({ instancePath, allowed }: Fault) =>
+    instancePath === union.instancePath && allowed.length > 0;
+  // If the value has the type of an alternative, the faults within it say what to change.
+  const inner = plausible.filter((fault) => !isMismatch(fault));
+  return inner.length > 0
+    ? mergePlaces(inner)
+    : [
+        toFault(
+          union,
+          plausible.flatMap(({ allowed }) => allowed),
+        ),
+      ];
+}
+
+interface Kind {
+  readonly member: string;
+  readonly name: string;
+  /** Whether the value has another constant in this member. */
+  readonly isOther: boolean;
+}
+
+/** Finds the member by whose constant an alternative of a union of objects is told from the others. */
+function findKind(schema: unknown, data: unknown): Kind | undefined {
+  const members = readMember(schema, "properties");
+  if (typeof members !== "object" || members === null) {
+    return undefined;
+  }
+  for (const [member, memberSchema] of Object.entries(members)) {
+    const constant = readMember(memberSchema, "const");
+    const value = readMember(data, member);
+    if (constant !== undefined && value !== undefined) {
+      return { member, name: JSON.stringify(constant), isOther: value !== constant };
+    }
+  }
+  return undefined;
+}
+
+const readMember = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null && Object.hasOwn(value, name)
+    ? (Reflect.get(value, name) as unknown)
+    : undefined;
+
+/** Merges faults that occur at one place, because several alternatives of a union have it. */
+function mergePlaces(faults: readonly Fault[]): readonly Fault[] {
+  const merged = new Map<string, Fault>();
+  for (const fault of faults) {
+    const isMismatch = fault.allowed.length > 0;
+    const key = JSON.stringify([fault.instancePath, isMismatch || fault.message]);
+    const earlier = merged.get(key);
+    merged.set(
+      key,
+      earlier !== undefined && isMismatch
+        ? toFault(earlier, [...earlier.allowed, ...fault.allowed])
+        : (earlier ?? fault),
+    );
+  }
+  return [...merged.values()];
+}
+
+function toFault(error: ErrorObject | Fault, allowed: readonly string[]): Fault {
+  const { instancePath, schemaPath, keyword, params } = error;
+  const names = [...new Set(allowed)];
+  return {
+    instancePath,
+    schemaPath,
+    keyword,
+    params,
+    message: names.length > 0 ? `must be ${joinNames(names)}` : (error.message ?? "is not valid"),
+    allowed: names,
+  };
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  string: "a string",
+  number: "a number",
+  integer: "a whole number",
+  boolean: "true or false",
+  object: "an object",
+  array: "a list",
+  null: "null",
+};
+
+/** Names the types or values that are allowed where a value has another one. */
+function listAllowed({ keyword, parentSchema, params }: ErrorObject): readonly string[] {
+  if (keyword !== "type" && keyword !== "const" && keyword !== "enum") {
+    return [];
+  }
+  // A schema of constants also has a type, which Ajv checks first.
+  const values = readMember(parentSchema, "enum");
+  if (Array.isArray(values)) {
+    return values.map((value) => JSON.stringify(value));
+  }
+  const constant = readMember(parentSchema, "const");
+  if (constant !== undefined) {
+    return [JSON.stringify(constant)];
+  }
+  const types: unknown = readMember(params, "type");
+  return [types].flat().map((type) => typeNames[String(type)] ?? String(type));
+}
+
+/** Joins names by commas and a final "or", with a comma before it if a name contains an "or". */
+function joinNames(names: readonly string[]): string {
+  const start = names.slice(0, -1).join(", ");
+  const end = names.at(-1) ?? "";
+  const separator = names.some((name) => name === typeNames["boolean"]) ? ", or " : " or ";
+  return start === "" ? end : `${start}${separator}${end}`;
+}
