@@ -59,6 +59,7 @@ export class Recording implements Recorder, EndListener {
   readonly projectName: string;
   readonly attachmentBytes: number;
   readonly exchangeBytes: number;
+  readonly filtersOutputs: boolean;
   readonly #options: ResolvedOptions;
   /**
    * Whether sending is allowed. It is allowed if the environment variables with the server's address and credentials
@@ -142,6 +143,7 @@ export class Recording implements Recorder, EndListener {
       },
     });
     const filters = new PayloadFilters(options, (message) => this.warn("hiddenFailure", message));
+    this.filtersOutputs = filters.filtersOutputs;
     this.#batcher = new Batcher({
       ...options,
       ...computeTapeLimits(options),

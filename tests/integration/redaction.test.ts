@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Client, OptionError } from "millrace";
+import { Client, OptionError, traceable } from "millrace";
 import type { ClientOptions, RedactionRule } from "millrace";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { loopbackServer } from "../support/loopback-server.ts";
@@ -153,4 +153,64 @@ test.each([
         (typeof redact === "string" ? ', not "secrets"' : ", not a value of type object"),
     ),
   );
+});
+
+const hidingOptions: readonly (readonly [string, ClientOptions])[] = [
+  ["true", { hideOutputs: true }],
+  ["a function", { hideOutputs: () => ({ shown: true }) }],
+  [
+    "a function that throws",
+    {
+      hideOutputs: () => {
+        throw new Error("fails");
+      },
+    },
+  ],
+];
+
+test.each(hidingOptions)(
+  "tokens of a stream are not sent if outputs are hidden: %s",
+  async (_, options) => {
+    await using server = await loopbackServer();
+    const client = clientTo(server.endpoint, options);
+    const stream = traceable(
+      async function* () {
+        yield "SECRET-1";
+      },
+      { client, name: "stream", recordTokens: true },
+    );
+    for await (const token of stream()) {
+      expect(token).toBe("SECRET-1");
+    }
+    const run = client.startRun({ name: "own" });
+    run.addEvent({ name: "new_token", kwargs: { token: "mine" } });
+    run.end();
+    await client.flush();
+    await client.close();
+    const sent = server.runRequests.map(({ body }) => body.toString()).join("");
+    expect(sent).toContain('"name":"new_token"');
+    expect(sent).toContain('"token":"mine"');
+    expect(sent).not.toContain("SECRET-1");
+  },
+);
+
+test("tokens that another library records are not sent if outputs are hidden", async () => {
+  await using server = await loopbackServer();
+  const client = clientTo(server.endpoint, { hideOutputs: true });
+  const run = client.startRun({ name: "model" });
+  await client.updateRun(run.id, {
+    dotted_order: run.dottedOrder,
+    trace_id: run.traceId,
+    outputs: { text: "SECRET-1" },
+    events: [
+      { name: "new_token", time: "2026-01-02T03:04:05Z", kwargs: { token: "SECRET-1" } },
+      { name: "retry", kwargs: { attempt: 2 } },
+    ],
+  });
+  await client.flush();
+  await client.close();
+  const sent = server.runRequests.map(({ body }) => body.toString()).join("");
+  expect(sent).toContain('{"name":"new_token","time":"2026-01-02T03:04:05Z"}');
+  expect(sent).toContain('{"name":"retry","kwargs":{"attempt":2}}');
+  expect(sent).not.toContain("SECRET-1");
 });

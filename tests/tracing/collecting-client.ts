@@ -31,6 +31,7 @@ export interface CollectedRecord {
 
 interface CollectingOptions {
   readonly isSampled?: (traceId: string) => boolean;
+  readonly filtersOutputs?: boolean;
 }
 
 /** A client that keeps everything that is recorded, copied at the call. */
@@ -43,10 +44,11 @@ export class CollectingClient implements TracingClient {
   truncated = 0;
   readonly [recorder]: Recorder;
 
-  constructor({ isSampled = () => true }: CollectingOptions = {}) {
+  constructor({ isSampled = () => true, filtersOutputs = false }: CollectingOptions = {}) {
     this[recorder] = {
       projectName: "default",
       attachmentBytes: 1_048_576,
+      filtersOutputs,
       isSampled,
       recordStart: (run) => {
         this.records.push(copyOf(run, "start"));

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { currentRun } from "../../src/tracing/runs/context.ts";
 import { traceable } from "../../src/tracing/runs/traceable.ts";
 import { CollectingClient } from "./collecting-client.ts";
 
@@ -77,5 +78,22 @@ describe("processing", () => {
     expect([...fn()]).toEqual(["s3cr3t"]);
     expect(collector.end("fn").events).toHaveLength(1);
     expect(JSON.stringify(collector.records)).not.toContain("s3cr3t");
+  });
+
+  test("by the client removes the text of token events, but not events of the program", () => {
+    const collector = new CollectingClient({ filtersOutputs: true });
+    const fn = traceable(
+      function* () {
+        currentRun()?.addEvent({ name: "new_token", kwargs: { token: "mine" } });
+        yield "s3cr3t";
+      },
+      { name: "fn", client: collector, recordTokens: true },
+    );
+    expect([...fn()]).toEqual(["s3cr3t"]);
+    expect(collector.end("fn").events).toMatchObject([
+      { name: "new_token", kwargs: { token: "mine" } },
+      { name: "new_token", kwargs: {} },
+    ]);
+    expect(JSON.stringify(collector.end("fn").events)).not.toContain("s3cr3t");
   });
 });

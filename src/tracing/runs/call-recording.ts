@@ -86,9 +86,12 @@ export class CallRecording {
     }
     (this.#chunks ??= []).push(value);
     if (this.#options.recordTokens === true) {
-      // With `processOutputs` the event must not carry the raw token: the token could contain what that function
-      // removes.
-      const eventArguments = this.#options.processOutputs === undefined ? { token: value } : {};
+      // With `processOutputs` or `hideOutputs` the event must not carry the raw token: the token could contain what
+      // these options remove from the outputs.
+      const isWithheld =
+        this.#options.processOutputs !== undefined ||
+        this.run.client[recorder].filtersOutputs === true;
+      const eventArguments = isWithheld ? {} : { token: value };
       this.run.addEvent({ name: "new_token", kwargs: eventArguments });
     }
   }

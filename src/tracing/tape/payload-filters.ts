@@ -45,6 +45,11 @@ export class PayloadFilters {
     return this.#options.hideMetadata === true;
   }
 
+  /** Whether outputs are hidden or filtered. */
+  get filtersOutputs(): boolean {
+    return this.#options.hideOutputs !== false;
+  }
+
   /** Whether metadata are hidden or filtered. */
   get hidesAnyMetadata(): boolean {
     return this.hidesAllMetadata || typeof this.#options.hideMetadata === "function";
@@ -60,6 +65,22 @@ export class PayloadFilters {
 
   filterMetadata(value: unknown): unknown {
     return this.#apply("metadata", this.#options.hideMetadata, value);
+  }
+
+  /**
+   * Removes tokens from the events of a run in wire format if outputs are hidden or filtered. Libraries such as
+   * LangChain record each token of a stream as an event.
+   */
+  filterEvents(value: unknown): unknown {
+    if (!this.filtersOutputs || !Array.isArray(value)) {
+      return value;
+    }
+    try {
+      return value.map(withoutToken);
+    } catch {
+      this.#onFailure("Hiding outputs failed: events can't be read.");
+      return [];
+    }
   }
 
   /** Filters the metadata inside `extra`, a member of a run in wire format. */
@@ -98,3 +119,9 @@ export class PayloadFilters {
 
 const isKeyValues = (value: unknown): value is KeyValues =>
   typeof value === "object" && value !== null;
+
+/** Reduces the event of a token to its name and its time. Other events are returned as they are. */
+const withoutToken = (event: unknown): unknown =>
+  isKeyValues(event) && event["name"] === "new_token"
+    ? { name: event["name"], time: event["time"] }
+    : event;

@@ -145,6 +145,9 @@ export class RecordEncoder {
       case "outputs":
         this.#writeValue(field.outputs, filters.filterOutputs(value));
         break;
+      case "events":
+        this.#writeValue(field.events, filters.filterEvents(value));
+        break;
       case "extra":
         this.#writeValue(
           hasRuntime(value) ? field.extraWithRuntime : field.extra,

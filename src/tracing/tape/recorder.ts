@@ -94,6 +94,8 @@ export interface Recorder {
   readonly exchangeBytes?: number;
   /** @internal Records the start or the end of a run that consists of a call of a remote API. */
   recordExchange?(record: ExchangeRecord): void;
+  /** @internal Whether an option hides or filters outputs. The events of a stream then contain no tokens. */
+  readonly filtersOutputs?: boolean;
   /** Counts a field that was truncated before it was recorded. */
   truncated(): void;
   /** Counts a warning. The client logs warnings of the same kind at most once per `logRepeatMs`. */
