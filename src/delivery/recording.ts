@@ -318,6 +318,11 @@ export class Recording implements Recorder, EndListener {
    */
   onForcedEnd(): void {
     endUnreadExchanges(this);
+    this.#deliverAtForcedEnd();
+    this.#reporter.endWithProcess();
+  }
+
+  #deliverAtForcedEnd(): void {
     if (this.#batcher.pending === 0) {
       this.#settleAll([]);
       return;

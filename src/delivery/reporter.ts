@@ -62,6 +62,7 @@ export class Reporter {
   readonly #reportTurn = new NextTurn(() => this.#reportPostponed());
   #timer: NodeJS.Timeout | undefined;
   #hasLoggedServer = false;
+  #lateLosses: "wait" | "log" | "logged" = "wait";
 
   constructor(
     logger: Logger,
@@ -103,8 +104,26 @@ export class Reporter {
    * or subscriber could be left broken or end the process.
    */
   reportLoss(reason: LossReason, records: number): void {
+    if (this.#lateLosses !== "wait") {
+      this.#reportLateLoss();
+      return;
+    }
     this.#reportTurn.request();
     this.#unpublishedLosses.set(reason, (this.#unpublishedLosses.get(reason) ?? 0) + records);
+  }
+
+  /** Must be called when the process ends: no turn of the event loop follows in which losses could be reported. */
+  endWithProcess(): void {
+    this.#lateLosses = "log";
+  }
+
+  #reportLateLoss(): void {
+    if (this.#lateLosses === "log") {
+      this.#lateLosses = "logged";
+      const text =
+        "Lost records that were recorded in a listener of the process event `exit` after the client had ended. Record them before, or add the listener before the client is created";
+      this.log("late", () => text, "error");
+    }
   }
 
   /** Reports, in the next turn of the event loop like {@link reportLoss}, that records were written to the spool. */
@@ -211,10 +230,11 @@ export class Reporter {
 export function logThrough(logger: Logger, level: MessageLevel, message: string): void {
   try {
     const text = `[millrace] ${toPrintable(message)}`;
-    if (logger[level] === undefined) {
-      logger.warn(text);
-    } else {
-      logger[level](text);
+    // A JavaScript logger may be asynchronous.
+    const result: unknown = logger[level] === undefined ? logger.warn(text) : logger[level](text);
+    if (result instanceof Promise) {
+      // Without a handler, a rejection would end the process.
+      result.catch(() => undefined);
     }
   } catch {
     // A logger that throws must not affect the program. Losses are counted independently of it.

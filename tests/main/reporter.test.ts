@@ -93,6 +93,29 @@ test("a logger that throws does not reach the caller, and later ones are still c
   expect(calls).toBe(2);
 });
 
+test("the rejection of an asynchronous logger does not end the process", async () => {
+  const warn = async (): Promise<void> => Promise.reject(new Error("logger"));
+  const reporter = new Reporter({ warn }, () => 0);
+  reporter.reportLoss("closed", 1);
+  turn();
+  // A rejection without a handler would fail this file.
+  await new Promise((resolve) => process.nextTick(resolve));
+  reporter.log("late", () => "still called");
+});
+
+test("losses after the end of the process has begun are logged at once, and only once", () => {
+  const { lines, reporter } = reporting();
+  reporter.reportLoss("closed", 2);
+  turn();
+  reporter.endWithProcess();
+  reporter.reportLoss("closed", 1);
+  reporter.reportLoss("closed", 1);
+  expect(lines).toEqual([
+    "[millrace] Lost 2 records (closed): the client was closed, or the process ended, before they were sent",
+    "[millrace] Lost records that were recorded in a listener of the process event `exit` after the client had ended. Record them before, or add the listener before the client is created",
+  ]);
+});
+
 test("outcomes are published on diagnostics channels that have subscribers", () => {
   const { reporter } = reporting();
   const messages: unknown[] = [];

@@ -18,6 +18,31 @@ test("causes follow, each once, also in a cycle", () => {
   expect(text).toContain("Caused by: Error: inner");
 });
 
+test("the errors of an AggregateError follow, with their causes, up to a limit", () => {
+  const withCause = new Error("first", { cause: new TypeError("deep") });
+  const text = formatError(new AggregateError([withCause, "second"], "all failed"), never);
+  expect(text).toMatch(
+    /^AggregateError: all failed\n[^]*\nReason: Error: first\n[^]*\nCaused by: TypeError: deep\n[^]*\nReason: second$/,
+  );
+  const many = new AggregateError(Array.from({ length: 20 }, (_, index) => `reason ${index}`));
+  expect(formatError(many, never)).toMatch(/\nReason: reason 7\nand 12 more reasons$/);
+});
+
+test("an AggregateError that contains itself, or whose errors can't be read, is recorded", () => {
+  const errors: unknown[] = ["other"];
+  const cyclic = new AggregateError([], "cyclic");
+  errors.push(cyclic);
+  Object.defineProperty(cyclic, "errors", { value: errors });
+  expect(formatError(cyclic, never).match(/AggregateError: cyclic/g)).toHaveLength(1);
+  expect(formatError(cyclic, never)).toMatch(/\nReason: other$/);
+  const hostile = Object.defineProperty(new AggregateError([], "hostile"), "errors", {
+    get: () => {
+      throw new Error("unreadable");
+    },
+  });
+  expect(formatError(hostile, never)).toMatch(/^AggregateError: hostile/);
+});
+
 test("a message that changed after the stack was captured is included", () => {
   const error = new Error("before");
   error.message = "after";

@@ -8,29 +8,69 @@ const textLimit = 65_536;
 const valueLimit = 10_000;
 /** Maximum number of nested causes that are recorded. */
 const causeLimit = 8;
+/** Maximum number of errors of one AggregateError that are recorded. */
+const reasonLimit = 8;
+/** Maximum number of errors in a text: an AggregateError may contain others, which contain others. */
+const errorLimit = 64;
 
 /**
- * Converts a thrown value to text: name, message and stack, then its causes. Never throws: a property that can't be
- * read is left out. `onCut` is called once if any text was cut.
+ * Converts a thrown value to text: name, message and stack, then its causes and, for an AggregateError, its errors.
+ * Never throws: a property that can't be read is left out. `onCut` is called once if any text was cut.
  */
 export function formatError(thrown: unknown, onCut: () => void): string {
-  const truncate = (text: string): string => {
-    isCut ||= text.length > textLimit;
-    return text.length > textLimit ? truncateText(text, textLimit) : text;
-  };
-  let isCut = false;
-  const parts = [formatThrown(thrown, truncate)];
-  const seen = new Set([thrown]);
-  let cause = readProperty(thrown, "cause");
-  while (cause !== undefined && cause !== null && !seen.has(cause) && parts.length <= causeLimit) {
-    seen.add(cause);
-    parts.push(formatThrown(cause, truncate));
-    cause = readProperty(cause, "cause");
-  }
-  if (isCut) {
+  const formatter = new ErrorFormatter();
+  const text = formatter.formatChain(thrown);
+  if (formatter.isCut) {
     onCut();
   }
-  return parts.join("\nCaused by: ");
+  return text;
+}
+
+/** Formats an error and those that it refers to, each once. */
+class ErrorFormatter {
+  isCut = false;
+  readonly #seen = new Set<unknown>();
+
+  formatChain(thrown: unknown): string {
+    const parts = [this.#formatWithReasons(thrown)];
+    let cause = readProperty(thrown, "cause");
+    while (
+      cause !== undefined &&
+      cause !== null &&
+      this.#canFormat(cause) &&
+      parts.length <= causeLimit
+    ) {
+      parts.push(this.#formatWithReasons(cause));
+      cause = readProperty(cause, "cause");
+    }
+    return parts.join("\nCaused by: ");
+  }
+
+  #canFormat(error: unknown): boolean {
+    return !this.#seen.has(error) && this.#seen.size < errorLimit;
+  }
+
+  #formatWithReasons(thrown: unknown): string {
+    this.#seen.add(thrown);
+    const text = formatThrown(thrown, (part) => this.#truncate(part));
+    const errors = readProperty(thrown, "errors");
+    if (readProperty(thrown, "name") !== "AggregateError" || !Array.isArray(errors)) {
+      return text;
+    }
+    const reasons = errors
+      .slice(0, reasonLimit)
+      .map((error: unknown) =>
+        this.#canFormat(error) ? `\nReason: ${this.formatChain(error)}` : "",
+      );
+    const more =
+      errors.length > reasonLimit ? `\nand ${errors.length - reasonLimit} more reasons` : "";
+    return text + reasons.join("") + more;
+  }
+
+  #truncate(text: string): string {
+    this.isCut ||= text.length > textLimit;
+    return text.length > textLimit ? truncateText(text, textLimit) : text;
+  }
 }
 
 function formatThrown(thrown: unknown, truncate: (text: string) => string): string {
