@@ -378,8 +378,9 @@ test.each([
   ]);
 });
 
-test("a flush leaves a stream open that waits for a tool, a close does not", async () => {
-  const client = new CollectingClient();
+/** Reads a stream to its end. While it waits for a tool, a flush begins, and after it a final one, of all clients or of `client`. */
+async function readWhileFlushing(client: CollectingClient, finalFor: CollectingClient | undefined) {
+  const seen: unknown[] = [];
   const { textStream } = streamText({
     model: streaming(null, toolChunks(), textChunks()),
     prompt: "hi",
@@ -388,7 +389,7 @@ test("a flush leaves a stream open that waits for a tool, a close does not", asy
         await Promise.resolve();
         notifyFlush({ client, isFinal: false });
         seen.push(client.ends().map(({ name }) => name));
-        notifyFlush({ client, isFinal: true });
+        notifyFlush({ client: finalFor, isFinal: true });
         seen.push(client.ends().map(({ name }) => name));
         return {};
       }),
@@ -396,16 +397,26 @@ test("a flush leaves a stream open that waits for a tool, a close does not", asy
     stopWhen: stepCountIs(5),
     experimental_telemetry: telemetryOf(client),
   });
-  const seen: unknown[] = [];
   for await (const piece of textStream) {
     expect(piece).toEqual(expect.any(String));
   }
   expect(seen).toEqual([[], ["weather", "ai.streamText.doStream", "step 1", "ai.streamText"]]);
+}
+
+test("a flush leaves a stream open that waits for a tool, the end of the process does not", async () => {
+  const client = new CollectingClient();
+  await readWhileFlushing(client, undefined);
   // The runs that ended too early are corrected, and the second step is recorded.
   expect(client.updated.map(({ extra }) => extra?.metadata)).toMatchObject(
     Array.from({ length: 4 }, () => ({ millrace_cancelled: false })),
   );
   expect(client.ends()).toHaveLength(6);
+});
+
+test("a close ends a stream that waits for a tool, and nothing corrects it later", async () => {
+  const client = new CollectingClient();
+  await readWhileFlushing(client, client);
+  expect(client.updated).toEqual([]);
 });
 
 test("objects and embeddings", async () => {

@@ -2,8 +2,10 @@ import { generateText, stepCountIs, streamText, tool } from "ai-5";
 import { MockLanguageModelV2, simulateReadableStream } from "ai-5/test";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { runServer } from "../../server/tests/support/running-server.ts";
 import { millraceTracer } from "../../src/integrations/ai-sdk/index.ts";
 import { describeTree, longText } from "../support/ai-sdk.ts";
+import { Client } from "../../src/main/index.ts";
 import { CollectingClient } from "../tracing/collecting-client.ts";
 
 // Version 5 of the AI SDK. tests/integrations/ai-sdk.test.ts has more calls, of version 6, which has the same telemetry.
@@ -18,7 +20,7 @@ const usage = {
 /** What the telemetry of a call without a stream has: version 5 names cached and reasoning tokens only for streams. */
 const usageMetadata = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
 
-const telemetryOf = (client: CollectingClient) => ({
+const telemetryOf = (client: CollectingClient | Client) => ({
   isEnabled: true,
   tracer: millraceTracer({ client }),
 });
@@ -104,4 +106,41 @@ test("an abort ends the runs of a stream", async () => {
   const open = client.starts().filter(({ id }) => !client.ends().some((end) => end.id === id));
   expect(client.starts()).toHaveLength(3);
   expect(open).toEqual([]);
+});
+
+test("nothing is lost if the client is closed directly after a stream was left", async () => {
+  const server = await runServer();
+  const client = new Client({ endpoint: server.url });
+  const { textStream } = streamText({
+    model: new MockLanguageModelV2({
+      doStream: async () => ({
+        stream: simulateReadableStream({
+          // So few that the AI SDK has read them in advance, and reports the end of the call while the client closes.
+          chunks: [
+            { type: "stream-start", warnings: [] },
+            { type: "text-start", id: "1" },
+            { type: "text-delta", id: "1", delta: "one " },
+            { type: "text-delta", id: "1", delta: "two " },
+            { type: "text-delta", id: "1", delta: "three" },
+            { type: "text-end", id: "1" },
+            { type: "finish", finishReason: "stop", usage },
+          ],
+        }),
+      }),
+    }),
+    prompt: "Count.",
+    experimental_telemetry: telemetryOf(client),
+  });
+  for await (const text of textStream) {
+    if (text === "two ") {
+      break;
+    }
+  }
+  await client.close();
+  const { accepted, delivered, lost } = client.stats();
+  expect({ accepted, delivered, closed: lost.closed }).toEqual({
+    accepted: 6,
+    delivered: 6,
+    closed: 0,
+  });
 });

@@ -8,7 +8,8 @@ interface AbandonableOperation {
   readonly isIdle: boolean;
   /** Whether the program may have stopped reading its stream. */
   readonly mayBeAbandoned: boolean;
-  assumeEnd(): void;
+  /** Ends the runs; provisionally, unless `isFinal`, which means that the client will refuse corrections. */
+  assumeEnd(options: { readonly isFinal: boolean }): void;
 }
 
 /**
@@ -19,8 +20,8 @@ const idleCheckMs = 5_000;
 
 /**
  * The operations that have not ended. If the program may have abandoned an operation's stream, the operation is ended
- * provisionally: at the next flush, or after a few seconds in which nothing reads the stream. When a client is closed
- * or the process ends, all operations are ended.
+ * provisionally: at the next flush, or after a few seconds in which nothing reads the stream. When the process ends, all
+ * operations are ended provisionally, and when a client is drained or closed, all of its operations finally.
  */
 export class OpenOperations {
   readonly #operations = new Set<AbandonableOperation>();
@@ -38,6 +39,7 @@ export class OpenOperations {
           (open) =>
             (client === undefined || open.run.client === client) &&
             (isFinal || open.mayBeAbandoned),
+          { isFinal: isFinal && client !== undefined },
         );
       });
     }
@@ -50,7 +52,9 @@ export class OpenOperations {
   }
 
   #checkIdle(): void {
-    this.#assumeEnds((operation) => operation.isIdle && this.#idle.has(operation));
+    this.#assumeEnds((operation) => operation.isIdle && this.#idle.has(operation), {
+      isFinal: false,
+    });
     for (const operation of this.#operations) {
       if (operation.isIdle) {
         this.#idle.add(operation);
@@ -64,11 +68,14 @@ export class OpenOperations {
     }
   }
 
-  #assumeEnds(isAbandoned: (operation: AbandonableOperation) => boolean): void {
+  #assumeEnds(
+    isAbandoned: (operation: AbandonableOperation) => boolean,
+    options: { readonly isFinal: boolean },
+  ): void {
     for (const operation of this.#operations) {
       if (isAbandoned(operation)) {
         this.#operations.delete(operation);
-        operation.assumeEnd();
+        operation.assumeEnd(options);
       }
     }
   }

@@ -154,15 +154,22 @@ export class Operation {
     });
   }
 
-  /** Ends the runs provisionally, because nothing seems to read the stream. */
-  assumeEnd(): void {
+  /**
+   * Ends the runs because nothing seems to read the stream: provisionally, or finally if the client records nothing after
+   * it. An event that the AI SDK reports a moment later, for what it read in advance, would otherwise be a lost correction.
+   */
+  assumeEnd({ isFinal }: { readonly isFinal: boolean }): void {
+    const { usage_metadata: _, ...outputs } = this.#call?.outputs ?? {};
+    if (isFinal) {
+      this.end({ outputs, isCancelled: true });
+      return;
+    }
     this.#wasAssumed = true;
     for (const tool of this.#tools.values()) {
       tool.assumeEnd(undefined);
     }
     this.#call?.assumeEnd();
     this.#step?.assumeEnd(undefined);
-    const { usage_metadata: _, ...outputs } = this.#call?.outputs ?? {};
     this.#run.assumeEnd(outputs);
   }
 
