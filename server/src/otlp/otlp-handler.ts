@@ -18,6 +18,7 @@ export async function receiveSpans(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
+  checkContentType(request);
   const chunks = await readBodyChunks(request.raw);
   const encoding = determineEncoding(request, chunks[0]);
   const { result, spanErrorMessages } = await ingestSpans(dependencies, request, {
@@ -92,6 +93,26 @@ export function sendSpanError(
 }
 
 const openBrace = 0x7b;
+
+/** Maximum number of characters of a content type in a message. */
+const maxTypeChars = 100;
+
+/**
+ * Refuses content types of other formats, because their bodies could only be reported as broken protobuf. A request
+ * without a content type, or with the one that stands for any bytes, is accepted: its body tells the encoding.
+ *
+ * @throws RequestError 415
+ */
+function checkContentType({ headers }: FastifyRequest): void {
+  const type = headers["content-type"] ?? "";
+  const [mediaType = ""] = type.toLowerCase().split(";");
+  if (!/json|protobuf|^\s*(?:application\/octet-stream\s*)?$/.test(mediaType)) {
+    throw new RequestError(
+      415,
+      `unknown content type ${JSON.stringify(type.slice(0, maxTypeChars))}: send spans as ${contentTypes.protobuf} or ${contentTypes.json}`,
+    );
+  }
+}
 
 /**
  * Determines the encoding from the content type. If the content type names neither encoding, a body that begins with

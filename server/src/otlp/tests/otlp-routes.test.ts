@@ -69,16 +69,34 @@ test("every form of the path is routed", async () => {
   expect(statuses).toEqual([200, 200, 200]);
 });
 
-test("a body without a content type is recognized by its first byte", async () => {
-  const server = await runServer();
-  const headers = { "content-type": "application/octet-stream" };
-  expect(await send(server, encodeSpans(otlpSpan()), headers)).toMatchObject({ status: 200 });
-  const body = Buffer.from(JSON.stringify(otlpRequest([otlpSpan()])));
-  expect(await send(server, body, headers)).toMatchObject({
-    status: 200,
-    type: "application/json",
-  });
-});
+test.each<Readonly<Record<string, string>>>([{}, { "content-type": "application/octet-stream" }])(
+  "with the headers %j, a body is recognized by its first byte",
+  async (headers) => {
+    const server = await runServer();
+    expect(await send(server, encodeSpans(otlpSpan()), headers)).toMatchObject({ status: 200 });
+    const body = Buffer.from(JSON.stringify(otlpRequest([otlpSpan()])));
+    expect(await send(server, body, headers)).toMatchObject({
+      status: 200,
+      type: "application/json",
+    });
+  },
+);
+
+test.each(["text/plain", "text/plain;charset=UTF-8", "application/x-www-form-urlencoded"])(
+  "the content type %s is 415, with those that are allowed",
+  async (type) => {
+    const server = await runServer();
+    const message = `unknown content type ${JSON.stringify(type)}: send spans as application/x-protobuf or application/json`;
+    for (const body of [{}, "spans"]) {
+      expect(await call(server, path, { body, headers: { "content-type": type } })).toMatchObject({
+        status: 415,
+        json: { code: 3, message },
+      });
+    }
+    const protobufLike = { "content-type": "application/X-Protobuf; charset=utf-8" };
+    expect((await send(server, encodeSpans(otlpSpan()), protobufLike)).status).toBe(200);
+  },
+);
 
 test("rejected spans are counted; those next to them are stored", async () => {
   const server = await runServer();
