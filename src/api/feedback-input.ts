@@ -174,11 +174,27 @@ export function toWireFeedback(feedback: CreateFeedback): Readonly<Record<string
 /** Converts the content of feedback to the wire format. @throws {@link ValidationError} if a value is invalid. */
 export function toWireFields(fields: FeedbackFields): Readonly<Record<string, unknown>> {
   const { score, value, correction, comment, feedbackConfig } = fields;
-  if (typeof score === "number" && !Number.isFinite(score)) {
-    // JSON can't represent these numbers: `JSON.stringify` would turn them into null, which means no score.
-    throw new ValidationError(`score must be a finite number or a boolean, not ${score}`);
-  }
+  assertScore(score);
   return { score, value, correction, comment, feedback_config: feedbackConfig };
+}
+
+/**
+ * JSON can't represent the numbers that are not finite: `JSON.stringify` would turn them into null, which means no
+ * score. The message contains no text that was passed, because a comment could have been passed as the score.
+ */
+function assertScore(score: unknown): void {
+  const isNumber = typeof score === "number";
+  if (
+    (isNumber && Number.isFinite(score)) ||
+    typeof score === "boolean" ||
+    (score ?? null) === null
+  ) {
+    return;
+  }
+  const given = isNumber ? String(score) : `a value of type ${typeof score}`;
+  throw new ValidationError(
+    `score must be a finite number, a boolean or null, not ${given}. Convert a text with Number(score), or pass it as \`value\``,
+  );
 }
 
 function buildSource(feedback: CreateFeedback): Readonly<Record<string, unknown>> {

@@ -81,6 +81,25 @@ describe("refused before anything is sent", () => {
   });
 
   test.each([
+    ["a text", "5", "not a value of type string"],
+    ["an object", { score: 5 }, "not a value of type object"],
+    ["a list", [5], "not a value of type object"],
+    ["a bigint", 5n, "not a value of type bigint"],
+    ["infinity", Number.POSITIVE_INFINITY, "not Infinity"],
+  ])("a score that is %s", async (_name, score, given) => {
+    const server = await mswServer();
+    const feedback = feedbackAt(server.endpoint);
+    const message = `score must be a finite number, a boolean or null, ${given}. Convert a text with Number(score), or pass it as \`value\``;
+    const invalid = { score: score as number };
+    const expected = { code, message };
+    await expect(feedback.create({ runId: id, key: "k", ...invalid })).rejects.toMatchObject(
+      expected,
+    );
+    await expect(feedback.update(id, invalid)).rejects.toMatchObject(expected);
+    expect(server.requests).toEqual([]);
+  });
+
+  test.each([
     ["a past date string", "2020-01-01T00:00:00Z", "in the future"],
     ["a past date", new Date(0), "in the future"],
     ["the current moment", {}, "in the future"],
