@@ -115,6 +115,22 @@ describe("a call", () => {
   });
 });
 
+describe("what is no function", () => {
+  test.each<[string, unknown, string]>([
+    ["a text", "ask", '"ask"'],
+    ["an object", { name: "ask" }, "a value of type object"],
+    ["a promise", Promise.resolve(() => 1), "a value of type object"],
+    ["null", null, "null"],
+    ["nothing", undefined, "a value of type undefined"],
+  ])("%s is refused when it is wrapped", (_, value, given) => {
+    expect(() => traceable(value as () => void)).toThrow(
+      new TypeError(
+        `traceable: the first argument must be a function, not ${given}. Pass the function itself, and options such as { name } as the second argument`,
+      ),
+    );
+  });
+});
+
 describe("a failure", () => {
   const thrown: readonly unknown[] = [
     new TypeError("mine"),

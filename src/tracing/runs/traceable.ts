@@ -1,3 +1,4 @@
+import { formatValue } from "../../model/options/option-problems.ts";
 import type { KeyValues, RunType } from "../../model/run.ts";
 import type { KeyTable } from "../../model/unknown-keys.ts";
 import { AssignedName } from "./assigned-name.ts";
@@ -95,11 +96,14 @@ export type TraceableFunction = (...args: never[]) => unknown;
  * `{ input: value }`, several arguments as `{ args: [...] }`. The outputs: a plain object unchanged, any other value as
  * `{ outputs: value }`, a stream as `{ outputs: [chunk, ...] }` or as the value that `aggregator` returns for its
  * chunks.
+ *
+ * @throws `TypeError` if `fn` is not a function.
  */
 export function traceable<Fn extends TraceableFunction>(
   fn: Fn,
   options: TraceableOptions = {},
 ): Fn {
+  assertFunction(fn);
   const optionCheck = { isDone: false };
   const assignedName = watchAssignment(fn, options);
   return new Proxy(fn, {
@@ -143,6 +147,14 @@ export function traceable<Fn extends TraceableFunction>(
       }
     },
   });
+}
+
+function assertFunction(fn: unknown): void {
+  if (typeof fn !== "function") {
+    throw new TypeError(
+      `traceable: the first argument must be a function, not ${formatValue(fn)}. Pass the function itself, and options such as { name } as the second argument`,
+    );
+  }
 }
 
 /** Returns `undefined` if the function has a name. */
