@@ -258,9 +258,10 @@ class InfixParser extends TokenReader<InfixToken> {
     }
   }
 
-  /** Parses a field, an operator and a value; `undefined` if the word is not followed by an operator. */
+  /** Parses a field, an operator or `not in`, and a value; `undefined` if the word is not followed by an operator. */
   #parseComparison(field: InfixToken & { readonly kind: "word" }): Filter | undefined {
-    const comparator = this.#readComparator();
+    const isNegated = this.#isWord("not", 1) && this.#isWord("in", 2) && this.#isListAt(3);
+    const comparator = isNegated ? "in" : this.#readComparator();
     if (comparator === undefined) {
       return undefined;
     }
@@ -270,17 +271,19 @@ class InfixParser extends TokenReader<InfixToken> {
         `expected a field before the operator, found ${describe(field)}`,
       );
     }
-    this.next += 2;
+    this.next += isNegated ? 3 : 2;
     const value = comparator === "in" ? this.#parseList() : this.#parseValue();
     const operand = this.#isDuration(field.word) ? this.#addUnit(value) : value;
     const { word: name, offset, length } = field;
-    return {
+    const span = createSpan(field, operand);
+    const comparison: Filter = {
       kind: "comparison",
       comparator,
       field: { name, offset, length },
       operand,
-      ...createSpan(field, operand),
+      ...span,
     };
+    return isNegated ? { kind: "not", part: comparison, ...span } : comparison;
   }
 
   /** Adds the unit after a number, as in `latency > 5 s`. A unit before an operator is a field. */
@@ -379,8 +382,8 @@ class InfixParser extends TokenReader<InfixToken> {
     return createSearch(token.word, token);
   }
 
-  #isWord(word: string): boolean {
-    const token = this.peek();
+  #isWord(word: string, ahead = 0): boolean {
+    const token = this.peek(ahead);
     return token.kind === "word" && token.word.toLowerCase() === word;
   }
 }

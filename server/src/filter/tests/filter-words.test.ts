@@ -36,6 +36,13 @@ describe("words and operators are other forms of functions", () => {
     ['name in ("a", "b")', 'in(name, ["a", "b"])'],
     ["name in (a, b) or c", 'or(in(name, ["a", "b"]), search("c"))'],
     ['name in ("a")', 'in(name, ["a"])'],
+    ["name not in [turn]", 'not(in(name, ["turn"]))'],
+    [
+      'a name NOT IN ("turn", b) or c',
+      'or(and(search("a"), not(in(name, ["turn", "b"]))), search("c"))',
+    ],
+    ["not name not in [turn]", 'not(not(in(name, ["turn"])))'],
+    ['refund not in(name, ["a"])', 'and(search("refund"), not(in(name, ["a"])))'],
     ["first_token > 500ms", 'gt(first_token, "500ms")'],
     ["total_cost > $0.01", 'gt(total_cost, "$0.01")'],
     ['refund in(name, ["a"])', 'and(search("refund"), in(name, ["a"]))'],
