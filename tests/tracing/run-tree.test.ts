@@ -98,6 +98,37 @@ describe("start", () => {
     expect(collector.start("text").inputs).toEqual({ input: "why" });
   });
 
+  test.each([
+    ["tags", "prod", "a list of texts"],
+    ["tags", new Set(["prod"]), "a list of texts"],
+    ["startTime", "2026-01-01T00:00:00Z", "a valid Date or a number of milliseconds"],
+    ["startTime", new Date("never"), "a valid Date or a number of milliseconds"],
+    ["name", 5, "a text"],
+    ["runType", {}, "a text"],
+  ])("a wrong value of the option %s is ignored with a warning: %j", (option, value, allowed) => {
+    const collector = client();
+    startRun(collector, { [option]: value });
+    expect(collector.starts()).toHaveLength(1);
+    expect(collector.warnings).toEqual([
+      {
+        kind: "invalidOption",
+        message: `The option ${option} of a run must be ${allowed}; it was ignored.`,
+      },
+    ]);
+  });
+
+  test("options without a value cause no warning", () => {
+    const collector = client();
+    startRun(collector, {
+      name: null,
+      runType: undefined,
+      tags: null,
+      startTime: undefined,
+    } as never);
+    startRun(collector, { tags: [], startTime: new Date(0), name: "" });
+    expect(collector.warnings).toEqual([]);
+  });
+
   test("options that throw when they are read are lost, but the run is recorded", () => {
     const collector = client();
     const hostile = Object.defineProperty({}, "name", {

@@ -92,6 +92,31 @@ export function readId(id: unknown, runRecorder: Recorder): string | undefined {
   return id.toLowerCase();
 }
 
+/** Reports options of a run whose values are ignored because they are not of the right kind. TypeScript prevents them. */
+export function warnOfWrongValues(
+  { name, runType, tags, startTime }: RunOptions,
+  runRecorder: Recorder,
+): void {
+  if (tags !== undefined && tags !== null && !Array.isArray(tags)) {
+    warnOfWrongValue("tags", "a list of texts", runRecorder);
+  }
+  if (startTime !== undefined && startTime !== null && readStartTime(startTime) === undefined) {
+    warnOfWrongValue("startTime", "a valid Date or a number of milliseconds", runRecorder);
+  }
+  if (name !== undefined && name !== null && typeof name !== "string") {
+    warnOfWrongValue("name", "a text", runRecorder);
+  }
+  if (runType !== undefined && runType !== null && typeof runType !== "string") {
+    warnOfWrongValue("runType", "a text", runRecorder);
+  }
+}
+
+const warnOfWrongValue = (option: string, allowed: string, runRecorder: Recorder): void =>
+  runRecorder.warn(
+    "invalidOption",
+    `The option ${option} of a run must be ${allowed}; it was ignored.`,
+  );
+
 /** The metadata key of each option that child runs inherit. */
 const inheritedOptions = { threadId: "thread_id", userId: "user_id" } as const;
 
