@@ -107,7 +107,7 @@ test("the rejection of an asynchronous logger does not end the process", async (
     rejections.push(reason);
   };
   process.on("unhandledRejection", listener);
-  const reporter = new Reporter({ warn: warn as (message: string) => void }, () => 0);
+  const reporter = new Reporter({ warn }, () => 0);
   reporter.reportLoss("closed", 1);
   turn();
   vi.useRealTimers();
