@@ -36,6 +36,7 @@ import { Delivery } from "./delivery.ts";
 import type { EndListener } from "./lifecycle.ts";
 import { openSpool } from "./open-spool.ts";
 import type { ClientStorage } from "./open-spool.ts";
+import { createPropagationFilter } from "./propagation-filter.ts";
 import { PendingStore } from "./pending-store.ts";
 import { isUnreached, waitForTapes, waitWhileReachable } from "./reach.ts";
 import { Replay } from "./replay.ts";
@@ -60,6 +61,7 @@ export class Recording implements Recorder, EndListener {
   readonly attachmentBytes: number;
   readonly exchangeBytes: number;
   readonly filtersOutputs: boolean;
+  readonly filterPropagated: Recorder["filterPropagated"];
   readonly #options: ResolvedOptions;
   /**
    * Whether sending is allowed. It is allowed if the environment variables with the server's address and credentials
@@ -144,6 +146,17 @@ export class Recording implements Recorder, EndListener {
     });
     const filters = new PayloadFilters(options, (message) => this.warn("hiddenFailure", message));
     this.filtersOutputs = filters.filtersOutputs;
+    this.filterPropagated = createPropagationFilter({
+      filters,
+      plan: createRedactionPlan(options),
+      onFailure: () => {
+        this.#ledger.countWarning("redactionFailure");
+        this.#reporter.logLater(
+          "redactionFailure headers",
+          "Tags and metadata were left out of request headers: a rule of the option redact failed, or they are too long.",
+        );
+      },
+    });
     this.#batcher = new Batcher({
       ...options,
       ...computeTapeLimits(options),

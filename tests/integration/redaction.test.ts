@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client, OptionError, traceable } from "millrace";
-import type { ClientOptions, RedactionRule } from "millrace";
+import type { ClientOptions, KeyValues, RedactionRule } from "millrace";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { loopbackServer } from "../support/loopback-server.ts";
 import { runProgram } from "../support/run-program.ts";
@@ -213,4 +213,68 @@ test("tokens that another library records are not sent if outputs are hidden", a
   expect(sent).toContain('{"name":"new_token","time":"2026-01-02T03:04:05Z"}');
   expect(sent).toContain('{"name":"retry","kwargs":{"attempt":2}}');
   expect(sent).not.toContain("SECRET-1");
+});
+
+/** The entries of the header `baggage` of a run with this metadata and these tags, decoded. */
+function baggageOf(
+  options: ClientOptions,
+  fields: { readonly metadata?: KeyValues; readonly tags?: readonly string[] },
+): { readonly entries: Record<string, string>; readonly warnings: Record<string, number> } {
+  const client = clientTo(unreachable, { redact: [], ...options });
+  const run = client.startRun({ projectName: "mill", threadId: "chat-7", ...fields });
+  const header = run.toHeaders()["baggage"] ?? "";
+  const entries = header.split(",").map((entry) => entry.split("=") as [string, string]);
+  const { warnings } = client.stats();
+  void client.close({ timeoutMs: 0 });
+  return {
+    entries: Object.fromEntries(
+      entries.map(([key, value]) => [key.replace("langsmith-", ""), decodeURIComponent(value)]),
+    ),
+    warnings: { ...warnings },
+  };
+}
+
+test("headers carry no metadata if they are hidden, and what a function returns if one filters", () => {
+  const fields = { metadata: { secret: "SECRET-1" }, tags: ["t"] };
+  const project = { project: "mill", tags: "t" };
+  expect(baggageOf({}, fields).entries).toEqual({
+    ...project,
+    metadata: '{"thread_id":"chat-7","secret":"SECRET-1"}',
+  });
+  expect(baggageOf({ hideMetadata: true }, fields).entries).toEqual(project);
+  const hideMetadata = ({ secret: _, ...others }: KeyValues): KeyValues => others;
+  expect(baggageOf({ hideMetadata }, fields).entries).toEqual({
+    ...project,
+    metadata: '{"thread_id":"chat-7"}',
+  });
+});
+
+test("headers carry no metadata if the function that filters them throws", () => {
+  const hideMetadata = (): KeyValues => {
+    throw new Error("fails");
+  };
+  const { entries, warnings } = baggageOf({ hideMetadata }, { metadata: { secret: "SECRET-1" } });
+  expect(entries).toEqual({ project: "mill" });
+  expect(warnings["hiddenFailure"]).toBeGreaterThan(0);
+});
+
+test("the rules mask the tags and metadata in headers", () => {
+  const options = { redact: ["emails", { name: "k", keys: ["street"] }] as const };
+  const fields = { metadata: { user: mail, street: "Mill Lane", count: 2 }, tags: [mail, "t"] };
+  const masked = `[email]${"*".repeat(mail.length - 7)}`;
+  expect(baggageOf(options, fields).entries).toEqual({
+    project: "mill",
+    tags: `${masked},t`,
+    metadata: `{"thread_id":"chat-7","user":"${masked}","street":"[k]******","count":2}`,
+  });
+});
+
+test("headers carry neither tags nor metadata if the rules are unknown", () => {
+  vi.stubEnv("MILLRACE_REDACT", "nonsense");
+  try {
+    const { entries } = baggageOf({ redact: undefined }, { metadata: { a: "x" }, tags: ["x"] });
+    expect(entries).toEqual({ project: "mill" });
+  } finally {
+    vi.unstubAllEnvs();
+  }
 });

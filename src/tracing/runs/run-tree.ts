@@ -17,7 +17,7 @@ import {
   toTags,
 } from "../tape/payload.ts";
 import { warnMalformed, readHeaders, writeHeaders } from "./propagation.ts";
-import type { HeadersLike, RemotePosition } from "./propagation.ts";
+import type { HeadersLike, PropagatedRun, RemotePosition } from "./propagation.ts";
 import { recorder } from "../tape/recorder.ts";
 import type { InheritedFields, RecordedRun, TracingClient } from "../tape/recorder.ts";
 import {
@@ -271,10 +271,21 @@ export class RunTree implements RecordedRun {
 
   /**
    * Returns `existing` with headers added that make this run the parent of runs in another process. Entries of other
-   * vendors in the header `baggage` are kept.
+   * vendors in the header `baggage` are kept. The options `hideMetadata` and `redact` apply to the tags and metadata
+   * that the headers carry.
    */
   toHeaders(existing?: HeadersLike): Record<string, string> {
-    return writeHeaders(this, existing, warnMalformed(this.#client[recorder]));
+    const runRecorder = this.#client[recorder];
+    const { filterPropagated } = runRecorder;
+    const run: PropagatedRun =
+      filterPropagated === undefined
+        ? this
+        : {
+            dottedOrder: this.dottedOrder,
+            projectName: this.projectName,
+            ...filterPropagated({ tags: this.#tags, metadata: this.#metadata }),
+          };
+    return writeHeaders(run, existing, warnMalformed(runRecorder));
   }
 
   /**

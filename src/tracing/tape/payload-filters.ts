@@ -68,6 +68,18 @@ export class PayloadFilters {
   }
 
   /**
+   * Filters metadata for the headers of a request. Returns `undefined` if they are hidden, or if the function that
+   * filters them failed: the receiver would record a marker as metadata of its own runs.
+   */
+  filterPropagatedMetadata(metadata: KeyValues | undefined): KeyValues | undefined {
+    const { hideMetadata } = this.#options;
+    if (hideMetadata === false || metadata === undefined) {
+      return metadata;
+    }
+    return hideMetadata === true ? undefined : this.#call("metadata", hideMetadata, metadata);
+  }
+
+  /**
    * Removes tokens from the events of a run in wire format if outputs are hidden or filtered. Libraries such as
    * LangChain record each token of a stream as an event.
    */
@@ -100,9 +112,13 @@ export class PayloadFilters {
     if (hide === false || value === undefined || value === null) {
       return value;
     }
-    if (hide === true) {
-      return {};
-    }
+    return hide === true
+      ? {}
+      : (this.#call(payloadName, hide, value) ?? createFailureMarker(payloadName));
+  }
+
+  /** Calls a function of the caller. Returns `undefined` if it failed, which is counted. */
+  #call(payloadName: string, hide: Exclude<Hide, boolean>, value: unknown): KeyValues | undefined {
     try {
       const filtered: unknown = isKeyValues(value) ? hide(value) : hide({ value });
       if (isKeyValues(filtered) && !types.isPromise(filtered)) {
@@ -113,7 +129,7 @@ export class PayloadFilters {
       // The error's message is not logged, because it may contain what the function should hide.
       this.#onFailure(`Hiding ${payloadName} failed: the function threw.`);
     }
-    return createFailureMarker(payloadName);
+    return undefined;
   }
 }
 

@@ -96,6 +96,11 @@ export interface Recorder {
   recordExchange?(record: ExchangeRecord): void;
   /** @internal Whether an option hides or filters outputs. The events of a stream then contain no tokens. */
   readonly filtersOutputs?: boolean;
+  /**
+   * @internal Applies the client's options to the tags and metadata that request headers would carry to another
+   * process. Absent if no option concerns them. Never throws.
+   */
+  readonly filterPropagated?: ((fields: InheritedFields) => InheritedFields) | undefined;
   /** Counts a field that was truncated before it was recorded. */
   truncated(): void;
   /** Counts a warning. The client logs warnings of the same kind at most once per `logRepeatMs`. */
