@@ -211,6 +211,31 @@ describe("millrace doctor", () => {
     });
   });
 
+  test.each([
+    ["http", "HTTP_PROXY"],
+    ["https", "HTTPS_PROXY"],
+  ])(
+    "reports a proxy of an %s server that can't be reached, not the server",
+    async (scheme, variable) => {
+      const env = {
+        MILLRACE_ENDPOINT: `${scheme}://127.0.0.1:1984`,
+        [variable]: `http://me:${key}@127.0.0.1:9`,
+      };
+      const { of, failed } = await doctor(env);
+      expect(failed).toEqual(["server"]);
+      expect(of("server")).toMatchObject({
+        found: `no response from ${scheme}://127.0.0.1:1984: the proxy http://127.0.0.1:9 (from ${variable}) can't be reached: ECONNREFUSED`,
+        todo: `Check ${variable}, or list the server's host in NO_PROXY: 127.0.0.1.`,
+      });
+    },
+  );
+
+  test("reports a variable that is no address of a proxy", async () => {
+    const { of, failed } = await doctor({ MILLRACE_ENDPOINT: open.url, HTTP_PROXY: "nope" });
+    expect(failed).toContain("proxy");
+    expect(of("proxy")?.found).toBe("HTTP_PROXY is not the address of a proxy");
+  });
+
   test("reports a variable that disables recording", async () => {
     const { of, failed } = await doctor({
       MILLRACE_ENDPOINT: open.url,

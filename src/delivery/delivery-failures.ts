@@ -1,5 +1,6 @@
 import { isLoopback } from "../model/options/connection.ts";
 import { optionTable } from "../model/options/option-table.ts";
+import { chooseProxy, nameProxySource } from "../model/options/proxy.ts";
 import type { ResolvedOptions } from "../model/options/options.ts";
 import type { RequestFailure, SharedTraffic } from "../model/records/shared-traffic.ts";
 import type { DeliveryFailure } from "../model/stats.ts";
@@ -9,7 +10,14 @@ import type { Reporter } from "./reporter.ts";
 /** The options that messages about failures mention. */
 type FailureContext = Pick<
   ResolvedOptions,
-  "endpoint" | "socketPath" | "spoolDir" | "sources" | "otlp"
+  | "endpoint"
+  | "socketPath"
+  | "httpProxy"
+  | "httpsProxy"
+  | "noProxy"
+  | "spoolDir"
+  | "sources"
+  | "otlp"
 >;
 
 /** Reports why records can't be sent, as soon as the reason is known, and what the user can do about it. */
@@ -109,8 +117,11 @@ function chooseAdvice({ cause, code, status }: RequestFailure, context: FailureC
   if (code === "CERTIFICATE") {
     return "";
   }
-  if (/ the proxy /.test(cause)) {
-    return "Check the proxy: HTTP_PROXY, HTTPS_PROXY and NO_PROXY, or the options httpProxy, httpsProxy and noProxy";
+  const isUnreached = /ECONNREFUSED|no connection/.test(cause);
+  // The only connection that a request through a proxy makes is the one to the proxy.
+  if (/ the proxy /.test(cause) || (isUnreached && chooseProxy(context) !== undefined)) {
+    const source = nameProxySource(context.endpoint, context.sources);
+    return `Check ${source}, or list the server's host in ${nameNoProxySetting(context)}`;
   }
   if (context.socketPath !== undefined) {
     return "Check that a server listens at the option socketPath";
@@ -120,9 +131,8 @@ function chooseAdvice({ cause, code, status }: RequestFailure, context: FailureC
   if (status === 404 && context.otlp !== undefined) {
     return `Check the path of ${setting}: it is used as it is, and a collector expects /v1/traces`;
   }
-  const isConnectionRefused = /ECONNREFUSED|no connection/.test(cause);
   if (
-    isConnectionRefused &&
+    isUnreached &&
     context.otlp === undefined &&
     isLoopback(url.hostname) &&
     url.protocol === "http:"
@@ -136,6 +146,15 @@ function chooseAdvice({ cause, code, status }: RequestFailure, context: FailureC
 }
 
 const defaultEndpoint = String(optionTable.endpoint.fallback);
+
+/** Returns what set the hosts that are reached without a proxy, or else the settings that can do so. */
+function nameNoProxySetting({ sources }: FailureContext): string {
+  const source = sources.get("noProxy");
+  if (source === undefined) {
+    return "NO_PROXY (or the option noProxy)";
+  }
+  return source === "option" ? "the option noProxy" : source;
+}
 
 /** Returns the environment variable that set the endpoint, or else the settings that can change it. */
 function nameEndpointSetting({ sources }: FailureContext): string {

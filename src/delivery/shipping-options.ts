@@ -3,6 +3,7 @@ import type { Environment } from "../model/options/environment.ts";
 import type { PlainOptions } from "../model/options/option-table.ts";
 import { mustMaskEverything, findSendingProblem } from "../model/options/options.ts";
 import type { ResolvedOptions } from "../model/options/options.ts";
+import { chooseProxy, nameProxySource } from "../model/options/proxy.ts";
 import { maskEverything, planRedaction } from "../model/options/redaction.ts";
 import type { RedactionPlan } from "../model/options/redaction-search.ts";
 import type { SharedTraffic } from "../model/records/shared-traffic.ts";
@@ -68,6 +69,9 @@ export function selectConnection(
     timeoutMs: options.timeoutMs,
     requestsInFlight,
     compression: options.compression,
+    ...(chooseProxy(options) === undefined
+      ? {}
+      : { proxySource: nameProxySource(options.endpoint, options.sources) }),
     ...selectDefined(options, [
       "apiKey",
       "workspaceId",

@@ -66,12 +66,15 @@ export class ConnectionPools {
     }
     const { timeoutMs, requestsInFlight, compression, ...otherSettings } = this.#connection;
     const { httpProxy, httpsProxy, noProxy, ca } = otherSettings;
+    // Each scheme has its own proxy.
+    const hasSameProxy = new URL(server).protocol === new URL(this.#connection.endpoint).protocol;
+    const proxySource = hasSameProxy ? otherSettings.proxySource : undefined;
     return {
       endpoint: server,
       timeoutMs,
       requestsInFlight,
       compression,
-      ...omitUndefined({ httpProxy, httpsProxy, noProxy, ca }),
+      ...omitUndefined({ httpProxy, httpsProxy, noProxy, proxySource, ca }),
     };
   }
 }

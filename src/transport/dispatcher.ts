@@ -1,8 +1,10 @@
-import { Agent, Pool } from "undici";
+import { Agent, buildConnector, Pool } from "undici";
 import type { Dispatcher } from "undici";
 import type { Connection } from "../model/options/connection.ts";
 import { chooseProxy, parseProxy } from "../model/options/proxy.ts";
 import type { Proxy } from "../model/options/proxy.ts";
+import { addProxyName } from "./failure.ts";
+import type { UsedProxy } from "./failure.ts";
 import { createFetchTransport } from "./fetch-transport.ts";
 import { hasNodeSockets } from "./transport.ts";
 import type { Transport } from "./transport.ts";
@@ -27,7 +29,7 @@ export function createDispatcher(
   if (!hasNodeSockets()) {
     return createFetchTransport(connection, maxResponseBytes, onConnected);
   }
-  const { timeoutMs, ca, cert, key, socketPath } = connection;
+  const { timeoutMs, ca, cert, key, socketPath, proxySource } = connection;
   const tls = omitUndefined({ ca, cert, key });
   const limits = createLimits(connection, maxResponseBytes);
   const proxy = parseProxy(chooseProxy(connection) ?? "");
@@ -36,14 +38,14 @@ export function createDispatcher(
     return new Agent({ ...limits, connect: connectOptions }).on("connect", onConnected);
   }
   if (connection.endpoint.startsWith("https:")) {
-    const tunnel = createTunnel({ proxy, timeoutMs, ...tls });
+    const tunnel = createTunnel({ proxy, proxySource, timeoutMs, ...tls });
     return new Agent({ ...limits, connect: tunnel }).on("connect", onConnected);
   }
-  const connectOptions = { timeout: timeoutMs, ...omitUndefined({ ca }) };
-  const pool = new Pool(proxy.origin, { ...limits, connect: connectOptions }).on(
-    "connect",
-    onConnected,
+  const connect = connectTo(
+    { origin: proxy.origin, source: proxySource },
+    { timeout: timeoutMs, ...omitUndefined({ ca }) },
   );
+  const pool = new Pool(proxy.origin, { ...limits, connect }).on("connect", onConnected);
   return pool.compose(createProxyInterceptor(proxy));
 }
 
@@ -60,6 +62,22 @@ const createLimits = (
   keepAliveMaxTimeout: 60_000,
   maxResponseSize: maxResponseBytes,
 });
+
+/** Connects to a proxy. If that fails, the error names the proxy. */
+function connectTo(
+  proxy: UsedProxy,
+  options: buildConnector.BuildOptions,
+): buildConnector.connector {
+  const connect = buildConnector(options);
+  return (target, callback) =>
+    connect(target, (...[error, socket]) => {
+      if (error === null) {
+        callback(null, socket);
+      } else {
+        callback(addProxyName(proxy, error), null);
+      }
+    });
+}
 
 /**
  * Requests the full URL from the proxy. This is for plain HTTP: most proxies allow `CONNECT` only

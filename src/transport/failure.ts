@@ -138,6 +138,24 @@ const certificateAdvice: readonly (readonly [RegExp, string])[] = [
 const findCertificateAdvice = (code: string): string | undefined =>
   certificateAdvice.find(([pattern]) => pattern.test(code))?.[1];
 
+/** The proxy that a request was sent to, for messages. */
+export interface UsedProxy {
+  /** Its address without user and password. */
+  readonly origin: string;
+  /** The variable or option that set it. */
+  readonly source?: string | undefined;
+}
+
+/** Adds the proxy to the error of a connection to it, because the error names neither the proxy nor what set it. */
+export function addProxyName({ origin, source }: UsedProxy, cause: Error): Error {
+  const shown = `the proxy ${origin}${source === undefined ? "" : ` (${source})`}`;
+  const { message } = collectFacts(cause);
+  return new Error(
+    isUnsent(cause) ? `${shown} can't be reached: ${message}` : `at ${shown}: ${message}`,
+    { cause },
+  );
+}
+
 /** A proxy responded and refused the connection. */
 export class ProxyRefusal extends Error {
   readonly status: number;

@@ -2,11 +2,13 @@ import type { RequestOptions } from "node:http";
 import type { Socket } from "node:net";
 import { buildConnector } from "undici";
 import type { Proxy } from "../model/options/proxy.ts";
-import { ProxyRefusal } from "./failure.ts";
+import { addProxyName, ProxyRefusal } from "./failure.ts";
 
 /** Options of {@link createTunnel}. */
 export interface TunnelOptions {
   readonly proxy: Proxy;
+  /** The variable or option that set the proxy, for messages. */
+  readonly proxySource?: string | undefined;
   /** Milliseconds to wait for the proxy, and then again for the TLS handshake with the server. */
   readonly timeoutMs: number;
   /** PEM text: certificate authorities to trust, also for the proxy. */
@@ -26,7 +28,7 @@ export interface TunnelOptions {
  * connection.
  */
 export function createTunnel(options: TunnelOptions): buildConnector.connector {
-  const { proxy: _proxy, timeoutMs: timeout, ...tls } = options;
+  const { proxy: _proxy, proxySource: _proxySource, timeoutMs: timeout, ...tls } = options;
   const handshake = buildConnector({ ...tls, timeout });
   return (target, callback): void => void connect(target, callback);
 
@@ -43,7 +45,8 @@ export function createTunnel(options: TunnelOptions): buildConnector.connector {
 }
 
 function connectToProxy(options: TunnelOptions, target: buildConnector.Options): Promise<Socket> {
-  const { proxy, timeoutMs, ca } = options;
+  const { proxy, proxySource, timeoutMs, ca } = options;
+  const usedProxy = { origin: proxy.origin, source: proxySource };
   const authority = `${target.hostname}:${target.port || "443"}`;
   const init: RequestOptions = {
     method: "CONNECT",
@@ -80,11 +83,7 @@ function connectToProxy(options: TunnelOptions, target: buildConnector.Options):
         settle(() => reject(new ProxyRefusal(statusCode)));
       }
     });
-    request.on("error", (error) => settle(() => reject(addProxyName(proxy, error))));
+    request.on("error", (error) => settle(() => reject(addProxyName(usedProxy, error))));
     request.end();
   });
 }
-
-/** Adds the address of the proxy to an error. The origin contains no password. */
-const addProxyName = ({ origin }: Proxy, cause: Error): Error =>
-  new Error(`at the proxy ${origin}: ${cause.message}`, { cause });

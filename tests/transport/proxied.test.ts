@@ -127,15 +127,25 @@ test("a proxy that never responds does not block the connection for later attemp
   expect(proxy.requestLines.length).toBeGreaterThan(2);
 });
 
-test("a missing proxy is named in the message, without its password", async () => {
-  const proxy = await loopbackProxy({ targetPort: 1 });
-  await proxy.close();
-  const httpsProxy = `http://me:secret@127.0.0.1:${proxy.port}`;
-  const outcome = await sendOne("https://runs.test", { httpsProxy });
-  expect(outcome).toMatchObject({ kind: "retry", isServerUnavailable: true });
-  expect(JSON.stringify(outcome)).toContain(`http://127.0.0.1:${proxy.port}`);
-  expect(JSON.stringify(outcome)).not.toMatch(/secret|bWU6/);
-});
+test.each(["https", "http"])(
+  "a missing proxy of an %s endpoint is named in the message with what set it, without its password",
+  async (scheme) => {
+    const proxy = await loopbackProxy({ targetPort: 1 });
+    await proxy.close();
+    const address = `http://me:secret@127.0.0.1:${proxy.port}`;
+    const outcome = await sendOne(`${scheme}://runs.test`, {
+      httpProxy: address,
+      httpsProxy: address,
+      proxySource: "HTTP_PROXY",
+    });
+    expect(outcome).toMatchObject({
+      kind: "retry",
+      isServerUnavailable: true,
+      reason: `Failed to send runs: the proxy http://127.0.0.1:${proxy.port} (HTTP_PROXY) can't be reached: connect ECONNREFUSED 127.0.0.1:${proxy.port}`,
+    });
+    expect(JSON.stringify(outcome)).not.toMatch(/secret|bWU6/);
+  },
+);
 
 test("a proxy of the environment is not used unless the options name it", async () => {
   await using server = await loopbackServer();

@@ -3,7 +3,7 @@ import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import tls from "node:tls";
 import { isLoopback } from "millrace/model";
-import { toTlsOptions, resolveProxy } from "../local-server/send-request.ts";
+import { isProxyChosen, resolveProxy, toTlsOptions } from "../local-server/send-request.ts";
 import { toPrintable } from "../to-printable.ts";
 import type { Check } from "./check.ts";
 import type { Settings } from "../local-server/settings.ts";
@@ -57,6 +57,15 @@ export function checkProxy(settings: Settings): Check {
     return { name, status: "ok", found: "none" };
   }
   const proxy = resolveProxy(settings);
+  if (proxy === undefined && isProxyChosen(settings)) {
+    return {
+      name,
+      status: "failed",
+      // The value is not shown, because it may hold a password.
+      found: `${proxySetting.source} is not the address of a proxy`,
+      todo: `Set ${proxySetting.source} to an address such as http://host:3128.`,
+    };
+  }
   if (proxy === undefined) {
     return {
       name,

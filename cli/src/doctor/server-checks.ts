@@ -1,5 +1,5 @@
 import { isLoopback, parseServerInfo, version } from "millrace/model";
-import { sendRequest } from "../local-server/send-request.ts";
+import { ProxyError, sendRequest } from "../local-server/send-request.ts";
 import type { ServerResponse } from "../local-server/send-request.ts";
 import { toPrintable } from "../to-printable.ts";
 import type { Check } from "./check.ts";
@@ -35,9 +35,7 @@ export async function checkServer(settings: Settings): Promise<ServerCheckResult
       name,
       status: "failed",
       found: toPrintable(`no response from ${address}: ${reason}`),
-      todo: isLocal
-        ? "Start the server with: npx millrace serve"
-        : "Check the address and port, that the server is running, and any firewall or proxy in between.",
+      todo: adviseOnServer(error, isLocal),
     };
     return { check, info: undefined, response: undefined };
   }
@@ -55,6 +53,16 @@ export async function checkServer(settings: Settings): Promise<ServerCheckResult
   }
   const found = `version ${toPrintable(info.version, 40)} at ${address}`;
   return { check: { name, status: "ok", found }, info, response };
+}
+
+/** Returns what to do about a server that does not respond. A proxy that can't be reached says nothing about the server. */
+function adviseOnServer(error: unknown, isLocal: boolean): string {
+  if (error instanceof ProxyError) {
+    return `${error.todo}.`;
+  }
+  return isLocal
+    ? "Start the server with: npx millrace serve"
+    : "Check the address and port, that the server is running, and any firewall or proxy in between.";
 }
 
 function parseInfo({ status, body }: ServerResponse): InfoResponse | undefined {

@@ -168,7 +168,8 @@ async function readRegressedInputs(
 
 function describe(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
-  return error instanceof Error && error.name === "NetworkError"
+  // A proxy that can't be reached says nothing about the server.
+  return error instanceof Error && error.name === "NetworkError" && !message.includes(" the proxy ")
     ? `${message}. Start a server with "npx millrace serve", or set --endpoint or MILLRACE_ENDPOINT; run "millrace doctor" for details`
     : message;
 }

@@ -1,4 +1,4 @@
-import { sendRequest } from "./send-request.ts";
+import { ProxyError, sendRequest } from "./send-request.ts";
 import type { Settings } from "./settings.ts";
 
 /** A request to a server. */
@@ -26,6 +26,9 @@ export async function callServer(
   try {
     response = await sendRequest(settings, path, { method, headers, body, timeoutMs });
   } catch (cause) {
+    if (cause instanceof ProxyError) {
+      throw new Error(`no response from ${server}: ${cause.message}. ${cause.todo}`, { cause });
+    }
     throw new Error(
       `no response from ${server}: ${describeError(cause)}. Start a server with "npx millrace serve", or set --endpoint or MILLRACE_ENDPOINT; run "millrace doctor" for details`,
       { cause },

@@ -41,8 +41,77 @@ export interface RequestInit {
 
 /**
  * Sends a request for a path below the endpoint, through the same proxy, socket and certificates as a client.
+ *
+ * @throws {@link ProxyError} if the proxy could not be reached, or refused the connection.
  */
 export async function sendRequest(
+  settings: Settings,
+  path: string,
+  init: RequestInit = {},
+): Promise<ServerResponse> {
+  try {
+    return await sendOnce(settings, path, init);
+  } catch (cause) {
+    throw toProxyError(settings, cause) ?? cause;
+  }
+}
+
+/** The proxy could not be reached, or refused the connection. The message names it and the variable that set it. */
+export class ProxyError extends Error {
+  override readonly name = "ProxyError";
+  /** What to do about it. */
+  readonly todo: string;
+
+  constructor(
+    message: string,
+    { cause, todo }: { readonly cause: unknown; readonly todo: string },
+  ) {
+    super(message, { cause });
+    this.todo = todo;
+  }
+}
+
+/** Error codes from before a connection was established. Through a proxy, the only such connection is the one to it. */
+const connectCodes = new Set([
+  "EAI_AGAIN",
+  "ECONNREFUSED",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "ETIMEDOUT",
+]);
+
+/** Returns the error of the proxy that made a request fail; `undefined` if the proxy is not the reason. */
+function toProxyError(settings: Settings, cause: unknown): ProxyError | undefined {
+  const proxy = resolveProxy(settings);
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+  if (proxy === undefined || !(cause instanceof Error)) {
+    return undefined;
+  }
+  const { endpoint, httpProxy, httpsProxy, noProxy } = settings;
+  const { protocol, hostname } = new URL(endpoint.value);
+  const source = (protocol === "https:" ? httpsProxy : httpProxy)?.source ?? "HTTP_PROXY";
+  const shown = `the proxy ${proxy.origin} (from ${source})`;
+  const todo = `Check ${source}, or list the server's host in ${noProxy?.source ?? "NO_PROXY"}: ${hostname}`;
+  if (cause instanceof ProxyRefusal) {
+    return new ProxyError(`${shown} responded with ${cause.status}`, { cause, todo });
+  }
+  return connectCodes.has(code)
+    ? new ProxyError(`${shown} can't be reached: ${code}`, { cause, todo })
+    : undefined;
+}
+
+/** A proxy responded and opened no tunnel. */
+class ProxyRefusal extends Error {
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`the proxy responded with ${status}`);
+    this.status = status;
+  }
+}
+
+async function sendOnce(
   settings: Settings,
   path: string,
   {
@@ -53,7 +122,7 @@ export async function sendRequest(
     maxBodyBytes = defaultMaxBodyBytes,
     signal: callerSignal,
     agent: callerAgent,
-  }: RequestInit = {},
+  }: RequestInit,
 ): Promise<ServerResponse> {
   const timeoutSignal = AbortSignal.timeout(timeoutMs);
   const signal =
@@ -124,18 +193,26 @@ export async function sendRequest(
 }
 
 /** Chooses the proxy for the endpoint by the same rules as a client. Returns `undefined` if none is used. */
-export function resolveProxy(settings: Settings): ReturnType<typeof parseProxy> {
-  const { endpoint, httpProxy, httpsProxy, noProxy, socketPath } = settings;
-  return parseProxy(
-    chooseProxy({
-      endpoint: endpoint.value,
-      httpProxy: httpProxy?.value,
-      httpsProxy: httpsProxy?.value,
-      noProxy: noProxy?.value,
-      socketPath: socketPath?.value,
-    }) ?? "",
-  );
-}
+export const resolveProxy = (settings: Settings): ReturnType<typeof parseProxy> =>
+  parseProxy(findProxyText(settings) ?? "");
+
+/** Whether the settings name a proxy for the endpoint, even if what they name is not an address. */
+export const isProxyChosen = (settings: Settings): boolean => findProxyText(settings) !== undefined;
+
+const findProxyText = ({
+  endpoint,
+  httpProxy,
+  httpsProxy,
+  noProxy,
+  socketPath,
+}: Settings): string | undefined =>
+  chooseProxy({
+    endpoint: endpoint.value,
+    httpProxy: httpProxy?.value,
+    httpsProxy: httpsProxy?.value,
+    noProxy: noProxy?.value,
+    socketPath: socketPath?.value,
+  });
 
 /** Converts the certificates and the private key from environment variables to TLS options. */
 export const toTlsOptions = ({ ca, cert, key }: Settings): tls.SecureContextOptions => ({
@@ -159,7 +236,7 @@ async function openTunnel(
   ];
   if (response.statusCode !== 200) {
     socket.destroy();
-    throw new Error(`the proxy responded with ${response.statusCode}`);
+    throw new ProxyRefusal(response.statusCode ?? 0);
   }
   return socket;
 }

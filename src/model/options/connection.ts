@@ -19,6 +19,8 @@ export interface Connection {
   readonly httpProxy?: string;
   readonly httpsProxy?: string;
   readonly noProxy?: string;
+  /** What set the proxy of the endpoint, for messages: a variable such as `HTTP_PROXY`, or an option. */
+  readonly proxySource?: string;
   /** As PEM text: certificate authorities to trust, a client certificate and its private key. */
   readonly ca?: string;
   readonly cert?: string;

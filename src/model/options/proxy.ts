@@ -29,13 +29,24 @@ export function chooseProxy(choice: ProxyChoice): string | undefined {
   return isDirect ? undefined : address;
 }
 
+/** Names what set the proxy for an endpoint: an environment variable, or an option. */
+export function nameProxySource(endpoint: string, sources: ReadonlyMap<string, string>): string {
+  const name = new URL(endpoint).protocol === "https:" ? "httpsProxy" : "httpProxy";
+  const source = sources.get(name) ?? "option";
+  return source === "option" ? `the option ${name}` : source;
+}
+
 /**
  * Parses `http://user:password@host:port`, with optional scheme and user; `undefined` if the text
  * is not valid.
  */
 export function parseProxy(text: string): Proxy | undefined {
   const trimmed = text.trim();
-  const address = /^[a-z][a-z\d+.-]*:\/\//i.test(trimmed) ? trimmed : `http://${trimmed}`;
+  const hasScheme = /^[a-z][a-z\d+.-]*:\/\//i.test(trimmed);
+  if (!hasScheme && isWord(trimmed)) {
+    return undefined;
+  }
+  const address = hasScheme ? trimmed : `http://${trimmed}`;
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:")) {
     return undefined;
@@ -49,6 +60,12 @@ export function parseProxy(text: string): Proxy | undefined {
     authorization: `Basic ${Buffer.from(credentials).toString("base64")}`,
   };
 }
+
+/**
+ * Whether an address without a scheme is only a word, such as `none` or `true`. A program that means a host of this name
+ * can add a scheme or a port.
+ */
+const isWord = (address: string): boolean => /^(?:[^@]*@)?[^@.:/]+$/.test(address);
 
 /** Decodes percent-encoding. Returns the text unchanged if it is not encoded correctly. */
 function unescapePercents(text: string): string {
