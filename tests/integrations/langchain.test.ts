@@ -5,6 +5,7 @@ import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import { toRunnableConfig } from "../../src/integrations/langchain/index.ts";
 import { Client, currentRun, RunTree, traceable, withRun } from "../../src/main/index.ts";
+import type { RunExtra } from "../../src/main/index.ts";
 import { CollectingClient } from "../tracing/collecting-client.ts";
 
 afterEach(async () => {
@@ -151,5 +152,93 @@ describe("toRunnableConfig", () => {
     }
     const [handler] = config.callbacks as { readonly rememberedRunCount: number }[];
     expect(handler?.rememberedRunCount).toBeLessThan(300);
+  });
+});
+
+describe("LangChain runs inside a Millrace run with a thread and a user", () => {
+  const ids = { thread_id: "chat-1", user_id: "u1" };
+  const idsOf = ({ extra }: { readonly extra?: RunExtra | undefined }) => ({
+    thread_id: extra?.metadata?.["thread_id"],
+    user_id: extra?.metadata?.["user_id"],
+  });
+  const startTurn = (client: CollectingClient) =>
+    new RunTree({ client, name: "turn", threadId: "chat-1", userId: "u1" });
+
+  test("have both, also models and runs whose call passes metadata of its own", async () => {
+    const collector = new CollectingClient();
+    const model = new FakeListChatModel({ responses: ["hello"] });
+    const chain = RunnableLambda.from(async () => {
+      await model.invoke("hi", { metadata: { m: 1 } });
+      return 1;
+    }).withConfig({ runName: "chain", metadata: { n: 2 } });
+    await withRun(startTurn(collector), async () => {
+      await double.invoke(1);
+      await chain.invoke(1);
+    });
+    await awaitAllCallbacks();
+    expect(collector.created.map(({ name }) => name)).toEqual([
+      "double",
+      "chain",
+      "FakeListChatModel",
+    ]);
+    for (const run of [...collector.created, ...collector.updated]) {
+      expect(idsOf(run)).toEqual(ids);
+    }
+    expect(collector.createdRun("chain").extra?.metadata).toMatchObject({ n: 2 });
+    expect(collector.createdRun("FakeListChatModel").extra?.metadata).toMatchObject({ m: 1 });
+  });
+
+  test("keep their own, also from configurable, and pass them on", async () => {
+    const collector = new CollectingClient();
+    const ours = traceable(async (n: number) => await double.invoke(n, { metadata: { m: 1 } }), {
+      name: "ours",
+    });
+    const chain = RunnableLambda.from(async (n: number) => await ours(n));
+    await withRun(startTurn(collector), async () => {
+      await chain.invoke(1, { runName: "a", metadata: { thread_id: "own" } });
+      await double.invoke(1, { runName: "b", configurable: { thread_id: "own" } });
+      await chain.invoke(1, { runName: "c" });
+    });
+    await awaitAllCallbacks();
+    expect(collector.created.map((run) => [run.name, idsOf(run).thread_id])).toEqual([
+      ["a", "own"],
+      ["double", "own"],
+      ["b", "own"],
+      ["c", "chat-1"],
+      ["double", "chat-1"],
+    ]);
+    expect(collector.starts().map(({ metadata }) => metadata)).toMatchObject([
+      ids,
+      { thread_id: "own", user_id: "u1" },
+      ids,
+    ]);
+  });
+
+  test("have those of the Millrace run that is nearest", async () => {
+    const collector = new CollectingClient();
+    const call = async (n: number) => await double.invoke(n, { metadata: { m: 1 } });
+    const chain = RunnableLambda.from(async (n: number) => {
+      await traceable(call, { name: "ours", threadId: "inner" })(n);
+      return await call(n);
+    });
+    await withRun(startTurn(collector), async () => await chain.invoke(1));
+    await withRun(new RunTree({ client: collector, name: "no thread" }), async () => {
+      await chain.invoke(1);
+    });
+    await awaitAllCallbacks();
+    expect(
+      collector.created.filter(({ name }) => name === "double").map((run) => idsOf(run).thread_id),
+    ).toEqual(["inner", "chat-1", "inner", undefined]);
+  });
+
+  test("are recorded by the client itself, which Millrace runs inside them have", async () => {
+    const collector = new CollectingClient();
+    let client: unknown;
+    const chain = RunnableLambda.from(() => {
+      client = currentRun()?.client;
+      return 1;
+    });
+    await withRun(startTurn(collector), async () => await chain.invoke(1));
+    expect(client).toBe(collector);
   });
 });

@@ -240,9 +240,9 @@ describe("a graph of LangGraph", () => {
     ]);
   });
 
-  test("has the thread of the run around it", async () => {
+  test("has the thread and the user of the run around it", async () => {
     const runs = await runsOf(async (client) => {
-      const run = client.startRun({ name: "answer", threadId: "chat" });
+      const run = client.startRun({ name: "answer", threadId: "chat", userId: "u1" });
       await withRun(
         run,
         async () => await createAgent().invoke(input, { configurable: { thread_id: "chat" } }),
@@ -250,5 +250,6 @@ describe("a graph of LangGraph", () => {
       run.end();
     });
     expect(runs.map(({ extra }) => extra?.metadata?.["thread_id"])).toEqual(Array(11).fill("chat"));
+    expect(runs.map(({ extra }) => extra?.metadata?.["user_id"])).toEqual(Array(11).fill("u1"));
   });
 });

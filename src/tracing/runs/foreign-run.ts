@@ -1,7 +1,7 @@
 import type { KeyValues } from "../../model/run.ts";
 import { inheritedKeys } from "./run-options.ts";
+import { findInheritedIds, isTracingClient, unwrapClient } from "./inherited-ids.ts";
 import { parsePosition } from "./propagation.ts";
-import { recorder } from "../tape/recorder.ts";
 import type { TracingClient } from "../tape/recorder.ts";
 import { RunTree } from "./run-tree.ts";
 
@@ -46,7 +46,7 @@ export function toParentRun(
   }
   const dottedOrder = store["dotted_order"];
   const position = typeof dottedOrder === "string" ? parsePosition(dottedOrder) : undefined;
-  const client = isTracingClient(store["client"]) ? store["client"] : fallback;
+  const client = isTracingClient(store["client"]) ? unwrapClient(store["client"]) : fallback;
   if (store["tracingEnabled"] === false || position?.id !== store["id"] || client === undefined) {
     return undefined;
   }
@@ -55,7 +55,11 @@ export function toParentRun(
     {
       name: toOptionalString(store["name"]),
       projectName: toOptionalString(store["project_name"]),
-      metadata: readInheritedMetadata(store["extra"]),
+      // LangChain keeps no more than one ancestor of a run, so its ids may be known only to the client.
+      metadata: {
+        ...findInheritedIds(store["client"], position.dottedOrder),
+        ...readInheritedMetadata(store["extra"]),
+      },
     },
   );
   runsByStore.set(store, run);
@@ -101,9 +105,6 @@ const isObject = (value: unknown): value is Fields => typeof value === "object" 
 /** Whether an object is a run tree. LangChain's tracing library uses the same check. */
 const isRunTreeLike = (store: Fields): boolean =>
   typeof store["createChild"] === "function" && typeof store["postRun"] === "function";
-
-const isTracingClient = (client: unknown): client is TracingClient =>
-  isObject(client) && isObject(client[recorder]);
 
 const toOptionalString = (value: unknown): string | undefined =>
   typeof value === "string" ? value : undefined;

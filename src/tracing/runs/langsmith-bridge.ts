@@ -3,6 +3,7 @@ import { microsToIso, stampLength, stampToIso, uuidLength } from "../../model/do
 import type { KeyValues, WireRun } from "../../model/run.ts";
 import { formatError } from "../tape/error-text.ts";
 import { runSymbol } from "./foreign-run.ts";
+import { toInheritingClient } from "./inherited-ids.ts";
 import { childConfigKey, contextVariablesKey, nestConfig } from "./nested-config.ts";
 import { isPlainObject, mergeTags, toTags } from "../tape/payload.ts";
 import { recorder } from "../tape/recorder.ts";
@@ -83,7 +84,8 @@ export class LangsmithBridge {
     this.dotted_order = run.dottedOrder;
     this.parent_run_id = run.parentRunId;
     this.parent_run = libraryRun?.parent;
-    this.client = run.client;
+    const outerRun = libraryRun?.parent ?? outer;
+    this.client = toInheritingClient(run, isObject(outerRun) ? outerRun["client"] : undefined);
     this.project_name = run.projectName;
     this.start_time = stampToIso(run.dottedOrder.slice(-stampLength - uuidLength, -uuidLength));
     this.name = run.name;
@@ -97,7 +99,7 @@ export class LangsmithBridge {
     this.serialized = config?.["serialized"];
     this.reference_example_id = config?.["reference_example_id"];
     this.attachments = config?.["attachments"];
-    this.#copyContext(libraryRun?.parent ?? outer, config);
+    this.#copyContext(outerRun, config);
   }
 
   /** @internal Called by LangChain's tracing library, like all methods below. */
@@ -116,7 +118,8 @@ export class LangsmithBridge {
         ...(isPlainObject(extraMetadata) ? extraMetadata : undefined),
       },
     };
-    const init = { client: this.client, parent: this[runSymbol], recorded: false };
+    const run = this[runSymbol];
+    const init = { client: run.client, parent: run, recorded: false };
     return new LangsmithBridge(RunTree.start(init, options as object), {
       libraryRun: { parent: this, config },
     });
@@ -225,7 +228,7 @@ export class LangsmithBridge {
       return;
     }
     try {
-      await send(this.client);
+      await send(this[runSymbol].client);
     } catch {
       this.client[recorder].warn(
         "hiddenFailure",

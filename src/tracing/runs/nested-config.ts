@@ -1,4 +1,5 @@
 import { isObject } from "../tape/override-methods.ts";
+import { nestClient } from "./inherited-ids.ts";
 
 /** The key under which LangChain stores the config that its runnables pass to nested calls implicitly. */
 export const childConfigKey = Symbol.for("lc:child_config");
@@ -11,6 +12,7 @@ type Fields = Readonly<Record<PropertyKey, unknown>>;
 /** The fields that LangChain's tracer reads from the parent run of a runnable. */
 interface ParentRunFields {
   readonly id: string;
+  readonly dotted_order: string;
   readonly client: unknown;
   readonly project_name: string;
 }
@@ -34,7 +36,7 @@ export function nestConfig(config: unknown, bridge: ParentRunFields): unknown {
     // kept.
     tracer.updateFromRunTree({
       ...bridge,
-      client: tracer["client"] ?? bridge.client,
+      client: nestClient(tracer["client"], bridge),
       project_name: tracer["projectName"] ?? bridge.project_name,
       replicas: tracer["replicas"],
       reference_example_id: tracer["exampleId"],

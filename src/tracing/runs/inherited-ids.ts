@@ -1,0 +1,143 @@
+import type { KeyValues, RunExtra } from "../../model/run.ts";
+import { isObject, overrideMethods } from "../tape/override-methods.ts";
+import { isPlainObject } from "../tape/payload.ts";
+import { recorder } from "../tape/recorder.ts";
+import type { TracingClient } from "../tape/recorder.ts";
+import { inheritedKeys } from "./run-options.ts";
+import type { RunTree } from "./run-tree.ts";
+
+/** Length of a dotted order's segment: a time of 22 characters and a UUID. */
+const uuidLength = 36;
+const segmentLength = 22 + uuidLength;
+
+/** The part of a run's wire format that is read here. */
+interface WireFields {
+  readonly dotted_order?: string | undefined;
+  readonly extra?: RunExtra | undefined;
+}
+
+/** The runs whose `thread_id` and `user_id` are added to the runs that a client records below them. */
+class InheritedIds {
+  readonly client: TracingClient;
+  readonly #idsByRun = new Map<string, KeyValues>();
+
+  constructor(client: TracingClient) {
+    this.client = client;
+  }
+
+  add(runId: string, ids: KeyValues): void {
+    this.#idsByRun.set(runId, ids);
+  }
+
+  /** Returns the ids of the nearest run in a dotted order that has any. */
+  find(dottedOrder: string): KeyValues | undefined {
+    for (let end = dottedOrder.length; end > 0; end -= segmentLength + 1) {
+      const ids = this.#idsByRun.get(dottedOrder.slice(end - uuidLength, end));
+      if (ids !== undefined) {
+        return ids;
+      }
+    }
+    return undefined;
+  }
+
+  /** Adds the ids that a run lacks to its metadata. A run that can't be read is returned unchanged. Never throws. */
+  complete(run: unknown): unknown {
+    try {
+      const { dotted_order: order, extra } = run as WireFields;
+      const ids = typeof order === "string" ? this.find(order) : undefined;
+      if (ids === undefined) {
+        return run;
+      }
+      const metadata = isPlainObject(extra?.metadata) ? extra.metadata : {};
+      return { ...(run as WireFields), extra: { ...extra, metadata: { ...ids, ...metadata } } };
+    } catch {
+      // The client counts a run that it can't read either.
+      return run;
+    }
+  }
+}
+
+const idsByClient = new WeakMap<object, InheritedIds>();
+
+/** Returns the client that another client of {@link toInheritingClient} wraps, or the client itself. */
+export const unwrapClient = (client: TracingClient): TracingClient =>
+  idsByClient.get(client)?.client ?? client;
+
+/** Returns the ids that a client of {@link toInheritingClient} adds to a run; `undefined` for any other client. */
+export const findInheritedIds = (client: unknown, dottedOrder: string): KeyValues | undefined =>
+  isObject(client) ? idsByClient.get(client)?.find(dottedOrder) : undefined;
+
+/**
+ * Returns the client with which another library records the runs below `run`. These have the `thread_id` and the
+ * `user_id` of `run`, unless they have their own: the library does not know that they are inherited.
+ *
+ * @param outer - the client of the surrounding run, which is returned if its runs have the same ids anyway
+ */
+export function toInheritingClient(run: RunTree, outer: unknown): TracingClient {
+  const ids = readIds(run.metadata);
+  if (ids === undefined) {
+    return run.client;
+  }
+  const outerIds = isObject(outer) ? idsByClient.get(outer) : undefined;
+  if (outerIds?.client === run.client && isSame(outerIds.find(run.dottedOrder), ids)) {
+    return outer as TracingClient;
+  }
+  return wrapClient(run.client, run.id, ids);
+}
+
+/** A run as its library represents it, with the client of {@link toInheritingClient}. */
+interface ParentRun {
+  readonly id: string;
+  readonly dotted_order: string;
+  readonly client: unknown;
+}
+
+/**
+ * Returns the client that a tracer has to record with from now on, if runs below `parent` are among what it records. It
+ * remains the tracer's own client.
+ */
+export function nestClient(tracerClient: unknown, parent: ParentRun): unknown {
+  const ids = findInheritedIds(parent.client, parent.dotted_order);
+  if (ids === undefined || !isTracingClient(tracerClient)) {
+    return tracerClient ?? parent.client;
+  }
+  const known = idsByClient.get(tracerClient);
+  if (known === undefined) {
+    return wrapClient(tracerClient, parent.id, ids);
+  }
+  if (!isSame(known.find(parent.dotted_order), ids)) {
+    known.add(parent.id, ids);
+  }
+  return tracerClient;
+}
+
+export const isTracingClient = (client: unknown): client is TracingClient =>
+  isObject(client) && isObject(client[recorder]);
+
+function wrapClient(client: TracingClient, runId: string, ids: KeyValues): TracingClient {
+  const inherited = new InheritedIds(client);
+  inherited.add(runId, ids);
+  const wrapped = overrideMethods(
+    client,
+    new Map([
+      ["createRun", (run) => client.createRun(inherited.complete(run) as never)],
+      [
+        "updateRun",
+        (id, patch) => client.updateRun(id as string, inherited.complete(patch) as never),
+      ],
+    ]),
+  );
+  idsByClient.set(wrapped, inherited);
+  return wrapped;
+}
+
+function readIds(metadata: KeyValues | undefined): KeyValues | undefined {
+  const keys =
+    metadata === undefined ? [] : inheritedKeys.filter((key) => typeof metadata[key] === "string");
+  return keys.length === 0
+    ? undefined
+    : Object.fromEntries(keys.map((key) => [key, metadata?.[key]]));
+}
+
+const isSame = (first: KeyValues | undefined, second: KeyValues): boolean =>
+  inheritedKeys.every((key) => first?.[key] === second[key]);
