@@ -67,6 +67,64 @@ test.each([
   ]);
 });
 
+const phrase = "correct horse battery staple";
+const escapedOnce = JSON.stringify(JSON.stringify({ password: phrase, kept: "text" }));
+
+test.each([
+  ["JSON", JSON.stringify({ password: phrase, kept: "text" }), phrase],
+  ["JSON with blanks", `{"api_key": "my secret key value", "kept": "text"}`, "my secret key value"],
+  ["a key with a prefix", `{"client_secret":"s3cr3t value here"}`, "s3cr3t value here"],
+  ["an assignment", `password="correct horse battery" kept=text`, "correct horse battery"],
+  [
+    "another quote",
+    `{'dbPassword': 'correct "horse" battery', 'kept': 1}`,
+    `correct "horse" battery`,
+  ],
+  [
+    "an escaped quote",
+    String.raw`{"password":"a \"b\" c\\\\","kept":"text"}`,
+    String.raw`a \"b\" c\\\\`,
+  ],
+  ["a short value", `{"password":"ab","kept":"text"}`, "ab"],
+  ["authorization", `{"authorization":"Token abcdef1234567","kept":1}`, "Token abcdef1234567"],
+  ["a cookie", `{"cookie":"sid=abcdef123456; b=2"}`, "sid=abcdef123456; b=2"],
+  ["escaped JSON", String.raw`{\"password\":\"a b\",\"kept\":\"text\"}`, "a b"],
+  ["JSON in JSON", escapedOnce, phrase],
+  ["JSON in JSON in JSON", JSON.stringify(escapedOnce), phrase],
+  [
+    "an escaped quote in JSON in JSON",
+    JSON.stringify({ arguments: JSON.stringify({ secret: `a "b" \\ c`, kept: "text" }) }),
+    JSON.stringify(JSON.stringify(`a "b" \\ c`)).slice(3, -3),
+  ],
+  ["line breaks", `PASSWORD="correct\nhorse"\nkept`, "correct\nhorse"],
+  ["a text that was cut", `{"kept":"text","password":"correct hor`, "correct hor"],
+])("a quoted secret within a text is masked up to its closing quote: %s", (_name, text, secret) => {
+  const mask =
+    secret.length < 8 ? "*".repeat(secret.length) : `[secret]${"*".repeat(secret.length - 8)}`;
+  expect(text).toContain(secret);
+  expect(redacted([text], ["secrets"])).toEqual([text.replace(secret, () => mask)]);
+});
+
+test.each([
+  `{"required":["password"],"properties":{"password":{"type":"string"}}}`,
+  `{"password":"","kept":"text"}`,
+  `{"type":"password","label":"Your password"}`,
+  `The cookie: it crumbles. Authorization: required. "token":"Hel"`,
+])("a text that only names a secret is not masked: %s", (text) => {
+  expect(redacted([text], ["secrets"])).toEqual([text]);
+});
+
+test.each([
+  ["names without an end", `password="`.repeat(50_000)],
+  ["backslashes", `password=${"\\".repeat(500_000)}`],
+  ["a quote that stays open", `{"password":'${"a\\".repeat(250_000)}`],
+  ["escaped quotes", String.raw`password=\"a\\"`.repeat(40_000)],
+])("a hostile text takes linear time: %s", (_name, text) => {
+  const start = performance.now();
+  redacted([text], ["secrets"]);
+  expect(performance.now() - start).toBeLessThan(3_000);
+});
+
 test("any value under a secret key is masked; its neighbours are not", () => {
   const value = {
     dbPassword: "abc",

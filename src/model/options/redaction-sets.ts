@@ -22,6 +22,39 @@ const secretKeys =
   "(?:access|refresh|id|auth|bearer|session|csrf|api|security)_?token|" +
   "client_?secret|connection_?string|x_api_key|set_cookie|apikey";
 
+/** What is between the name of a secret and its value: a quote that ends the name, and a colon or an equals sign. */
+const assignment = String.raw`(?:\\{0,7}["'])?\s{0,8}[:=]\s{0,8}`;
+
+/** Names whose values are secrets with and without quotes. */
+const assignedNames =
+  "password|passwd|passphrase|secret|(?:api|access|private)[-_]?key|(?:access|refresh|auth|session)[-_]?token";
+
+/**
+ * Names whose values are secrets only in quotes. Without quotes, such a name is often a word of a sentence or the name
+ * of a header whose value begins with a scheme.
+ */
+const quotedNames =
+  "authorization|cookies?|credentials?|pwd|passcode|secrets|connection[-_]?string|" +
+  "(?:secret|signing|encryption)[-_]?key|(?:id|bearer|csrf|api|security)[-_]?token";
+
+/**
+ * The characters of a quoted value, in JSON, in JSON inside of JSON, and once more inside of JSON. The number of
+ * backslashes before the opening quote determines which it is, and so which quote closes the value. Each pattern matches
+ * a character in one way only, and nothing has to follow, so that a value without an end also takes linear time.
+ */
+const quotedValues = [
+  String.raw`(?<=(?<!\\)["'])(?:(?!\k<quote>)[^\\]|\\[^]){1,8192}`,
+  String.raw`(?<=(?<!\\)\\["'])(?:(?!\k<quote>)[^\\]|\\{2}(?:\\[^]|(?!\k<quote>)[^\\])|\\(?!\k<quote>)[^\\]){1,8192}`,
+  String.raw`(?<=(?<!\\)\\{3}["'])(?:(?!\k<quote>)[^\\]|\\{4}(?:\\{3}\k<quote>|\\{4}|(?!\k<quote>)[^\\])|\\{1,3}(?!\k<quote>)[^\\]){1,8192}`,
+].join("|");
+
+/** Matches assignments of secrets. A quoted value ends at its closing quote, another one after its first word. */
+const assignedSecret = new RegExp(
+  `(?:${assignedNames}|(?:${quotedNames})(?=${assignment}${String.raw`\\{0,7}["']`}))${assignment}` +
+    String.raw`(?:\\{0,7}(?<quote>["']))?(?<masked>${quotedValues}|[^\s"'\\,;&{}[\]()<>]{4,})`,
+  "dgi",
+);
+
 /** The built-in rules. Matching takes linear time, because no part of a pattern can match the same text in two ways. */
 export const redactionSets: Readonly<Record<RedactionSet, RuleSet>> = {
   secrets: {
@@ -72,8 +105,8 @@ export const redactionSets: Readonly<Record<RedactionSet, RuleSet>> = {
       ),
       // `password=...` and `"api_key": "..."` inside texts, including JSON inside JSON
       createSecretSearch(
-        "passw passphrase secret key token",
-        /(?:password|passwd|passphrase|secret|(?:api|access|private)[-_]?key|(?:access|refresh|auth|session)[-_]?token)(?:\\*["'])?\s{0,8}[:=]\s{0,8}(?:\\*["'])?(?<masked>[^\s"'\\,;&{}[\]()<>]{4,})/dgi,
+        "passw passphrase secret key token authorization cookie credential pwd connection",
+        assignedSecret,
       ),
     ],
     keySearches: [{ name: "secret", pattern: new RegExp(`^(?:.*_)?(?:${secretKeys})$`) }],
