@@ -76,7 +76,7 @@ export interface Api {
 }
 
 /** Settings that differ between a client and the worker thread of `client.sync`. */
-export interface ApiContext extends Pick<HttpOptions, "getAmbientSignal"> {
+export interface ApiContext extends Pick<HttpOptions, "getAmbientSignal" | "getAttemptLog"> {
   /** Number of worker threads for uploads. If 0, the current thread uploads. */
   readonly uploadThreads: number;
   /** The environment variables of the upload threads. */
@@ -94,7 +94,7 @@ export type Warn = (message: string, topic?: WarningKind) => void;
 export function createApi(
   options: ResolvedOptions,
   headers: Readonly<Record<string, string>>,
-  { getAmbientSignal, warn, uploadThreads, env, promptCounts }: ApiContext,
+  { getAmbientSignal, getAttemptLog, warn, uploadThreads, env, promptCounts }: ApiContext,
 ): Api {
   const { attempts, retryAfterLimitMs, maxResponseBytes, requestsInFlight } = options;
   const callProblem = findCallProblem(options);
@@ -107,7 +107,7 @@ export function createApi(
     attempts,
     retryAfterLimitMs,
     maxResponseBytes,
-    ...omitUndefined({ getAmbientSignal }),
+    ...omitUndefined({ getAmbientSignal, getAttemptLog }),
   });
   const host = toUiUrl(options.endpoint);
   const projects = new Projects(http.call, host);

@@ -21,7 +21,7 @@ async function workerOf(make: string, head = ""): Promise<BlockingWorker> {
     import { ReplyChannel, serveCalls } from ${JSON.stringify(serve)};
     ${head}
     const reporting = new ReplyChannel(workerData);
-    serveCalls(reporting, async ({ args: [arg] }, signal) => { ${make} });`,
+    serveCalls(reporting, async ({ args: [arg] }, { signal }) => { ${make} });`,
   );
   const worker = new BlockingWorker({ path, data: {}, env: {}, warn, longestSilenceMs: 1_900 });
   onTestFinished(async () => {

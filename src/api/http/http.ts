@@ -5,6 +5,7 @@ import { toError } from "../../transport/failure.ts";
 import type { HttpRequest, Requester } from "../../transport/requester.ts";
 import type { Connection } from "../../model/options/connection.ts";
 import { extractDetail } from "../../model/error-detail.ts";
+import type { AttemptLog } from "../../model/records/attempt-log.ts";
 import { endpoints } from "../../model/endpoints.ts";
 import type { Endpoint, EndpointName } from "../../model/endpoints.ts";
 import { AbortError, ClosedError, OptionError } from "../../model/errors.ts";
@@ -59,6 +60,8 @@ export interface HttpOptions {
   readonly maxResponseBytes: number;
   /** Called at each API call; returns a second signal that can abort the call, in addition to the option `signal`. */
   readonly getAmbientSignal?: () => AbortSignal | undefined;
+  /** Called at each API call; returns the log of the call's attempts, if somebody follows them. */
+  readonly getAttemptLog?: () => AttemptLog | undefined;
   /** Returns a random number from 0 to below 1. @defaultValue Math.random */
   readonly random?: () => number;
   /** Waits between attempts; rejects when `signal` aborts. @defaultValue a timer */
@@ -165,6 +168,7 @@ export class Http implements ApiTransport {
       throw new OptionError(`Failed to ${endpoint.action}: ${sendingProblem}`, { requestId });
     }
     const isRepeatable = init.repeatable ?? isRepeatableEndpoint(endpoint);
+    const attemptLog = this.#options.getAttemptLog?.();
     let lastResult: AttemptResult | undefined;
     const canRetry = (): boolean =>
       lastResult?.kind === "failed" && lastResult.shouldRetry && !isConsumed(request);
@@ -180,11 +184,15 @@ export class Http implements ApiTransport {
       };
       const context = { ...callContext, previous: lastResult };
       signal.throwIfAborted();
+      attemptLog?.start();
       const requester = await this.#pools.getRequester(init.server, kind);
       try {
         lastResult = await sendRequest(requester, context);
       } catch (failure) {
         lastResult = classifyFailure(failure, context);
+      }
+      if (lastResult.kind === "failed") {
+        attemptLog?.fail(lastResult.error, lastResult);
       }
       signal.throwIfAborted();
       if (lastResult.kind === "failed") {

@@ -3,7 +3,8 @@ import type { MessagePort } from "node:worker_threads";
 import { TimeoutError, ValidationError, WorkerError } from "../../model/errors.ts";
 import type { SdkError } from "../../model/errors.ts";
 import type { SerializedArguments } from "./argument-serialization.ts";
-import type { SyncRequest, Outcome, SyncReply, WorkerChannel } from "./protocol.ts";
+import { unpackError } from "./packed-error.ts";
+import type { FailedAttempt, SyncRequest, Outcome, SyncReply, WorkerChannel } from "./protocol.ts";
 
 /** Options of {@link BlockingWorker}. */
 export interface BlockingWorkerOptions {
@@ -30,6 +31,14 @@ export interface BlockingCall extends SerializedArguments {
   readonly resource: string;
   readonly method: string;
   readonly timeoutMs: number;
+}
+
+/** A call that ends without a result. */
+interface UnansweredCall {
+  readonly id: number;
+  readonly timeoutMs: number;
+  /** What its attempts had come to; `undefined` if none has failed. */
+  readonly lastAttempt: FailedAttempt | undefined;
 }
 
 /** Longest wait before the worker is pinged. */
@@ -97,13 +106,16 @@ export class BlockingWorker {
     const deadline = performance.now() + timeoutMs;
     const id = ++this.#lastId;
     this.#post({ kind: "call", id, ...call });
+    let lastAttempt: FailedAttempt | undefined;
     for (;;) {
       const reply = this.#receiveReply(deadline);
       if (reply === undefined) {
-        throw this.#toError(name, { id, timeoutMs });
+        throw this.#toError(name, { id, timeoutMs, lastAttempt });
       }
       if (reply.kind === "warned") {
         this.#warn(reply.message, reply.topic);
+      } else if (reply.kind === "attempted") {
+        lastAttempt = reply.id === id ? reply : lastAttempt;
       } else if (reply.kind !== "pong" && reply.id === id) {
         // Late results of earlier calls that timed out are ignored.
         return reply;
@@ -117,15 +129,17 @@ export class BlockingWorker {
     await this.#worker.terminate();
   }
 
-  #toError(name: string, { id, timeoutMs }: { id: number; timeoutMs: number }): SdkError {
+  #toError(name: string, { id, timeoutMs, lastAttempt }: UnansweredCall): SdkError {
     const text = `Failed to make the call ${name}`;
-    const effect = "the server may have executed the request";
+    const effect = describeEffect(lastAttempt);
+    const options = lastAttempt === undefined ? {} : { cause: unpackError(lastAttempt.error) };
     if (this.#endReason !== undefined) {
-      return new WorkerError(`${text}: the worker thread ended (${this.#endReason}); ${effect}`);
+      const reason = `the worker thread ended (${this.#endReason})`;
+      return new WorkerError(`${text}: ${reason}; ${effect}`, options);
     }
     this.#post({ kind: "cancel", id });
     this.#post({ kind: "ping" });
-    return new TimeoutError(`${text}: no response within ${timeoutMs} ms; ${effect}`);
+    return new TimeoutError(`${text}: no response within ${timeoutMs} ms; ${effect}`, options);
   }
 
   /** Waits for the next message. Returns `undefined` at the deadline, or when the worker has ended. */
@@ -175,4 +189,14 @@ export class BlockingWorker {
     this.#endReason ??= reason;
     this.#port.close();
   }
+}
+
+/** Says what a call without a result may have done, and why its last attempt failed. */
+function describeEffect(lastAttempt: FailedAttempt | undefined): string {
+  if (lastAttempt === undefined) {
+    return "the server may have executed the request";
+  }
+  const { mayHaveTakenEffect, error } = lastAttempt;
+  const verb = mayHaveTakenEffect ? "may have executed" : "has not executed";
+  return `the server ${verb} the request. The last attempt failed: ${error.message}`;
 }

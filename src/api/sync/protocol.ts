@@ -27,8 +27,19 @@ export type SyncReply =
       /** Warnings of one topic are logged at most once per `logRepeatMs`. */
       readonly topic?: string | undefined;
     }
+  | FailedAttempt
   /** The worker is ending. */
   | { readonly kind: "ended"; readonly reason: string };
+
+/** What the attempts of a call that goes on have come to. */
+export interface FailedAttempt {
+  readonly kind: "attempted";
+  readonly id: number;
+  /** Why the last attempt failed. */
+  readonly error: PackedError;
+  /** Whether the server may have acted on a request of the call. */
+  readonly mayHaveTakenEffect: boolean;
+}
 
 /** Result of a call. */
 export type Outcome =

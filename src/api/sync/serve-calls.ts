@@ -1,4 +1,5 @@
 import type { MessagePort } from "node:worker_threads";
+import { AttemptLog } from "../../model/records/attempt-log.ts";
 import { restoreTypes } from "./argument-serialization.ts";
 import { packError } from "./packed-error.ts";
 import type { ResourceCall, SyncRequest, Outcome, SyncReply, WorkerChannel } from "./protocol.ts";
@@ -34,8 +35,16 @@ export class ReplyChannel {
   }
 }
 
-/** Makes a call. The call is aborted when `signal` is aborted. */
-export type MakeCall = (call: ResourceCall, signal: AbortSignal) => Promise<unknown>;
+/** Ends a call, and follows it. */
+export interface CallControl {
+  /** Aborts the call. */
+  readonly signal: AbortSignal;
+  /** Tells the blocked thread why attempts failed, so that it can name the reason if its time limit ends the call. */
+  readonly attempts: AttemptLog;
+}
+
+/** Makes a call. */
+export type MakeCall = (call: ResourceCall, control: CallControl) => Promise<unknown>;
 
 /** Makes the calls that are requested over the channel, and sends back their results. */
 export function serveCalls(channel: ReplyChannel, makeCall: MakeCall): void {
@@ -45,7 +54,11 @@ export function serveCalls(channel: ReplyChannel, makeCall: MakeCall): void {
     const { id } = request;
     const cancel = new AbortController();
     inFlight.set(id, cancel);
-    const outcome = await settleCall(id, () => makeCall(request, cancel.signal));
+    const attempts = new AttemptLog(({ error, mayHaveTakenEffect }) => {
+      channel.send({ kind: "attempted", id, error: packError(error), mayHaveTakenEffect });
+    });
+    const control = { signal: cancel.signal, attempts };
+    const outcome = await settleCall(id, () => makeCall(request, control));
     inFlight.delete(id);
     if (!cancel.signal.aborted) {
       send(outcome);
