@@ -1,10 +1,11 @@
-import { Button, NativeSelect, NumberInput } from "@mantine/core";
+import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Confirm } from "../../components/dialog/confirm.tsx";
 import { FormSection } from "../../components/dialog/form.tsx";
 import { ActionMenu } from "../../components/page/action-menu.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
+import { pluralize } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { createProjectSearchQuery } from "../projects/queries.ts";
 import { retentionQuery, setRetention } from "./queries.ts";
@@ -69,7 +70,7 @@ export const Retention = () => {
       />
       {ruleToConfirm !== undefined && (
         <Confirm
-          title={`Delete runs older than ${ruleToConfirm.days} days?`}
+          title={`Delete runs older than ${pluralize(ruleToConfirm.days, "day")}?`}
           action="Delete old runs"
           onConfirm={() => mutateAsync(ruleToConfirm)}
           onClose={() => setRuleToConfirm(undefined)}
@@ -85,7 +86,13 @@ export const Retention = () => {
 };
 
 const formatRule = ({ days }: RetentionRule): string =>
-  days === null ? "kept forever" : `kept for ${days} ${days === 1 ? "day" : "days"}`;
+  days === null ? "kept forever" : `kept for ${pluralize(days, "day")}`;
+
+/** Parses an entry; `undefined` if it is not a whole number of days that the server accepts. */
+function parseDays(text: string): number | undefined {
+  const days = /^\d+$/.test(text.trim()) ? Number(text) : 0;
+  return days >= 1 && days <= maxDays ? days : undefined;
+}
 
 const NewRule = ({
   projects,
@@ -97,15 +104,15 @@ const NewRule = ({
   readonly onKeepForever: (projectId: string | null) => void;
 }) => {
   const [projectId, setProjectId] = useState("");
-  const [days, setDays] = useState<number | string>(30);
+  const [text, setText] = useState("30");
   const targetId = projectId === "" ? null : projectId;
-  const isValid = typeof days === "number" && Number.isInteger(days) && days >= 1;
+  const days = parseDays(text);
   return (
     <form
       className="settings-row"
       onSubmit={(event) => {
         event.preventDefault();
-        if (isValid) {
+        if (days !== undefined) {
           onSubmit({ projectId: targetId, days });
         }
       }}
@@ -122,16 +129,20 @@ const NewRule = ({
           </option>
         ))}
       </NativeSelect>
-      <NumberInput
+      {/* A NumberInput would leave out what is not part of a whole number, and make 15 of 1.5, or 30 of 0. */}
+      <TextInput
         label="Retention (days)"
-        min={1}
-        max={maxDays}
-        allowDecimal={false}
-        clampBehavior="strict"
-        value={days}
-        onChange={setDays}
+        inputMode="numeric"
+        // Above the input, a message leaves the input in line with the other fields of the row.
+        inputWrapperOrder={["label", "error", "input"]}
+        error={
+          days === undefined &&
+          `Enter the retention in days, a whole number from 1 to ${maxDays.toLocaleString("en")}.`
+        }
+        value={text}
+        onChange={({ currentTarget }) => setText(currentTarget.value)}
       />
-      <Button type="submit" variant="default" disabled={!isValid}>
+      <Button type="submit" variant="default" disabled={days === undefined}>
         Save rule
       </Button>
       {targetId !== null && (
