@@ -1,9 +1,9 @@
 import { NotFoundError, ValidationError } from "../main/index.ts";
 import type { Client, Dataset, KeyValues, Project, Run } from "../main/index.ts";
-import { checkKeys } from "../model/index.ts";
+import { checkKeys, formatValue } from "../model/index.ts";
 import { findProject, readUrl, toAverageScores } from "./store/experiment.ts";
 import { createRunId } from "./ids.ts";
-import type { Baseline } from "./options.ts";
+import type { Baseline, EvaluateOptions } from "./options.ts";
 import type {
   BaselineComparison,
   UntypedRow,
@@ -13,23 +13,65 @@ import type {
 } from "./result.ts";
 import { DifferenceStatistics, permutationTest, signTest } from "./significance.ts";
 
-/** Converts the option `baseline` to an object. An empty object means the dataset's pinned baseline. */
-export function readBaselineOption(
-  option: string | true | Baseline | undefined,
-): Baseline | undefined {
-  if (option === undefined || option === true) {
-    return option && {};
+/** What to do about a wrong option, for a program that computes it. */
+const baselineAdvice = "Check where the value comes from, or pass false to compare with none";
+
+/**
+ * Converts the option `baseline` to an object, in which an absent `experiment` means the dataset's pinned baseline.
+ * Returns `undefined` if there is nothing to compare with.
+ *
+ * @throws {@link ValidationError} if the option is none of the values that are allowed.
+ */
+export function readBaselineOption(option: EvaluateOptions["baseline"]): Baseline | undefined {
+  if (option === undefined || option === null || option === false) {
+    return undefined;
   }
-  if (typeof option === "string") {
+  if (option === true) {
+    return {};
+  }
+  if (typeof option === "string" && option !== "") {
     return { experiment: option };
+  }
+  if (typeof option !== "object" || Array.isArray(option)) {
+    throw new ValidationError(
+      `evaluate: \`baseline\` must be the name of an experiment, true for the one that is pinned on the dataset, false for none, or an object such as { experiment: "main", lowerIsBetter: ["latency"] }, not ${describe(option)}. ${baselineAdvice}`,
+    );
   }
   checkKeys<Baseline>(
     option,
     { experiment: 1, lowerIsBetter: 1 },
     { subject: "evaluate: `baseline`", error: ValidationError },
   );
-  return option;
+  const { experiment = true, lowerIsBetter } = option;
+  checkExperiment(experiment);
+  checkLowerIsBetter(lowerIsBetter);
+  return { ...(experiment === true ? {} : { experiment }), lowerIsBetter };
 }
+
+function checkExperiment(experiment: unknown): void {
+  if (experiment !== true && (typeof experiment !== "string" || experiment === "")) {
+    throw new ValidationError(
+      `evaluate: \`baseline.experiment\` must be the name of an experiment, or true for the one that is pinned on the dataset, not ${describe(experiment)}. ${baselineAdvice} as \`baseline\``,
+    );
+  }
+}
+
+function checkLowerIsBetter(keys: unknown): void {
+  const allowed = 'must be a list of feedback keys such as ["latency"]';
+  if (keys !== undefined && !Array.isArray(keys)) {
+    throw new ValidationError(
+      `evaluate: \`baseline.lowerIsBetter\` ${allowed}, not ${describe(keys)}. Put the key in a list`,
+    );
+  }
+  const wrong = ((keys ?? []) as readonly unknown[]).find((key) => typeof key !== "string");
+  if (wrong !== undefined) {
+    throw new ValidationError(
+      `evaluate: \`baseline.lowerIsBetter\` ${allowed}, not a list with ${describe(wrong)}. Pass the keys of the scores as texts`,
+    );
+  }
+}
+
+const describe = (value: unknown): string => (Array.isArray(value) ? "a list" : formatValue(value));
 
 /** The experiment to compare with. */
 export interface FoundBaseline extends Baseline {
@@ -47,7 +89,7 @@ export async function findBaseline(
   dataset: Pick<Dataset, "id" | "baselineExperimentId"> | undefined,
 ): Promise<FoundBaseline> {
   const { experiment } = baseline;
-  if (experiment !== undefined) {
+  if (typeof experiment === "string") {
     const project = await findProject(client, { projectName: experiment });
     if (project === undefined) {
       throw new ValidationError(

@@ -20,8 +20,8 @@ export type SummaryEvaluator<Inputs = KeyValues, Outputs = unknown, Reference = 
 
 /** The experiment to compare with, and how to compare. */
 export interface Baseline {
-  /** The experiment's name. @defaultValue the baseline that is pinned on the dataset */
-  readonly experiment?: string | undefined;
+  /** The experiment's name, or `true` for the one that is pinned on the dataset. @defaultValue `true` */
+  readonly experiment?: string | true | undefined;
   /** Feedback keys for which a lower score is better. */
   readonly lowerIsBetter?: readonly string[] | undefined;
 }
@@ -81,8 +81,13 @@ export interface EvaluateOptions<
    * @defaultValue `"auto"`
    */
   readonly resume?: boolean | "auto" | undefined;
-  /** The experiment to compare with: its name, or `true` for the baseline that is pinned on the dataset. */
-  readonly baseline?: string | true | Baseline | undefined;
+  /**
+   * The experiment to compare with: its name, or `true` for the baseline that is pinned on the dataset. `false` compares
+   * with none.
+   *
+   * @defaultValue `false`
+   */
+  readonly baseline?: string | boolean | Baseline | undefined;
   /**
    * How the requests that targets and evaluators make with `fetch` are cached: their responses are recorded and
    * replayed, so that a second evaluation sends no requests.

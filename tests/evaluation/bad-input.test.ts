@@ -209,6 +209,10 @@ describe("an evaluator", () => {
   });
 });
 
+/** What the option `baseline` accepts. */
+const baselines =
+  'the name of an experiment, true for the one that is pinned on the dataset, false for none, or an object such as { experiment: "main", lowerIsBetter: ["latency"] }';
+
 describe("options and data", () => {
   test.each<[string, object, string]>([
     [
@@ -242,6 +246,37 @@ describe("options and data", () => {
     ["a list as metadata", { metadata: ["a"] }, "`metadata` must be an object such as"],
     ["an odd resume", { resume: "yes" }, '`resume` must be "auto", true or false'],
     ["an odd baseline", { baseline: { name: "x" } }, "evaluate: `baseline`: unknown option `name`"],
+    [
+      "an empty baseline",
+      { baseline: "" },
+      `evaluate: \`baseline\` must be ${baselines}, not "". Check`,
+    ],
+    ["a number as a baseline", { baseline: 3 }, `\`baseline\` must be ${baselines}, not 3`],
+    [
+      "a list as a baseline",
+      { baseline: ["main"] },
+      `\`baseline\` must be ${baselines}, not a list`,
+    ],
+    [
+      "an empty name of a baseline",
+      { baseline: { experiment: "" } },
+      'evaluate: `baseline.experiment` must be the name of an experiment, or true for the one that is pinned on the dataset, not "". Check',
+    ],
+    [
+      "false as the name of a baseline",
+      { baseline: { experiment: false } },
+      "evaluate: `baseline.experiment` must be the name of an experiment, or true for the one that is pinned on the dataset, not false",
+    ],
+    [
+      "a text as lowerIsBetter",
+      { baseline: { lowerIsBetter: "lat" } },
+      'evaluate: `baseline.lowerIsBetter` must be a list of feedback keys such as ["latency"], not "lat". Put the key in a list',
+    ],
+    [
+      "a number in lowerIsBetter",
+      { baseline: { lowerIsBetter: ["lat", 1] } },
+      'evaluate: `baseline.lowerIsBetter` must be a list of feedback keys such as ["latency"], not a list with 1',
+    ],
     ["a missing baseline", { baseline: "none" }, 'There is no experiment "none" to compare with'],
     ["a row without inputs", { data: [{ outputs: 1 }] }, "Row 1 of `data` has no `inputs`"],
     [
@@ -276,6 +311,27 @@ describe("options and data", () => {
       ...options,
     });
     expect(await failureOf(evaluation)).toContain(message);
+  });
+
+  test("a version that the dataset does not have is named, with the option", async () => {
+    const { client, journalDir } = await openClient();
+    const datasetName = await createSums(client);
+    const fail = (asOf: Date | string) =>
+      failureOf(evaluate(add, { data: { datasetName, asOf }, client, journalDir }));
+    expect(await fail("nope")).toContain(
+      `evaluate: \`asOf\` of \`data\`: the dataset has no version with the tag "nope".`,
+    );
+    const time = "1999-12-31T00:00:00.000Z";
+    const message = `evaluate: \`asOf\` of \`data\`: the dataset has no version at or before ${time}.`;
+    expect(await fail(time)).toContain(message);
+    expect(await fail(new Date(time))).toContain(message);
+    const allowed = "evaluate: `asOf` of `data` must be a Date, a text with a time";
+    expect(await fail("")).toContain(allowed);
+    expect(await fail(new Date(Number.NaN))).toContain(allowed);
+    // V8 parses "v1" as a time.
+    expect(await fail("v1")).toContain('the dataset has no version with the tag "v1".');
+    await client.datasets.tag({ datasetName, asOf: "latest", tag: "v1" });
+    expect(await fail("v1")).toBe("it did not fail");
   });
 
   test("data that throws ends the evaluation, and keeps the rows before it", async () => {

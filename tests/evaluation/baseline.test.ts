@@ -109,8 +109,28 @@ test("the baseline that is pinned on the dataset is used, and its absence is nam
     examples: 4,
     regressionCount: 0,
   });
+  const asObject = await evaluate(add, {
+    ...common,
+    baseline: { experiment: true, lowerIsBetter: ["isRight"] },
+  });
+  expect(asObject.comparison).toMatchObject({
+    baseline: { name: "pinned" },
+    scores: { isRight: { higherIsBetter: false } },
+  });
   const unpinned = await client.datasets.update({ datasetName: data, baselineExperimentId: null });
   expect(unpinned.baselineExperimentId).toBeUndefined();
+});
+
+test.each([false, undefined, null])("the baseline %s means none", async (baseline) => {
+  const { client, journalDir } = await openClient();
+  const data = await createSums(client, 1);
+  const options = { data, evaluators: [isRight], client, journalDir };
+  const result = await evaluate(({ a, b }: Inputs) => ({ sum: a + b }), {
+    ...options,
+    baseline: baseline as false | undefined,
+  });
+  expect(result).toMatchObject({ rows: 1, warnings: [] });
+  expect(result).not.toHaveProperty("comparison");
 });
 
 test("rows of an iterable are compared by their content", async () => {

@@ -8,7 +8,7 @@ import type {
   VersionKey,
 } from "../../main/index.ts";
 import { NotFoundError, ValidationError } from "../../main/index.ts";
-import { checkKeys, unknownKeysOf, unknownKeyText } from "../../model/index.ts";
+import { checkKeys, formatValue, unknownKeysOf, unknownKeyText } from "../../model/index.ts";
 import type { KeyTable } from "../../model/index.ts";
 import type {
   DatasetSelection,
@@ -116,21 +116,56 @@ async function openDataset(
  * Finds the time of a version. A dataset that never had an example has no version; then the current time is returned.
  *
  * @throws {@link NotFoundError} if `asOf` is given and there is no such version.
+ * @throws {@link ValidationError} if `asOf` is neither a time nor a tag.
  */
 export async function pinVersion(
   client: Client,
   { datasetId, asOf }: { readonly datasetId: string; readonly asOf: VersionKey | undefined },
   signal: AbortSignal,
 ): Promise<{ readonly asOf: string }> {
+  checkVersion(asOf);
   const version =
     asOf === undefined || !isTime(asOf) ? { tag: String(asOf ?? "latest") } : { asOf };
   try {
     return await client.datasets.readVersion({ datasetId, ...version, signal });
   } catch (error) {
-    if (error instanceof NotFoundError && asOf === undefined) {
+    if (!(error instanceof NotFoundError)) {
+      throw error;
+    }
+    if (asOf === undefined) {
       return { asOf: new Date().toISOString() };
     }
-    throw error;
+    throw createVersionError(asOf, error);
+  }
+}
+
+/** Names the option: the message of the request names neither it nor the version. */
+function createVersionError(asOf: VersionKey, cause: NotFoundError): NotFoundError {
+  const { status, detail, requestId } = cause;
+  const version = isTime(asOf)
+    ? `at or before ${toText(asOf)}`
+    : `with the tag ${formatValue(asOf)}`;
+  const message = `evaluate: \`asOf\` of \`data\`: the dataset has no version ${version}. Pass a time after its first example or a tag that client.datasets.tag() has set, or leave \`asOf\` out to use the latest version`;
+  return new NotFoundError({
+    action: "read dataset version",
+    status,
+    body: detail,
+    message,
+    requestId,
+    cause,
+  });
+}
+
+/** @throws {@link ValidationError} if `asOf` is given and is neither a time nor a tag. */
+function checkVersion(asOf: unknown): void {
+  const isDate = asOf instanceof Date;
+  const isVersion = isDate
+    ? !Number.isNaN(asOf.getTime())
+    : typeof asOf === "string" && asOf !== "";
+  if (asOf !== undefined && !isVersion) {
+    throw new ValidationError(
+      `evaluate: \`asOf\` of \`data\` must be a Date, a text with a time in ISO 8601 format, or a tag, not ${isDate ? "an invalid Date" : formatValue(asOf)}. Leave it out to use the latest version`,
+    );
   }
 }
 
@@ -141,8 +176,9 @@ const omitAttachments = ({
   filter;
 
 /** Whether a version is given as a time; otherwise it is a tag. */
+/** Whether a version is a time. `Date.parse` alone would also take a tag such as `v1` for one. */
 const isTime = (version: Date | string): boolean =>
-  version instanceof Date || !Number.isNaN(Date.parse(version));
+  version instanceof Date || (/^\d{4}-\d\d/.test(version) && !Number.isNaN(Date.parse(version)));
 
 const toText = (version: Date | string | undefined): string | undefined =>
   version instanceof Date ? version.toISOString() : version;
