@@ -47,7 +47,10 @@ export function toParentRun(
   const dottedOrder = store["dotted_order"];
   const position = typeof dottedOrder === "string" ? parsePosition(dottedOrder) : undefined;
   const client = isTracingClient(store["client"]) ? unwrapClient(store["client"]) : fallback;
-  if (store["tracingEnabled"] === false || position?.id !== store["id"] || client === undefined) {
+  if (store["tracingEnabled"] === false || position === undefined || client === undefined) {
+    return undefined;
+  }
+  if (position.id !== store["id"]) {
     return undefined;
   }
   const run = new RunTree(

@@ -1,3 +1,4 @@
+import { stampLength, uuidLength } from "../../model/dotted-order.ts";
 import type { KeyValues, RunExtra } from "../../model/run.ts";
 import { isObject, overrideMethods } from "../tape/override-methods.ts";
 import { isPlainObject } from "../tape/payload.ts";
@@ -6,9 +7,8 @@ import type { TracingClient } from "../tape/recorder.ts";
 import { inheritedKeys } from "./run-options.ts";
 import type { RunTree } from "./run-tree.ts";
 
-/** Length of a dotted order's segment: a time of 22 characters and a UUID. */
-const uuidLength = 36;
-const segmentLength = 22 + uuidLength;
+/** Length of one run in a dotted order, with the dot before the next one. */
+const segmentLength = stampLength + uuidLength + 1;
 
 /** The part of a run's wire format that is read here. */
 interface WireFields {
@@ -31,7 +31,7 @@ class InheritedIds {
 
   /** Returns the ids of the nearest run in a dotted order that has any. */
   find(dottedOrder: string): KeyValues | undefined {
-    for (let end = dottedOrder.length; end > 0; end -= segmentLength + 1) {
+    for (let end = dottedOrder.length; end > 0; end -= segmentLength) {
       const ids = this.#idsByRun.get(dottedOrder.slice(end - uuidLength, end));
       if (ids !== undefined) {
         return ids;
@@ -54,6 +54,11 @@ class InheritedIds {
       // The client counts a run that it can't read either.
       return run;
     }
+  }
+
+  /** Does what {@link complete} does for an update that replaces metadata; any other is returned unchanged. */
+  completePatch(patch: unknown): unknown {
+    return isObject(patch) && isObject(patch["extra"]) ? this.complete(patch) : patch;
   }
 }
 
@@ -123,7 +128,7 @@ function wrapClient(client: TracingClient, runId: string, ids: KeyValues): Traci
       ["createRun", (run) => client.createRun(inherited.complete(run) as never)],
       [
         "updateRun",
-        (id, patch) => client.updateRun(id as string, inherited.complete(patch) as never),
+        (id, patch) => client.updateRun(id as string, inherited.completePatch(patch) as never),
       ],
     ]),
   );
