@@ -155,6 +155,25 @@ describe("toRunnableConfig", () => {
   });
 });
 
+test("a stream that is left leaves LangChain's run open, and ends the Millrace run around it", async () => {
+  const collector = new CollectingClient();
+  const model = new FakeListChatModel({ responses: ["abc"] });
+  const answer = traceable(
+    async function* answerInPieces() {
+      yield* await model.stream("hi");
+    },
+    { name: "answer", client: collector },
+  );
+  for await (const _ of answer()) {
+    break;
+  }
+  await awaitAllCallbacks();
+  // docs/langchain.md says so. If a version of LangChain reports the end, the section there is wrong.
+  expect(collector.createdRun("FakeListChatModel").end_time).toBeUndefined();
+  expect(collector.updated).toEqual([]);
+  expect(collector.end("answer").metadata).toEqual({ millrace_cancelled: true });
+});
+
 describe("LangChain runs inside a Millrace run with a thread and a user", () => {
   const ids = { thread_id: "chat-1", user_id: "u1" };
   const idsOf = ({ extra }: { readonly extra?: RunExtra | undefined }) => ({
