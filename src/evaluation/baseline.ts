@@ -121,6 +121,8 @@ export interface ComparisonRequest {
   readonly client: Client;
   readonly baseline: FoundBaseline;
   readonly info: ExperimentInfo;
+  /** The keys of the experiment's scores. */
+  readonly scoreKeys: readonly string[];
   /** Reads the rows of the experiment that is compared with the baseline. */
   readonly readRows: () => AsyncIterable<UntypedRow>;
   readonly warn: (message: string) => void;
@@ -139,8 +141,11 @@ const errorKey = "error";
  */
 export async function compareWithBaseline(request: ComparisonRequest): Promise<BaselineComparison> {
   const comparison = new Comparison(request.baseline);
+  request.scoreKeys.forEach((key) => comparison.keys.add(key));
+  let rowCount = 0;
   let exampleIds: string[] = [];
   for await (const { exampleId, repetition } of request.readRows()) {
+    rowCount += 1;
     // Each example has exactly one first repetition.
     if (repetition === 1) {
       exampleIds.push(exampleId);
@@ -158,6 +163,9 @@ export async function compareWithBaseline(request: ComparisonRequest): Promise<B
       `The baseline ${JSON.stringify(project.name)} has no example in common with this experiment, so nothing was compared.`,
     );
   }
+  if (rowCount > 0) {
+    warnOfUnknownKeys(request, comparison.keys);
+  }
   return comparison.result({
     id: project.id,
     name: project.name,
@@ -168,6 +176,28 @@ export async function compareWithBaseline(request: ComparisonRequest): Promise<B
     ...(project.referenceDatasetId === undefined ? {} : { datasetId: project.referenceDatasetId }),
     ...(typeof datasetVersion === "string" ? { datasetVersion } : {}),
   });
+}
+
+/** Number of existing keys that a warning names. */
+const maxNamedKeys = 20;
+
+/** Warns of misspelled keys: they would leave a score for which lower is better compared the wrong way round. */
+function warnOfUnknownKeys({ baseline, warn }: ComparisonRequest, keys: ReadonlySet<string>): void {
+  const sorted = [...keys].toSorted();
+  const named = sorted
+    .slice(0, maxNamedKeys)
+    .map((key) => JSON.stringify(key))
+    .join(", ");
+  const others = sorted.length > maxNamedKeys ? ` and ${sorted.length - maxNamedKeys} more` : "";
+  const existing =
+    sorted.length === 0 ? "The rows have no feedback." : `The keys are ${named}${others}.`;
+  for (const key of baseline.lowerIsBetter ?? []) {
+    if (key !== errorKey && !keys.has(key)) {
+      warn(
+        `\`baseline.lowerIsBetter\` contains ${formatValue(key)}, but no feedback on the rows has this key, so it has no effect. ${existing}`,
+      );
+    }
+  }
 }
 
 async function compareExamples(
@@ -223,6 +253,8 @@ function listRuns(
 
 /** Collects the differences between an experiment and its baseline. */
 class Comparison {
+  /** All keys of the feedback on either experiment, also those that have no average. */
+  readonly keys = new Set<string>();
   readonly #lowerIsBetter: ReadonlySet<string>;
   readonly #scores = new Map<string, ScoreDifferences>();
   readonly #regressions = new LargestChanges();
@@ -240,6 +272,9 @@ class Comparison {
   }
 
   addExample(exampleId: string, current: readonly Run[], baseline: readonly Run[]): void {
+    for (const { feedbackStats } of [...current, ...baseline]) {
+      Object.keys(feedbackStats ?? {}).forEach((key) => this.keys.add(key));
+    }
     if (baseline.length === 0) {
       this.#newExamples += 1;
       return;

@@ -265,7 +265,14 @@ async function runEvaluation(
     const comparison =
       baseline &&
       (await finalCalls.runUnlessUnavailable(() =>
-        compareWithBaseline({ client, baseline, info, readRows, warn: warnings.add }),
+        compareWithBaseline({
+          client,
+          baseline,
+          info,
+          scoreKeys: Object.keys(summary.progress().scores),
+          readRows,
+          warn: warnings.add,
+        }),
       ));
     const costs = await finalCalls.runUnlessUnavailable(() => readCosts(client, project.id));
     return {

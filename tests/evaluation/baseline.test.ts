@@ -133,6 +133,52 @@ test.each([false, undefined, null])("the baseline %s means none", async (baselin
   expect(result).not.toHaveProperty("comparison");
 });
 
+test("a key of lowerIsBetter that no score has is named in a warning, with those that exist", async () => {
+  const { client, journalDir } = await openClient();
+  const data = await createSums(client, 2);
+  const latency = { name: "latency", evaluate: () => 5 };
+  const fails = {
+    name: "fails",
+    evaluate: (): number => {
+      throw new Error("no");
+    },
+  };
+  const common = { data, client, journalDir };
+  const add = ({ a, b }: Inputs) => ({ sum: a + b });
+  await evaluate(add, { ...common, evaluators: [latency], experiment: "base" });
+  const result = await evaluate(add, {
+    ...common,
+    evaluators: [isRight, fails],
+    baseline: {
+      experiment: "base",
+      lowerIsBetter: ["latncy", "latency", "fails", "error", "isRight"],
+    },
+  });
+  expect(result.warnings).toEqual([
+    '`baseline.lowerIsBetter` contains "latncy", but no feedback on the rows has this key, so it has no effect. The keys are "fails", "isRight", "latency".',
+  ]);
+  // docs/server.md says that the failed evaluator counts, although it has no score.
+  const [run] = await client.runs
+    .list({ projectIds: [result.experiment.id], isRoot: true })
+    .toArray();
+  expect(run?.feedbackStats).toMatchObject({
+    fails: { n: 1, avg: null },
+    isRight: { n: 1, avg: 1 },
+  });
+  const project = await client.projects.read({
+    projectId: result.experiment.id,
+    includeStats: true,
+  });
+  expect(project.stats?.feedbackStats).toMatchObject({ fails: { n: 2, avg: null } });
+  const without = await evaluate(add, {
+    ...common,
+    baseline: { experiment: (await evaluate(add, common)).experiment.name, lowerIsBetter: ["lat"] },
+  });
+  expect(without.warnings).toEqual([
+    '`baseline.lowerIsBetter` contains "lat", but no feedback on the rows has this key, so it has no effect. The rows have no feedback.',
+  ]);
+});
+
 test("rows of an iterable are compared by their content", async () => {
   const { client, journalDir } = await openClient();
   const rows = Array.from({ length: 5 }, (_, a) => ({ inputs: { a }, outputs: a }));
