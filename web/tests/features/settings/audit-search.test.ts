@@ -53,3 +53,45 @@ test("an actor is named, and its filter selects the same actor", () => {
   ]);
   expect(() => parseAuditPage({})).toThrow("The response contains no list of audit entries.");
 });
+
+test("actions that the server describes with the same words have names that differ", () => {
+  const titles = {
+    createExamples: "create examples",
+    uploadExamples: "create examples",
+    updateExamples: "update examples",
+    updateUploadedExamples: "update examples",
+    deleteExamples: "delete examples",
+    removeExamples: "delete examples",
+    addAnnotationQueueRuns: "add runs to annotation queue",
+    addAnnotationQueueRunsByKey: "add runs to annotation queue",
+    shareRun: "share run",
+    unshareRun: "unshare run",
+    shareV2Run: "share run",
+    unshareV2Run: "unshare run",
+    futureShareRun: "share run",
+  };
+  const { actions, entries } = parseAuditPage({
+    entries: Object.entries(titles).map(([action, title]) => ({
+      ...createEntry({ kind: "open", id: null, name: null }),
+      action,
+      title,
+    })),
+    actions: Object.entries(titles).map(([name, title]) => ({ name, title })),
+  });
+  expect(actions.map(({ title }) => title)).toEqual([
+    "create examples",
+    "create examples (upload)",
+    "update examples",
+    "update examples (upload)",
+    "delete examples",
+    "delete examples (upload API)",
+    "add runs to annotation queue",
+    "add runs to annotation queue (by key)",
+    "share run",
+    "unshare run",
+    "share run (API v2)",
+    "unshare run (API v2)",
+    "share run (futureShareRun)",
+  ]);
+  expect(entries.map(({ title }) => title)).toEqual(actions.map(({ title }) => title));
+});

@@ -45,15 +45,46 @@ export interface AuditPage {
 /** @throws TypeError the response is not a page of the audit log. */
 export function parseAuditPage(value: unknown): AuditPage {
   const page = toRecord(value);
-  return {
-    entries: requireItems(page["entries"], "audit entries").map(parseEntry),
-    next: toText(page["next_cursor"]),
-    keptDays: toNumber(page["kept_days"]) ?? 0,
-    actions: toItems(page["actions"]).map((item) => {
+  const actions = nameActions(
+    toItems(page["actions"]).map((item) => {
       const action = toRecord(item);
       return { name: requireText(action, "name"), title: requireText(action, "title") };
     }),
+  );
+  const titles = new Map(actions.map(({ name, title }) => [name, title]));
+  return {
+    entries: requireItems(page["entries"], "audit entries").map((item) => {
+      const entry = parseEntry(item);
+      return { ...entry, title: titles.get(entry.action) ?? entry.title };
+    }),
+    next: toText(page["next_cursor"]),
+    keptDays: toNumber(page["kept_days"]) ?? 0,
+    actions,
   };
+}
+
+/** What tells an action from another one that the server describes with the same words. */
+const variants: Readonly<Record<string, string>> = {
+  uploadExamples: "upload",
+  updateUploadedExamples: "upload",
+  removeExamples: "upload API",
+  addAnnotationQueueRunsByKey: "by key",
+  shareV2Run: "API v2",
+  unshareV2Run: "API v2",
+};
+
+/**
+ * Makes the titles of the actions differ. The server filters by one action only, so that two actions with the same title
+ * can't become one entry of the list.
+ */
+function nameActions(actions: AuditPage["actions"]): AuditPage["actions"] {
+  const usedTitles = new Set<string>();
+  return actions.map(({ name, title: words }) => {
+    const variant = variants[name] ?? (usedTitles.has(words) ? name : undefined);
+    const title = variant === undefined ? words : `${words} (${variant})`;
+    usedTitles.add(title);
+    return { name, title };
+  });
 }
 
 function parseEntry(value: unknown): AuditEntry {
