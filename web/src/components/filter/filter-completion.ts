@@ -336,7 +336,7 @@ function completeValue(
     .filter((value) => startsWithIgnoringCase(value.replaceAll('"', ""), unquoted))
     .map((value) => ({
       label: value,
-      detail: field.doc,
+      detail: "",
       insertedText: `${openingBracket}${value}${after}`,
     }));
   const request = toValueRequest(field, openCall);

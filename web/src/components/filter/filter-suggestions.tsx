@@ -39,11 +39,19 @@ export const Suggestions = ({
         }}
       >
         <code>{toVisibleText(suggestion.label)}</code>
-        <span>{suggestion.detail}</span>
+        <span>
+          <Description text={suggestion.detail} />
+        </span>
       </div>
     ))}
   </div>
 );
+
+/** A description of the server, in which code is between backticks. */
+const Description = ({ text }: { readonly text: string }) =>
+  text
+    .split(/(`[^`]+`)/)
+    .map((part, index) => (index % 2 === 0 ? part : <code key={index}>{part.slice(1, -1)}</code>));
 
 /** Reads values that occur in runs, such as tags, to suggest them. */
 interface ValueSource {

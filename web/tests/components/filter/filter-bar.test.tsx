@@ -4,6 +4,7 @@ import { useState } from "react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { FilterBar } from "../../../src/components/filter/filter-bar.tsx";
 import { mergeLaterFilter } from "../../../src/components/filter/filter-conditions.ts";
+import { Suggestions } from "../../../src/components/filter/filter-suggestions.tsx";
 import { filterWords } from "../../support/filter-words.ts";
 
 const fault = { reason: "unknown field `nam`, did you mean `name`?", offset: 3, length: 3 };
@@ -72,6 +73,24 @@ test("the arrows move through the suggestions; Enter accepts one, and then appli
   await waitFor(() => expect(onApply).toHaveBeenCalledWith('eq(status, "error")'));
   expect(input().value).toBe("");
   expect(screen.getByRole("button", { name: "Edit status = error" })).toBeTruthy();
+});
+
+test("what a description has in backticks is shown as code", () => {
+  render(
+    <Suggestions
+      id="s"
+      suggestions={[
+        { label: "status = …", detail: "`pending` until it has ended.", insertedText: "status = " },
+        { label: "a", detail: "An odd ` mark.", insertedText: "a" },
+      ]}
+      activeIndex={0}
+      onSelect={() => undefined}
+    />,
+  );
+  const [first, second] = screen.getAllByRole("option");
+  expect(first?.textContent).toBe("status = …pending until it has ended.");
+  expect(first?.querySelector("span code")?.textContent).toBe("pending");
+  expect(second?.textContent).toBe("aAn odd ` mark.");
 });
 
 test("a word is added to the conditions as a search", async () => {

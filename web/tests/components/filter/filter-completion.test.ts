@@ -51,6 +51,14 @@ describe("the suggestions for a filter", () => {
     expect(labels("g|")).toEqual([]);
   });
 
+  test("of values have no description, because that of the field is not about the value", () => {
+    for (const marked of ["status = |", "status = error|", "eq(is_root, |", "latency = n|"]) {
+      const { suggestions } = complete(marked).completion;
+      expect(suggestions.length).toBeGreaterThan(0);
+      expect(suggestions.map(({ detail }) => detail).join("")).toBe("");
+    }
+  });
+
   test("within a path of metadata are its keys, with an operator after them", () => {
     const request = complete("metadata.us|").completion.valueRequest;
     expect(request).toEqual({
