@@ -1,6 +1,6 @@
 import type { KeyValues } from "../../model/run.ts";
 import { inheritedKeys } from "./run-options.ts";
-import { findInheritedIds, isTracingClient, unwrapClient } from "./inherited-ids.ts";
+import { findInheritedIds, isTracingClient, unwrapClient } from "./langchain/inherited-ids.ts";
 import { parsePosition } from "./propagation.ts";
 import type { TracingClient } from "../tape/recorder.ts";
 import { RunTree } from "./run-tree.ts";

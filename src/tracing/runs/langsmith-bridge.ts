@@ -3,8 +3,8 @@ import { microsToIso, stampLength, stampToIso, uuidLength } from "../../model/do
 import type { KeyValues, WireRun } from "../../model/run.ts";
 import { formatError } from "../tape/error-text.ts";
 import { runSymbol } from "./foreign-run.ts";
-import { toInheritingClient } from "./inherited-ids.ts";
-import { childConfigKey, contextVariablesKey, nestConfig } from "./nested-config.ts";
+import { toInheritingClient } from "./langchain/inherited-ids.ts";
+import { childConfigKey, contextVariablesKey, nestConfig } from "./langchain/nested-config.ts";
 import { isPlainObject, mergeTags, toTags } from "../tape/payload.ts";
 import { recorder } from "../tape/recorder.ts";
 import type { TracingClient } from "../tape/recorder.ts";

@@ -1,4 +1,4 @@
-import { isObject } from "../tape/override-methods.ts";
+import { isObject } from "../../tape/override-methods.ts";
 import { nestClient } from "./inherited-ids.ts";
 
 /** The key under which LangChain stores the config that its runnables pass to nested calls implicitly. */

@@ -1,11 +1,11 @@
-import { stampLength, uuidLength } from "../../model/dotted-order.ts";
-import type { KeyValues, RunExtra } from "../../model/run.ts";
-import { isObject, overrideMethods } from "../tape/override-methods.ts";
-import { isPlainObject } from "../tape/payload.ts";
-import { recorder } from "../tape/recorder.ts";
-import type { TracingClient } from "../tape/recorder.ts";
-import { inheritedKeys } from "./run-options.ts";
-import type { RunTree } from "./run-tree.ts";
+import { stampLength, uuidLength } from "../../../model/dotted-order.ts";
+import type { KeyValues, RunExtra } from "../../../model/run.ts";
+import { isObject, overrideMethods } from "../../tape/override-methods.ts";
+import { isPlainObject } from "../../tape/payload.ts";
+import { recorder } from "../../tape/recorder.ts";
+import type { TracingClient } from "../../tape/recorder.ts";
+import { inheritedKeys } from "../run-options.ts";
+import type { RunTree } from "../run-tree.ts";
 
 /** Length of one run in a dotted order, with the dot before the next one. */
 const segmentLength = stampLength + uuidLength + 1;
