@@ -1,9 +1,11 @@
+import { extractDetail } from "../model/error-detail.ts";
 import { ValidationError } from "../model/errors.ts";
 import { Fields, omitUndefined, parseList } from "../model/fields.ts";
 import { assertUuid } from "../model/ids.ts";
 import { assertChange } from "./http/assert-change.ts";
 import type { Call, CallOptions } from "./http/http.ts";
 import { callOptionKeys } from "./http/known-arguments.ts";
+import type { HttpErrorResponse } from "./http/request.ts";
 import type { CallTable } from "./http/known-arguments.ts";
 import { listByOffset } from "./http/pages.ts";
 import type { Pages } from "./http/pages.ts";
@@ -63,7 +65,8 @@ export class Views {
   async create(view: CreateView): Promise<View> {
     assertName(view.name);
     const path = { id: await resolveProjectId(this.#projects, view) };
-    const init = { path, json: toWire(view), signal: view.signal };
+    const createErrorMessage = nameOptions("create view");
+    const init = { path, json: toWire(view), signal: view.signal, createErrorMessage };
     return parseView(await this.#call("createView", init));
   }
 
@@ -105,7 +108,9 @@ export class Views {
     if (changes.name !== undefined) {
       assertName(changes.name);
     }
-    const init = { path: await this.#resolvePath(changes), json, signal: changes.signal };
+    const createErrorMessage = nameOptions("update view");
+    const path = await this.#resolvePath(changes);
+    const init = { path, json, signal: changes.signal, createErrorMessage };
     return parseView(await this.#call("updateView", init));
   }
 
@@ -157,6 +162,23 @@ const toWire = ({
     trace_filter_string: traceFilter,
     tree_filter_string: treeFilter,
   });
+
+/** Names the options in the message about an invalid filter. The server names the members of the request. */
+const nameOptions =
+  (action: string) =>
+  ({ status, body }: HttpErrorResponse): string | undefined => {
+    const detail = extractDetail(body);
+    const [, member = "", reason = ""] = /^(\w+): (.*)/s.exec(detail) ?? [];
+    const option = filterOptions.get(member);
+    return option === undefined ? undefined : `Failed to ${action}: ${status} ${option}: ${reason}`;
+  };
+
+/** The members of a request that are filters, and the options that set them. */
+const filterOptions: ReadonlyMap<string, keyof ViewFields> = new Map([
+  ["filter_string", "filter"],
+  ["trace_filter_string", "traceFilter"],
+  ["tree_filter_string", "treeFilter"],
+]);
 
 /** @throws {@link ResponseError} if `value` is not a view. */
 function parseView(value: unknown): View {

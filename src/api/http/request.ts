@@ -36,11 +36,11 @@ export interface CallInit {
    */
   readonly server?: string | undefined;
   /**
-   * Creates the error message for an error response.
+   * Creates the error message for an error response. For `undefined`, the error has the default message.
    *
    * @defaultValue `Failed to <action>: <status> <detail>`
    */
-  readonly createErrorMessage?: ((response: HttpErrorResponse) => string) | undefined;
+  readonly createErrorMessage?: ((response: HttpErrorResponse) => string | undefined) | undefined;
   /** Maximum number of attempts, including the first. @defaultValue the client's option `attempts` */
   readonly attempts?: number | undefined;
   /**
