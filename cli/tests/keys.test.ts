@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { addressOf, ended, firstLine, folder, start } from "./support/command.ts";
 
@@ -84,3 +86,19 @@ test("a command that can't be carried out reports why, with the exit code of a f
   });
   expect(await keys(data, "list")).toEqual({ code: 0, output: "", errors: "" });
 });
+
+test.each([["list"], ["revoke", randomUUID()]])(
+  "%s refuses a folder without a database, and creates nothing",
+  async (...args) => {
+    const place = await folder();
+    for (const data of [join(place, "typo"), place]) {
+      expect(await keys(data, ...args)).toEqual({
+        code: 1,
+        output: "",
+        errors: `error: there is no database in ${data}: name the data folder of the server\n`,
+      });
+    }
+    expect(existsSync(join(place, "typo"))).toBe(false);
+    expect(existsSync(join(place, "millrace.db"))).toBe(false);
+  },
+);

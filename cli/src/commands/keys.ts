@@ -49,7 +49,10 @@ export function addKeys(program: Command, env: NodeJS.ProcessEnv): void {
       async ({ data, name, tenant, scope: scopes }: DataFlags & CreateFlags, command: Command) => {
         const draft = { name, scopes, ...(tenant !== undefined && { tenant }) };
         const store = await findStore(command, env);
-        const { id, key } = await withKeys({ data, store }, (opened) => opened.create(draft));
+        const { id, key } = await withKeys({ data, store }, (opened) => opened.create(draft), {
+          // A key can be created before the first start of the server.
+          mustExist: false,
+        });
         process.stdout.write(`${key}\n`);
         process.stderr.write(`key ${id}; only its digest is stored, so it can't be shown again\n`);
       },
@@ -87,10 +90,11 @@ interface OpenedKeys {
 async function withKeys<Result>(
   { data, store }: { readonly data: string; readonly store: string | undefined },
   callback: (keys: OpenedKeys) => Promise<Result>,
+  { mustExist = true }: { readonly mustExist?: boolean } = {},
 ): Promise<Result> {
   const { KeyStore, PostgresKeyStore } = await import("@millrace/server");
   const keys: OpenedKeys =
-    store === undefined ? new KeyStore(data) : await PostgresKeyStore.open(store);
+    store === undefined ? new KeyStore(data, { mustExist }) : await PostgresKeyStore.open(store);
   try {
     return await callback(keys);
   } finally {

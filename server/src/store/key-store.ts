@@ -1,4 +1,5 @@
-import { join } from "node:path";
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { messageOf, ServerError } from "../model/errors.ts";
 import { restrictFiles, prepareFolder } from "../storage/sqlite/folder.ts";
 import { lockFolder } from "../storage/sqlite/folder-lock.ts";
@@ -21,10 +22,17 @@ export class KeyStore {
   readonly #admin: KeyAdmin;
 
   /**
-   * @param dataDir - the data folder; created if it does not exist
-   * @throws {@link ServerError} the folder can't be used.
+   * @param dataDir - the data folder
+   * @param options.mustExist - whether a folder without a database is refused; by default it is created
+   * @throws {@link ServerError} the folder can't be used, or has no database.
    */
-  constructor(dataDir: string) {
+  constructor(dataDir: string, { mustExist = false }: { readonly mustExist?: boolean } = {}) {
+    if (mustExist && !existsSync(join(resolve(dataDir), databaseFileName))) {
+      throw new ServerError(
+        "DATA_DIR",
+        `there is no database in ${resolve(dataDir)}: name the data folder of the server`,
+      );
+    }
     const folderPath = prepareFolder(dataDir);
     const databasePath = join(folderPath, databaseFileName);
     this.#lock = lockIfFree(folderPath);
