@@ -5,7 +5,7 @@ import { OptionError } from "millrace/model";
 import { unusedCompilers } from "./app/unused-compilers.ts";
 import { addDrain } from "./http/drain.ts";
 import { addSerializers } from "./http/serializer-compiler.ts";
-import { addValidators } from "./http/validator-compiler.ts";
+import { addValidators } from "./http/validation/validator-compiler.ts";
 import { IngestLog } from "./ingest-log/ingest-log.ts";
 import { JobRunner } from "./jobs/job-runner.ts";
 import { messageOf, RequestError, ServerError } from "./model/errors.ts";

@@ -79,7 +79,7 @@ import { addBaseUrl, createUrlRewriter } from "../http/base-url.ts";
 import { readTlsContext, TlsReloader } from "../http/tls.ts";
 import { addDrain } from "../http/drain.ts";
 import { addRequestIds, readRequestId } from "../http/request-id.ts";
-import { addValidators } from "../http/validator-compiler.ts";
+import { addValidators } from "../http/validation/validator-compiler.ts";
 import { closeUnread } from "../http/close-unread.ts";
 import { JsonBoundsCheck } from "../bodies/json-bounds.ts";
 import {

@@ -9,7 +9,7 @@ import type { RequestScoped } from "../http/request-scope.ts";
 import { route } from "../http/route.ts";
 import { JsonObject } from "../http/schema-parts.ts";
 import { toIso } from "../http/wire-text.ts";
-import { createSchemaCheck } from "../http/validator-compiler.ts";
+import { createSchemaCheck } from "../http/validation/validator-compiler.ts";
 import type { Promised } from "../storage/promised.ts";
 import { attachedKinds, jobLimits } from "./job.ts";
 import type { Job, JobReads, JobWrites, JsonObject as Parameters } from "./job.ts";

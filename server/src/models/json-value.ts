@@ -15,10 +15,6 @@ export const toList = (value: unknown): readonly unknown[] =>
 export const toText = (value: unknown): string | undefined =>
   typeof value === "string" ? value : undefined;
 
-/** Returns the value if it can be a number of tokens; `undefined` otherwise. */
-export const toCount = (value: unknown): number | undefined =>
-  typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
-
 /** Parses a JSON object; `undefined` if the text is anything else. */
 export function parseObject(text: string): JsonObject | undefined {
   try {

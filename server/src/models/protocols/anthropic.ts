@@ -1,5 +1,6 @@
 import type { AnswerBuilder } from "../answer-builder.ts";
-import { parseObject, toCount, toList, toObject, toText, withoutUndefined } from "../json-value.ts";
+import { toCount } from "../../runs/usage/usage-sources.ts";
+import { parseObject, toList, toObject, toText, withoutUndefined } from "../json-value.ts";
 import type { JsonObject } from "../json-value.ts";
 import type { FinishReason } from "../model-answer.ts";
 import type { ModelMessage, ModelRequest } from "../model-request.ts";

@@ -1,5 +1,6 @@
 import type { AnswerBuilder } from "../answer-builder.ts";
-import { toCount, toList, toObject, toText, withoutUndefined } from "../json-value.ts";
+import { toCount } from "../../runs/usage/usage-sources.ts";
+import { toList, toObject, toText, withoutUndefined } from "../json-value.ts";
 import type { JsonObject } from "../json-value.ts";
 import type { FinishReason, ModelUsage } from "../model-answer.ts";
 import type { ModelMessage, ModelRequest } from "../model-request.ts";

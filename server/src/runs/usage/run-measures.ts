@@ -1,11 +1,10 @@
 import { JsonCursor } from "../../bodies/json-cursor.ts";
 import { parseTime } from "../../model/parse-time.ts";
-import { toCount } from "../../models/json-value.ts";
 import { readBilling } from "./run-billing.ts";
 import type { RunBilling, ReportedUsage } from "./run-cost.ts";
 import { measureNames } from "./measures.ts";
 import type { RunMeasures } from "./measures.ts";
-import { usageCosts, usageMarkers, usageNames, usageSources } from "./usage-sources.ts";
+import { toCount, usageCosts, usageMarkers, usageNames, usageSources } from "./usage-sources.ts";
 import type { UsageName } from "./usage-sources.ts";
 
 type Members = ReadonlyMap<string, Buffer>;

@@ -63,3 +63,7 @@ export const usageMarkers: Readonly<Record<UsageSource["root"], readonly string[
   outputs: ['_metadata"', '_usage"', 'Usage"'],
   metadata: ['_metadata"'],
 };
+
+/** Returns the value if it can be a number of tokens; `undefined` otherwise. */
+export const toCount = (value: unknown): number | undefined =>
+  typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;

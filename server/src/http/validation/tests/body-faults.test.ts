@@ -2,7 +2,7 @@ import { Ajv } from "ajv";
 import { Type } from "typebox";
 import type { TSchema } from "typebox";
 import { expect, test } from "vitest";
-import { Maybe, OneOf, Time } from "../schema-parts.ts";
+import { Maybe, OneOf, Time } from "../../schema-parts.ts";
 import { toBodyFaults } from "../body-faults.ts";
 
 const faultsOf = (member: TSchema, value: unknown): readonly string[] => {
