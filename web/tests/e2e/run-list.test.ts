@@ -153,6 +153,32 @@ describe.skipIf(browser === undefined)("a list of traces, in Chromium", () => {
     expect(faults).toEqual([]);
   }, 40_000);
 
+  test("the cost and the status of a trace are shown whole on a small screen", async () => {
+    await page.setViewportSize({ width: 1280, height: 800 });
+    const startTime = Date.now() - 1_000;
+    for (const total_cost of [0.000045, 12.5]) {
+      const root = client.startRun({ name: "cheap", projectName: "cheap", inputs: {}, startTime });
+      const call = root.startChild({ name: "call", runType: "llm", startTime });
+      call.end({ usage_metadata: { input_tokens: 1, output_tokens: 1, total_cost } });
+      root.end({});
+    }
+    client.startRun({ name: "open", projectName: "cheap", inputs: {} });
+    await client.flush();
+    const { id } = await client.projects.read({ projectName: "cheap" });
+    await page.goto(address.replace(/[^/]+$/, id));
+    await page.getByText("Running", { exact: true }).first().waitFor();
+    await expect
+      .poll(async () => (await cellsOf("cost").allInnerTexts()).toSorted())
+      .toEqual(["", "$0.000045", "$12.500000"]);
+    for (const column of ["cost", "status"]) {
+      const cutPixels = await cellsOf(column).evaluateAll((cells) =>
+        cells.map((cell) => cell.scrollWidth - cell.clientWidth),
+      );
+      expect(cutPixels, column).toEqual([0, 0, 0]);
+    }
+    expect(faults).toEqual([]);
+  });
+
   test("a long input leaves room for the output", async () => {
     await page.setViewportSize({ width: 1440, height: 900 });
     const root = client.startRun({

@@ -51,7 +51,7 @@ export const toRunColumns = ({
     id: "status",
     title: "Status",
     renderCell: ({ status }) => <StatusBadge status={status} isCompact />,
-    width: 64,
+    width: 80,
     isShownWhenNarrow: true,
     tooltip: notSortableTooltip,
   },
@@ -112,7 +112,8 @@ export const toRunColumns = ({
     id: "cost",
     title: "Cost",
     renderCell: (run) => <Cost run={run} formatCost={formatCost} />,
-    width: 88,
+    // Has space for six digits after the point, such as `$12.000045`, which a column of small costs has.
+    width: 104,
     align: "end",
     tooltip: `Cost of the run in US dollars. For a trace, the cost of all its model calls. ${notSortableTooltip}`,
   },
