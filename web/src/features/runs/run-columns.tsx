@@ -6,6 +6,7 @@ import type { Column } from "../../components/table/data-table.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
 import { formatDuration } from "../../components/time/time.ts";
+import { FeedbackFigure } from "./feedback-summary.tsx";
 import { RunTypeBadge, StatusBadge } from "./run-badges.tsx";
 import type { RunItem } from "./run-item.ts";
 import { toPreviewText } from "./run-preview.ts";
@@ -163,11 +164,12 @@ export const toRunColumns = ({
   ...feedbackKeys.map((key): Column<RunItem> => ({
     id: `feedback.${key}`,
     title: toVisibleText(key),
-    renderCell: ({ feedback }) => <MeanScore summary={feedback[key]} />,
+    renderCell: ({ feedback: { [key]: summary } }) =>
+      summary === undefined ? null : <FeedbackFigure summary={summary} />,
     width: 72,
     align: "end",
     isShown: isWide,
-    tooltip: `Mean score of the feedback ${key}. ${notSortableTooltip}`,
+    tooltip: `Mean score of the feedback ${key}, or its most frequent value. ${notSortableTooltip}`,
   })),
 ];
 
@@ -269,13 +271,6 @@ const TagList = ({ tags: [first, ...others] }: { readonly tags: readonly string[
       {others.length > 0 && <span className="quiet">+{others.length}</span>}
     </span>
   );
-
-const MeanScore = ({ summary }: { readonly summary: RunItem["feedback"][string] | undefined }) => {
-  if (summary === undefined) {
-    return null;
-  }
-  return <>{summary.average === undefined ? `${summary.count}×` : formatCount(summary.average)}</>;
-};
 
 /** The fields of each run that the list requests. */
 export const runFields = [

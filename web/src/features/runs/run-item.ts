@@ -1,5 +1,7 @@
 import { toItems } from "../../api/parse.ts";
 import { parseTimeMs } from "../../components/time/time.ts";
+import { parseFeedbackSummary } from "./feedback-summary.tsx";
+import type { FeedbackSummary } from "./feedback-summary.tsx";
 import type { RunStatus } from "./run.ts";
 
 /** A run in the list. Fields that the request did not select are `undefined` or empty. */
@@ -32,13 +34,6 @@ export interface RunItem {
   readonly inputs: string | undefined;
   readonly outputs: string | undefined;
   readonly exampleId: string | undefined;
-}
-
-/** Count and mean of a run's feedback with one key. */
-export interface FeedbackSummary {
-  readonly count: number;
-  /** The mean score; `undefined` if no feedback has a score. */
-  readonly average: number | undefined;
 }
 
 export interface RunItemPage {
@@ -99,7 +94,7 @@ function parseRunItem(value: unknown): RunItem {
     feedback: Object.fromEntries(
       Object.entries(toRecord(run["feedback_stats"])).map(([key, summary]) => [
         key,
-        toSummary(summary),
+        parseFeedbackSummary(summary),
       ]),
     ),
     error: toText(run["error"]),
@@ -118,14 +113,6 @@ function toNumber(value: unknown): number | undefined {
 /** Converts a number of tokens. A run without usage reports zero tokens, which becomes `undefined`. */
 function toAmount(value: unknown): number | undefined {
   return typeof value === "number" && value > 0 ? value : undefined;
-}
-
-function toSummary(value: unknown): FeedbackSummary {
-  const { n, avg } = toRecord(value);
-  return {
-    count: typeof n === "number" ? n : 0,
-    average: typeof avg === "number" ? avg : undefined,
-  };
 }
 
 const toText = (value: unknown): string | undefined =>

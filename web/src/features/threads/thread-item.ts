@@ -7,6 +7,8 @@ import {
   toText,
 } from "../../api/parse.ts";
 import { parseTimeMs } from "../../components/time/time.ts";
+import { parseFeedbackSummary } from "../runs/feedback-summary.tsx";
+import type { FeedbackSummary } from "../runs/feedback-summary.tsx";
 
 export interface ThreadItem {
   readonly id: string;
@@ -29,13 +31,7 @@ export interface LastMessage {
 }
 
 /** The feedback on a turn or a thread, by key. */
-export type FeedbackScores = Readonly<Record<string, FeedbackScore>>;
-
-export interface FeedbackScore {
-  readonly count: number;
-  /** The mean score; `undefined` if no feedback has a score. */
-  readonly average: number | undefined;
-}
+export type FeedbackScores = Readonly<Record<string, FeedbackSummary>>;
 
 export interface ThreadItemPage {
   readonly items: readonly ThreadItem[];
@@ -132,10 +128,7 @@ function parseUsage(members: Readonly<Record<string, unknown>>): {
 
 const parseFeedback = (value: unknown): FeedbackScores =>
   Object.fromEntries(
-    Object.entries(toRecord(value)).map(([key, stats]) => {
-      const { n, avg } = toRecord(stats);
-      return [key, { count: toNumber(n) ?? 0, average: toNumber(avg) }];
-    }),
+    Object.entries(toRecord(value)).map(([key, stats]) => [key, parseFeedbackSummary(stats)]),
   );
 
 function requireTime(members: Readonly<Record<string, unknown>>, name: string): number {

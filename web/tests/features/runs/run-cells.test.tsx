@@ -32,7 +32,7 @@ const columns = toRunColumns({
   isRootOnly: true,
   isWide: true,
   metadataKeys: [],
-  feedbackKeys: [],
+  feedbackKeys: ["tone"],
 });
 
 function renderCell(id: string, changes: Partial<RunItem> = {}): HTMLElement {
@@ -69,6 +69,12 @@ test("only runs that failed or have not ended have a visible word for their stat
   expect(screen.getByText("Error").className).toBe("");
 });
 
+test("a category is shown instead of the number of entries, with all categories in the tooltip", () => {
+  const tone = { count: 3, average: undefined, values: { bad: 1, good: 2 } };
+  expect(renderCell("feedback.tone", { feedback: { tone } }).textContent).toBe("good 2 of 3");
+  expect(screen.getByTitle("good 2×, bad 1×")).toBeTruthy();
+});
+
 test("on a narrow screen a row says what the run was about, with its models, tokens, cost and time", () => {
   const { container } = render(<div>{renderRunDetail(run)}</div>);
   expect(container.textContent).toContain("Where is it? → On its way.");
@@ -78,7 +84,9 @@ test("on a narrow screen a row says what the run was about, with its models, tok
 test("the default columns fit beside the facets at 1,440 pixels", () => {
   // The width of the window without the side bar, the facets and the check boxes.
   const availablePixels = 1_440 - 76 - 220 - 36;
-  const shown = columns.filter(({ isShown }) => isShown !== false);
+  const shown = columns.filter(
+    ({ id, isShown }) => isShown !== false && !id.startsWith("feedback."),
+  );
   expect(shown.at(-1)?.id).toBe("start");
   expect(shown.reduce((sum, { width }) => sum + width, 0)).toBeLessThan(availablePixels);
 });

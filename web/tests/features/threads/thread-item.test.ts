@@ -15,7 +15,10 @@ test("a page of threads is parsed; an unknown cost is not zero", () => {
     total_tokens: null,
     total_cost: null,
     last_message: { source: "error", text: "no" },
-    feedback_stats: { helpful: { n: 2, avg: 0.5 }, note: { n: 1, avg: null } },
+    feedback_stats: {
+      helpful: { n: 2, avg: 0.5, values: {} },
+      tone: { n: 1, avg: null, values: { good: 1 } },
+    },
   };
   expect(parseThreadPage({ threads: [thread], cursors: { next: "c" }, is_partial: true })).toEqual({
     items: [
@@ -29,8 +32,8 @@ test("a page of threads is parsed; an unknown cost is not zero", () => {
         cost: undefined,
         lastMessage: { source: "error", text: "no" },
         feedback: {
-          helpful: { count: 2, average: 0.5 },
-          note: { count: 1, average: undefined },
+          helpful: { count: 2, average: 0.5, values: {} },
+          tone: { count: 1, average: undefined, values: { good: 1 } },
         },
       },
     ],
