@@ -29,6 +29,14 @@ const targetLabels: { readonly [Kind in TargetKind]: string } = {
   webhook: "Webhook",
 };
 
+const minPercent = 0.01;
+
+/** Parses an entry; `undefined` if it is not a percentage that a rule can have. */
+function parsePercent(entry: number | string): number | undefined {
+  const percent = entry === "" ? Number.NaN : Number(entry);
+  return percent >= minPercent && percent <= 100 ? percent : undefined;
+}
+
 /** Creates a rule, or edits an existing one. */
 export const RuleForm = ({
   projectId,
@@ -44,11 +52,15 @@ export const RuleForm = ({
   readonly onClose: () => void;
 }) => {
   const queryClient = useQueryClient();
-  const [draft, setDraft] = useState<Omit<RuleDraft, "action">>({
+  const [draft, setDraft] = useState<Pick<RuleDraft, "name" | "filter">>({
     name: rule?.name ?? "",
     filter: rule?.filter ?? initialFilter ?? "",
-    samplingPercent: (rule?.samplingRate ?? 1) * 100,
   });
+  // What is typed stays, because a rule with another percentage could pay for calls of a model that nobody wanted.
+  const [percentEntry, setPercentEntry] = useState<number | string>(
+    Number(((rule?.samplingRate ?? 1) * 100).toPrecision(12)),
+  );
+  const samplingPercent = parsePercent(percentEntry);
   const change = (changes: Partial<typeof draft>): void => setDraft({ ...draft, ...changes });
   const { faults, submit } = useFieldFaults(["name", "filter", "sampling_rate", ...actionPaths]);
   const { field: filterField, assertApplied } = useFilterField({
@@ -73,10 +85,12 @@ export const RuleForm = ({
       onSubmit={async () => {
         setAreFaultsShown(true);
         assertApplied();
-        if (action === undefined || hasFaults) {
+        if (action === undefined || hasFaults || samplingPercent === undefined) {
           throw new Error(fieldHint);
         }
-        await submit(async () => saveRule(projectId, rule?.id, { ...draft, action }));
+        await submit(async () =>
+          saveRule(projectId, rule?.id, { ...draft, samplingPercent, action }),
+        );
         await queryClient.invalidateQueries({ queryKey: ["rules", projectId] });
       }}
     >
@@ -89,16 +103,20 @@ export const RuleForm = ({
         onChange={({ currentTarget }) => change({ name: currentTarget.value })}
       />
       {filterField}
-      <MatchPreview projectId={projectId} filter={draft.filter} percent={draft.samplingPercent} />
+      <MatchPreview projectId={projectId} filter={draft.filter} percent={samplingPercent ?? 100} />
       <NumberInput
         label="Sampling (%)"
         description="The percentage of the matching traces to which the rule is applied. A given trace is always included or always left out."
-        min={0.01}
+        min={minPercent}
         max={100}
-        decimalScale={2}
-        error={faults.sampling_rate}
-        value={draft.samplingPercent}
-        onChange={(value) => change({ samplingPercent: typeof value === "number" ? value : 100 })}
+        clampBehavior="none"
+        error={
+          samplingPercent === undefined
+            ? `Enter a percentage from ${minPercent} to 100.`
+            : faults.sampling_rate
+        }
+        value={percentEntry}
+        onChange={setPercentEntry}
       />
       <NativeSelect
         label="Action"
