@@ -29,6 +29,7 @@ import {
   readStartTime,
   readId,
   readName,
+  warnOfWrongValues,
 } from "./run-options.ts";
 import type { RunEnd, EndOptions, RunOptions } from "./run-options.ts";
 import { Trace } from "./trace.ts";
@@ -117,6 +118,7 @@ export class RunTree implements RecordedRun {
     this.parentOrder = parent === undefined ? undefined : parent.#computeOrder();
     if (remote === undefined) {
       this.startMicros = readStartTime(options.startTime) ?? this.#trace.assignStart(now);
+      warnOfWrongValues(options, runRecorder);
       this.parentRunId = parent?.id;
       if (parent !== undefined) {
         this.#inherit(parent);
