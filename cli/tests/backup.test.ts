@@ -120,3 +120,30 @@ test("a move says what it needs, and can be abandoned", async () => {
     errors: "",
   });
 });
+
+test("a restore that is refused names the option of the command that allows it", async () => {
+  const data = await folder();
+  const [file, whole] = [join(data, "acme.backup"), join(data, "whole.db")];
+  await run("keys", "create", "--tenant", "acme", "--data", data);
+  await run("backup", file, "--tenant", "acme", "--data", data);
+  await run("backup", whole, "--data", data);
+  const refusal = async (...args: readonly string[]) => {
+    const { code, errors } = await run("restore", ...args, "--data", data);
+    expect(code).toBe(1);
+    return errors;
+  };
+  expect(await refusal(file, "--tenant", "acme")).toMatch(
+    /^error: Failed to restore the tenant acme, and nothing was changed: the tenant exists, .* pass --replace, /,
+  );
+  expect(await refusal(whole, "--tenant", "acme")).toBe(
+    `error: ${whole} is not the backup of a tenant: it looks like the backup of a whole server, which is restored without --tenant\n`,
+  );
+  expect(await refusal(whole)).toBe(
+    `error: ${data} contains a database: choose another data folder, or pass --replace, which renames the database\n`,
+  );
+  expect(await run("restore", file, "--tenant", "acme", "--replace", "--data", data)).toMatchObject(
+    {
+      code: 0,
+    },
+  );
+});

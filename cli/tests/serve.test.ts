@@ -182,8 +182,23 @@ test.each([
   ],
   [
     ["--model-rate", "many"],
-    '--model-rate (MILLRACE_MODEL_RATE) must be a number, such as 10, not "many"',
+    '--model-rate (MILLRACE_MODEL_RATE) must be a number in digits, such as 10, not "many"',
   ],
+  [
+    ["--tenant-max-bytes", "1e9"],
+    '--tenant-max-bytes (MILLRACE_TENANT_MAX_BYTES) must be a number in digits, such as 10, not "1e9"',
+  ],
+  [
+    ["--drain-seconds", "-1"],
+    "--drain-seconds (MILLRACE_DRAIN_SECONDS) must be a whole number from 0 to ",
+  ],
+  [
+    ["--model-budget", "-5"],
+    "--model-budget (MILLRACE_MODEL_BUDGET) must be a number of US dollars above 0, up to ",
+  ],
+  [["--tls-cert", "x.pem"], "--tls-cert (MILLRACE_TLS_CERT) needs --tls-key: "],
+  [["--tls-key", "x.pem"], "--tls-key (MILLRACE_TLS_KEY) needs --tls-cert: "],
+  [["--api-key", ""], "--api-key must be a key of printable ASCII characters"],
   [
     ["--model-budget", "0"],
     "--model-budget (MILLRACE_MODEL_BUDGET) must be a number of US dollars above 0",

@@ -343,11 +343,11 @@ const parseLimit = (
 ): Pick<ServerOptions, typeof flag> =>
   text === undefined ? {} : { [flag]: parseNumber(flag, text) };
 
-/** Parses a number. The server checks its range. */
+/** Parses a number. The server checks its range, and names it in the error for a negative number. */
 function parseNumber(flag: keyof typeof variablesByFlag, text: string): number {
-  if (!/^\d{1,16}(?:\.\d{1,9})?$/.test(text)) {
+  if (!/^-?\d{1,16}(?:\.\d{1,9})?$/.test(text)) {
     throw new UsageError(
-      `--${toKebabCase(flag)} (${variablesByFlag[flag]}) must be a number, such as 10, not ${JSON.stringify(text)}`,
+      `--${toKebabCase(flag)} (${variablesByFlag[flag]}) must be a number in digits, such as 10, not ${JSON.stringify(text)}`,
     );
   }
   return Number(text);
@@ -414,16 +414,22 @@ function toUsageError(cause: OptionError, { host, apiKeys = [] }: ServerOptions)
     const reason = cause.message.replace("trustedProxies ", "");
     return new UsageError(`--trust-proxy (MILLRACE_TRUST_PROXY) ${reason}`, { cause });
   }
+  if (cause.message.startsWith("apiKeys ")) {
+    return new UsageError(
+      "--api-key must be a key of printable ASCII characters, without spaces and not empty; so must MILLRACE_API_KEY and each line of --api-key-file",
+      { cause },
+    );
+  }
   const flag = /^\w+/.exec(cause.message)?.[0] ?? "";
   const variable = Object.entries(variablesByFlag).find(([name]) => name === flag)?.[1];
   const isKeyMissing =
     apiKeys.length === 0 && /^host .*reachable from other machines/.test(cause.message);
   const message = isKeyMissing
     ? `--host ${host} is reachable from other machines and needs a key: pass --api-key-file <path> or --api-key <key>, or set MILLRACE_API_KEY, or listen on 127.0.0.1`
-    : cause.message.replace(
-        flag,
-        variable === undefined ? flag : `--${toKebabCase(flag)} (${variable})`,
-      );
+    : cause.message
+        .replace(flag, variable === undefined ? flag : `--${toKebabCase(flag)} (${variable})`)
+        // The message about one file of TLS also names the option of the other one.
+        .replace(/ needs (tlsCert|tlsKey):/, (_, name: string) => ` needs --${toKebabCase(name)}:`);
   return new UsageError(message, { cause });
 }
 

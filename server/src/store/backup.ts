@@ -163,7 +163,7 @@ function replaceDatabase(
   if (hasDatabase && replace !== true) {
     throw new ServerError(
       "BACKUP",
-      `${folder} contains a database: choose another data folder, or allow to replace it, which renames it`,
+      `${folder} contains a database: choose another data folder, or pass --replace, which renames the database`,
     );
   }
   const partial = `${target}.partial`;

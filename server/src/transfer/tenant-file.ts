@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createHash } from "node:crypto";
-import { createReadStream, createWriteStream } from "node:fs";
+import { closeSync, createReadStream, createWriteStream, openSync, readSync } from "node:fs";
 import type { Writable } from "node:stream";
 import { finished } from "node:stream/promises";
 import { createGunzip, createGzip, constants } from "node:zlib";
@@ -138,6 +138,12 @@ export type FilePart =
  */
 export async function* readTenantFile(file: string): AsyncGenerator<FilePart> {
   try {
+    if (isDatabase(file)) {
+      throw new ServerError(
+        "BACKUP",
+        `${file} is not the backup of a tenant: it looks like the backup of a whole server, which is restored without --tenant`,
+      );
+    }
     yield* parseLines(readLines(file));
   } catch (cause) {
     throw cause instanceof ServerError
@@ -149,6 +155,20 @@ export async function* readTenantFile(file: string): AsyncGenerator<FilePart> {
         );
   }
 }
+
+/** Whether a file begins as every SQLite database does. */
+function isDatabase(file: string): boolean {
+  const start = Buffer.alloc(databaseStart.length);
+  const descriptor = openSync(file, "r");
+  try {
+    readSync(descriptor, start, 0, start.length, 0);
+  } finally {
+    closeSync(descriptor);
+  }
+  return start.toString("latin1") === databaseStart;
+}
+
+const databaseStart = "SQLite format 3\0";
 
 async function* parseLines(lines: AsyncIterable<Buffer>): AsyncGenerator<FilePart> {
   const hash = createHash("sha256");

@@ -170,7 +170,7 @@ export async function restoreTenant(
 /** Explains an error. A violated constraint mostly concerns rows that must be unique in the whole database. */
 function explain(cause: unknown): string {
   const reason = messageOf(cause);
-  return /unique/i.test(reason)
+  return isDuplicate(cause)
     ? `${reason}. Keys, links, prompts and the audit log are unique in a database: delete the tenant that has them, or restore into another database`
     : reason;
 }
@@ -366,7 +366,13 @@ async function restoreInto(
     await assertEmpty(rows, options.tenant, tenantId);
   }
   const { target, offsets } = await openTarget(tenantId);
-  const tables = await writeTenantRows(file, target, { tenantId, offsets });
+  const tables = await writeTenantRows(file, target, { tenantId, offsets }).catch(
+    (cause: unknown) => {
+      throw existing !== undefined && options.replace !== true && isDuplicate(cause)
+        ? createDuplicateError(options.tenant, cause)
+        : cause;
+    },
+  );
   const rowCount = tables.reduce((sum, { count }) => sum + count, 0);
   await audit.record(
     tenantId,
@@ -374,6 +380,16 @@ async function restoreInto(
   );
   return { tenantId, tables };
 }
+
+const isDuplicate = (cause: unknown): boolean => /unique/i.test(messageOf(cause));
+
+/** The error of a tenant that exists and has no data, but mostly keys, which a backup of it contains too. */
+const createDuplicateError = (tenant: string, cause: unknown): ServerError =>
+  new ServerError(
+    "BACKUP",
+    `Failed to restore the tenant ${tenant}, and nothing was changed: the tenant exists, and the database has a key, link, prompt or audit entry of the backup already (${messageOf(cause)}). If it belongs to this tenant, pass --replace, which deletes what the tenant has. If it belongs to another one, delete that tenant, or restore into another database`,
+    { cause },
+  );
 
 /** Chooses the id of a restored tenant: its own, unless another tenant of the database has it. */
 const chooseId = async (rows: RowSource, id: string): Promise<string> =>

@@ -86,7 +86,7 @@ test("a database is replaced only where that is asked for, and stays beside the 
   ]);
   await first.close();
   expect(await codeOf(() => restoreBackup(file, data))).toEqual(
-    refused("contains a database: choose another data folder, or allow to replace it"),
+    refused("contains a database: choose another data folder, or pass --replace"),
   );
   const { replacedFile = "" } = restoreBackup(file, data, { replace: true });
   const second = await runServer({ dataDir: data });
