@@ -10,6 +10,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { join } from "node:path";
 import type { SecureContextOptions } from "node:tls";
 import { Client } from "millrace";
+import { version } from "millrace/model";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { ended, folder, start } from "./support/command.ts";
 
@@ -115,6 +116,9 @@ describe("millrace doctor", () => {
     expect(of("run")?.found).toMatch(/^sent to project doctor and read back in \d+ ms$/);
     expect(of("limits")?.found).toMatch(/^1,000 operations and 20\.0 MiB per request$/);
     expect(of("clock")?.found).toBe("the same as the server's");
+    expect(of("server")?.found).toBe(
+      `Millrace ${version} with version 0.18.0 of the API at ${open.url}`,
+    );
     expect(of("versions")?.found).toMatch(/^millrace \d.*, Node \d.*, server API \d/);
     const sessions = await fetch(`${open.url}/sessions?name=doctor`);
     expect(await sessions.json()).toHaveLength(1);

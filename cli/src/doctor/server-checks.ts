@@ -51,8 +51,25 @@ export async function checkServer(settings: Settings): Promise<ServerCheckResult
     };
     return { check, info, response };
   }
-  const found = `version ${toPrintable(info.version, 40)} at ${address}`;
+  const ownVersion = await readOwnVersion(settings);
+  const server = ownVersion === undefined ? "server" : `Millrace ${toPrintable(ownVersion, 40)}`;
+  const found = `${server} with version ${toPrintable(info.version, 40)} of the API at ${address}`;
   return { check: { name, status: "ok", found }, info, response };
+}
+
+/**
+ * Returns the version of a Millrace server; `undefined` for other servers. `/info` reports only the version of the API,
+ * because LangSmith clients conclude from it what they may send.
+ */
+async function readOwnVersion(settings: Settings): Promise<string | undefined> {
+  try {
+    const { body } = await sendRequest(settings, "/");
+    const { name, version: found } = JSON.parse(body) as Readonly<Record<string, unknown>>;
+    return name === "millrace" && typeof found === "string" ? found : undefined;
+  } catch {
+    // Other servers respond with a page, or with nothing that can be parsed.
+    return undefined;
+  }
 }
 
 /** Returns what to do about a server that does not respond. A proxy that can't be reached says nothing about the server. */
