@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { keyScopes, version } from "millrace/model";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
@@ -6,7 +7,7 @@ import { RequestError } from "../model/errors.ts";
 import { Maybe } from "../http/schema-parts.ts";
 import type { KeyGuard } from "./key-guard.ts";
 import { describeStoreUrl } from "../model/store-url.ts";
-import { isLoopback } from "../model/options.ts";
+import { isLoopback, memoryDataDir } from "../model/options.ts";
 import type { ServerSettings } from "../model/options.ts";
 import { readLimitUse } from "./tenant-usage.ts";
 import type { TenantUsageParts } from "./tenant-usage.ts";
@@ -60,7 +61,8 @@ export async function readServerFacts(
   request: FastifyRequest,
 ): Promise<unknown> {
   const { host, dataDir, publicUrl, store } = dependencies.settings;
-  const dataLocation = store === undefined ? dataDir : `PostgreSQL at ${describeStoreUrl(store)}`;
+  const dataLocation =
+    store === undefined ? toFullPath(dataDir) : `PostgreSQL at ${describeStoreUrl(store)}`;
   // Behind a proxy on this machine, each request seems to come from this machine.
   const isLocal = publicUrl === undefined && isLoopback(host) && isLoopback(request.ip);
   return {
@@ -70,6 +72,10 @@ export async function readServerFacts(
     ...(isLocal ? { data_dir: dataLocation } : {}),
   };
 }
+
+/** Who reads the path does not know the working directory of the server. */
+const toFullPath = (dataDir: string): string =>
+  dataDir === memoryDataDir ? dataDir : resolve(dataDir);
 
 /** `GET /ui/keys`: lists the keys of the tenant. The operator of the server receives the keys of all tenants. */
 export async function listKeys(

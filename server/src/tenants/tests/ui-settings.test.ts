@@ -1,3 +1,4 @@
+import { relative } from "node:path";
 import { expect, test } from "vitest";
 import {
   call,
@@ -72,6 +73,9 @@ test("the data folder is shown only to callers on this machine", async () => {
   const dataDir = await temporaryFolder();
   const server = await runServer({ dataDir });
   expect((await call(server, "GET /ui/server")).json["data_dir"]).toBe(dataDir);
+  const other = await temporaryFolder();
+  const relativeServer = await runServer({ dataDir: relative(process.cwd(), other) });
+  expect((await call(relativeServer, "GET /ui/server")).json["data_dir"]).toBe(other);
   const open = await runServer({
     dataDir: await temporaryFolder(),
     host: "0.0.0.0",
