@@ -198,6 +198,10 @@ test.each([
   ],
   [["--tls-cert", "x.pem"], "--tls-cert (MILLRACE_TLS_CERT) needs --tls-key: "],
   [["--tls-key", "x.pem"], "--tls-key (MILLRACE_TLS_KEY) needs --tls-cert: "],
+  [
+    ["--public-url", "https://t.example.com"],
+    "makes the server reachable from other machines: pass --api-key-file <path> or --api-key <key>, or set MILLRACE_API_KEY; a key of millrace keys create is accepted too, but is not enough to start\n",
+  ],
   [["--api-key", ""], "--api-key must be a key of printable ASCII characters"],
   [
     ["--model-budget", "0"],

@@ -428,6 +428,10 @@ function toUsageError(cause: OptionError, { host, apiKeys = [] }: ServerOptions)
     ? `--host ${host} is reachable from other machines and needs a key: pass --api-key-file <path> or --api-key <key>, or set MILLRACE_API_KEY, or listen on 127.0.0.1`
     : cause.message
         .replace(flag, variable === undefined ? flag : `--${toKebabCase(flag)} (${variable})`)
+        .replace(
+          /reachable from other machines: set apiKeys$/,
+          "reachable from other machines: pass --api-key-file <path> or --api-key <key>, or set MILLRACE_API_KEY; a key of millrace keys create is accepted too, but is not enough to start",
+        )
         // The message about one file of TLS also names the option of the other one.
         .replace(/ needs (tlsCert|tlsKey):/, (_, name: string) => ` needs --${toKebabCase(name)}:`);
   return new UsageError(message, { cause });
