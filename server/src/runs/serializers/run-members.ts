@@ -53,10 +53,7 @@ export const rowMembers: readonly (readonly [string, RunMember])[] = Object.entr
   reference_example_id: createRowMember(["referenceExampleId"], (row) =>
     quoteOrNull(row.referenceExampleId),
   ),
-  // The same as in filters. Clients no longer send the position of a run in its trace, so only the root has its own.
-  execution_order: createRowMember(["parentRunId"], ({ parentRunId }) =>
-    parentRunId === null ? "1" : "2",
-  ),
+  execution_order: createConstantMember("1"),
   in_dataset: createConstantMember("null"),
   manifest_id: createConstantMember("null"),
   share_token: {

@@ -73,31 +73,6 @@ test("a run is returned in the wire format", async () => {
   });
 });
 
-test("a run has the execution order by which the filter finds it", async () => {
-  const server = await runServer();
-  const root = wireRun();
-  const child = wireRun({ parent: root, micros: someMicros + 7 });
-  const grandchild = wireRun({ parent: child, micros: someMicros + 8, execution_order: 3 });
-  await call(server, "POST /runs/batch", { body: { post: [root, child, grandchild] } });
-  for (const [order, ids] of [
-    [1, [root.id]],
-    [2, [child.id, grandchild.id]],
-  ] as const) {
-    const body = {
-      trace: root.id,
-      filter: `eq(execution_order, ${order})`,
-      select: ["execution_order"],
-      order: "asc",
-    };
-    expect((await call(server, "POST /runs/query", { body })).json).toMatchObject({
-      runs: ids.map((id) => ({ id, execution_order: order })),
-    });
-  }
-  expect((await call(server, `GET /runs/${grandchild.id}`)).json).toMatchObject({
-    execution_order: 2,
-  });
-});
-
 test("text that is HTML or SQL is returned unchanged", async () => {
   const server = await runServer();
   const text = `<script>alert(1)</script>'; DROP TABLE runs; --"\\\u0000\u2028`;
