@@ -3,6 +3,7 @@ import type { RunAttachments } from "../../model/records/attachment.ts";
 import type { KeyValues, RunType } from "../../model/run.ts";
 import type { KeyTable } from "../../model/unknown-keys.ts";
 import { HeldAttachments } from "../tape/held-attachments.ts";
+import { toTags } from "../tape/payload.ts";
 import type { Recorder } from "../tape/recorder.ts";
 import { toMicros } from "./trace.ts";
 
@@ -97,7 +98,7 @@ export function warnOfWrongValues(
   { name, runType, tags, startTime }: RunOptions,
   runRecorder: Recorder,
 ): void {
-  if (tags !== undefined && tags !== null && !Array.isArray(tags)) {
+  if (tags !== undefined && tags !== null && toTags(tags) === undefined) {
     warnOfWrongValue("tags", "a list of texts", runRecorder);
   }
   if (startTime !== undefined && startTime !== null && readStartTime(startTime) === undefined) {
