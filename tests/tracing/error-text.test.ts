@@ -24,7 +24,10 @@ test("the errors of an AggregateError follow, with their causes, up to a limit",
   expect(text).toMatch(
     /^AggregateError: all failed\n[^]*\nReason: Error: first\n[^]*\nCaused by: TypeError: deep\n[^]*\nReason: second$/,
   );
-  const many = new AggregateError(Array.from({ length: 20 }, (_, index) => `reason ${index}`));
+  const many = new AggregateError(
+    Array.from({ length: 20 }, (_, index) => `reason ${index}`),
+    "many",
+  );
   expect(formatError(many, never)).toMatch(/\nReason: reason 7\nand 12 more reasons$/);
 });
 
