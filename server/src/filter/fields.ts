@@ -191,7 +191,11 @@ export const runFields: FieldTable = toTable([
     { nullable: true },
   ],
   ["is_root", "boolean", "Whether the run has no parent."],
-  ["execution_order", "number", "1 for a root run, 2 for all others; for older clients."],
+  [
+    "execution_order",
+    "number",
+    "1 for a root run, 2 for all others; for older clients. The member of a returned run is always 1.",
+  ],
   [
     "total_tokens",
     "number",
