@@ -12,8 +12,9 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { NatsCluster } from "../server/tests/support/nats-cluster.ts";
-import { findFreePort, Processes, waitFor } from "../tests/cluster/processes.ts";
+import { Processes, waitFor } from "../tests/cluster/processes.ts";
 import { startPostgres } from "../tests/cluster/single-postgres.ts";
+import { findFreePort } from "../tests/support/free-port.ts";
 import type { ClusterReply, ClusterRequest } from "./cluster-child.ts";
 import { readCpuMicros } from "./process-figures.ts";
 import { withChild } from "./processes.ts";

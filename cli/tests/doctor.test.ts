@@ -235,7 +235,10 @@ describe("millrace doctor", () => {
   );
 
   test("reports a variable that is no address of a proxy", async () => {
-    const { of, failed } = await doctor({ MILLRACE_ENDPOINT: open.url, HTTP_PROXY: "nope" });
+    const { of, failed } = await doctor({
+      MILLRACE_ENDPOINT: open.url,
+      HTTP_PROXY: "socks5://p.test",
+    });
     expect(failed).toContain("proxy");
     expect(of("proxy")?.found).toBe("HTTP_PROXY is not the address of a proxy");
   });

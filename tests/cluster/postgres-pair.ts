@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { findFreePort, killByFile, waitFor } from "./processes.ts";
+import { findFreePort } from "../support/free-port.ts";
+import { killByFile, waitFor } from "./processes.ts";
 import type { Processes, StartedProcess } from "./processes.ts";
 
 /** Where Debian's package has the programs of PostgreSQL 15. */

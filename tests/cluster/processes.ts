@@ -1,8 +1,5 @@
 import { spawn, execFileSync } from "node:child_process";
-import { once } from "node:events";
 import { chownSync, closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -120,16 +117,6 @@ export function killByFile(file: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** Reserves a port by asking the system for a free one. */
-export async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** Asks until the answer is not `undefined`. @throws Error after `withinMs`, which names `what`. */

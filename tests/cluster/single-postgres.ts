@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { findFreePort, waitFor } from "./processes.ts";
+import { findFreePort } from "../support/free-port.ts";
+import { waitFor } from "./processes.ts";
 import type { Processes } from "./processes.ts";
 
 /** Where Debian's package has the programs of PostgreSQL 15. */

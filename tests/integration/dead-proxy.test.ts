@@ -1,21 +1,9 @@
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
-import { once } from "node:events";
 import { Client } from "millrace";
 import type { ClientOptions } from "millrace";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
+import { findFreePort } from "../support/free-port.ts";
 
 afterEach(() => vi.unstubAllEnvs());
-
-/** A port on which nothing listens. */
-async function findClosedPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 /** A client of a server on this machine, and what it logs. */
 function createClient(options: ClientOptions): { client: Client; lines: string[] } {
@@ -39,7 +27,7 @@ test.each([
 ])(
   "a proxy of %s that can't be reached is named by the log and by errors of calls (%j)",
   async (source, options) => {
-    const port = await findClosedPort();
+    const port = await findFreePort();
     const httpProxy = `http://me:secret@127.0.0.1:${port}`;
     vi.stubEnv("http_proxy", "");
     vi.stubEnv("HTTP_PROXY", source === "HTTP_PROXY" ? httpProxy : "");

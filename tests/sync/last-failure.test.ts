@@ -1,19 +1,7 @@
-import { once } from "node:events";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { Client, NetworkError, TimeoutError } from "millrace";
 import { expect, onTestFinished, test } from "vitest";
+import { findFreePort } from "../support/free-port.ts";
 import { scriptedServer } from "../support/scripted-server.ts";
-
-/** A port on which nothing listens. */
-async function findClosedPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 function clientOf(endpoint: string): Client {
   const client = new Client({ endpoint, enabled: false });
@@ -32,7 +20,7 @@ function errorOf(call: () => unknown): Error {
 }
 
 test("a timeout names the last failure, and says that nothing was executed if no attempt was sent", async () => {
-  const port = await findClosedPort();
+  const port = await findFreePort();
   const { sync } = clientOf(`http://127.0.0.1:${port}`);
   const error = errorOf(() => sync.projects.list({ timeoutMs: 3_000 }));
   expect(error).toBeInstanceOf(TimeoutError);

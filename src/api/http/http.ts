@@ -60,7 +60,7 @@ export interface HttpOptions {
   readonly maxResponseBytes: number;
   /** Called at each API call; returns a second signal that can abort the call, in addition to the option `signal`. */
   readonly getAmbientSignal?: () => AbortSignal | undefined;
-  /** Called at each API call; returns the log of the call's attempts, if somebody follows them. */
+  /** Called at each API call; returns the log to which the call reports its attempts, if there is one. */
   readonly getAttemptLog?: () => AttemptLog | undefined;
   /** Returns a random number from 0 to below 1. @defaultValue Math.random */
   readonly random?: () => number;

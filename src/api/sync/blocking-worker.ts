@@ -37,7 +37,7 @@ export interface BlockingCall extends SerializedArguments {
 interface UnansweredCall {
   readonly id: number;
   readonly timeoutMs: number;
-  /** What its attempts had come to; `undefined` if none has failed. */
+  /** Its last failed attempt; `undefined` if none has failed. */
   readonly lastAttempt: FailedAttempt | undefined;
 }
 

@@ -31,7 +31,7 @@ export type SyncReply =
   /** The worker is ending. */
   | { readonly kind: "ended"; readonly reason: string };
 
-/** What the attempts of a call that goes on have come to. */
+/** The last failed attempt of a call that has not ended. */
 export interface FailedAttempt {
   readonly kind: "attempted";
   readonly id: number;

@@ -35,11 +35,11 @@ export class ReplyChannel {
   }
 }
 
-/** Ends a call, and follows it. */
+/** What a call needs besides its arguments. */
 export interface CallControl {
   /** Aborts the call. */
   readonly signal: AbortSignal;
-  /** Tells the blocked thread why attempts failed, so that it can name the reason if its time limit ends the call. */
+  /** Reports failed attempts to the blocked thread, whose error names the reason if its time limit ends the call. */
   readonly attempts: AttemptLog;
 }
 

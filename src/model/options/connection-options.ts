@@ -51,7 +51,7 @@ export const connectionOptionRows: { readonly [Name in keyof ConnectionOptions]:
     isSecret: true,
     failClosed: "sendNothing",
     env: ["MILLRACE_HTTP_PROXY", "http_proxy", "HTTP_PROXY"],
-    doc: "Proxy for an endpoint with the scheme http: a URL such as http://host:3128, or host:3128.",
+    doc: "Proxy for an endpoint with the scheme http: a URL such as http://host:3128, or a host with an optional port.",
   },
   httpsProxy: {
     kind: "text",
@@ -59,7 +59,7 @@ export const connectionOptionRows: { readonly [Name in keyof ConnectionOptions]:
     isSecret: true,
     failClosed: "sendNothing",
     env: ["MILLRACE_HTTPS_PROXY", "https_proxy", "HTTPS_PROXY"],
-    doc: "Proxy for an endpoint with the scheme https: a URL such as http://host:3128, or host:3128.",
+    doc: "Proxy for an endpoint with the scheme https: a URL such as http://host:3128, or a host with an optional port.",
   },
   noProxy: {
     kind: "text",

@@ -42,11 +42,7 @@ export function nameProxySource(endpoint: string, sources: ReadonlyMap<string, s
  */
 export function parseProxy(text: string): Proxy | undefined {
   const trimmed = text.trim();
-  const hasScheme = /^[a-z][a-z\d+.-]*:\/\//i.test(trimmed);
-  if (!hasScheme && isWord(trimmed)) {
-    return undefined;
-  }
-  const address = hasScheme ? trimmed : `http://${trimmed}`;
+  const address = /^[a-z][a-z\d+.-]*:\/\//i.test(trimmed) ? trimmed : `http://${trimmed}`;
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:")) {
     return undefined;
@@ -60,12 +56,6 @@ export function parseProxy(text: string): Proxy | undefined {
     authorization: `Basic ${Buffer.from(credentials).toString("base64")}`,
   };
 }
-
-/**
- * Whether an address without a scheme is only a word, such as `none` or `true`. A program that means a host of this name
- * can add a scheme or a port.
- */
-const isWord = (address: string): boolean => /^(?:[^@]*@)?[^@.:/]+$/.test(address);
 
 /** Decodes percent-encoding. Returns the text unchanged if it is not encoded correctly. */
 function unescapePercents(text: string): string {

@@ -1,6 +1,6 @@
 import type { SdkError } from "../errors.ts";
 
-/** What the attempts of a call have come to. */
+/** The state of a call of which an attempt has failed. */
 export interface AttemptState {
   /** Why the last attempt that ended has failed. */
   readonly error: SdkError;
@@ -9,7 +9,7 @@ export interface AttemptState {
 }
 
 /**
- * Follows the attempts of one call, which may consist of several requests, and reports each change of their state. It
+ * Counts the attempts of one call, which may consist of several requests, and reports each change of its state. It
  * reports nothing before an attempt fails, so that a call that succeeds at once has no cost.
  */
 export class AttemptLog {

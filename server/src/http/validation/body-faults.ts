@@ -75,7 +75,7 @@ interface Kind {
   readonly isOther: boolean;
 }
 
-/** Finds the member by whose constant an alternative of a union of objects is told from the others. */
+/** Finds the member whose constant value distinguishes the alternatives of a union of objects. */
 function findKind(schema: unknown, data: unknown): Kind | undefined {
   const members = readMember(schema, "properties");
   if (typeof members !== "object" || members === null) {

@@ -63,7 +63,7 @@ export function parseAuditPage(value: unknown): AuditPage {
   };
 }
 
-/** What tells an action from another one that the server describes with the same words. */
+/** What distinguishes an action from another one that the server describes with the same words. */
 const variants: Readonly<Record<string, string>> = {
   uploadExamples: "upload",
   updateUploadedExamples: "upload",
