@@ -441,7 +441,10 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
       ],
       [
         "POST /otel/v1/traces",
-        { body: otlpRequest([otlpSpan({ id: 1 }), otlpSpan({ id: 2, parent: 1 })]) },
+        {
+          body: otlpRequest([otlpSpan({ id: 1 }), otlpSpan({ id: 2, parent: 1 })]),
+          headers: { "content-type": "application/json" },
+        },
       ],
     ];
     const results = [];

@@ -181,16 +181,22 @@ describe.skipIf(browser === undefined)("the home page, in Chromium", () => {
     const run = client.startRun({ name: "ask", projectName: "earlier", startTime });
     run.end({}, { endTime: startTime + 10 });
     await client.flush();
-    await page.goto(`${url}/?last=1d`);
     const chart = page.getByRole("slider", { name: "Traces" });
-    await chart.focus();
-    await page.keyboard.press("Home");
-    for (let step = 0; step < 100; step += 1) {
-      if (/ 0, Previous 1(?:,|$)/.test((await chart.getAttribute("aria-valuetext")) ?? "")) {
-        break;
+    /** Moves along the chart to the point with the trace. */
+    const findPoint = async (): Promise<boolean> => {
+      await page.goto(`${url}/?last=1d`);
+      await chart.focus();
+      await page.keyboard.press("Home");
+      for (let step = 0; step < 100; step += 1) {
+        if (/ 0, Previous 1(?:,|$)/.test((await chart.getAttribute("aria-valuetext")) ?? "")) {
+          return true;
+        }
+        await page.keyboard.press("ArrowRight");
       }
-      await page.keyboard.press("ArrowRight");
-    }
+      return false;
+    };
+    // The server counts the new trace a moment after it has stored it.
+    await expect.poll(findPoint, { timeout: 20_000 }).toBe(true);
     await page.keyboard.press("Enter");
     // All other projects had none, so there is nothing to choose.
     await page.getByRole("heading", { name: "earlier" }).waitFor();

@@ -138,7 +138,9 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
 
   test("shortcuts open screens, the palette finds a project by name, and typing triggers no shortcut", async () => {
     await page.goto(server.url);
-    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    // A page has a shortcut as soon as it has a link in the navigation.
+    await page.getByRole("navigation").getByRole("link", { name: "Projects" }).waitFor();
+    await page.getByLabel("Activity of the last minute").waitFor();
     await page.keyboard.press("g");
     await page.keyboard.press("p");
     await page.getByRole("searchbox", { name: "Search projects by name" }).waitFor();
