@@ -4,6 +4,7 @@ import { Client } from "millrace";
 import type { Example, WirePost } from "millrace";
 import Papa from "papaparse";
 import { describe, expect, test, vi } from "vitest";
+import { ended, start } from "./support/command.ts";
 import { useRowFixture } from "./support/rows.ts";
 
 // Each run of the command starts a process, which takes time.
@@ -93,9 +94,22 @@ test("a failed download is reported, and leaves the existing file unchanged", as
     errors: expect.stringContaining('there is no dataset "none"') as unknown,
   });
   expect(readFileSync(file, "utf8")).toBe("as it was\n");
+  expect(await fixture.run(...args, "csv", "--output", "/no/such/folder/rows.csv")).toMatchObject({
+    code: 1,
+    errors:
+      "error: /no/such/folder/rows.csv can't be written: ENOENT: no such file or directory, open '/no/such/folder/rows.csv'\n",
+  });
   const zstd = await fixture.run(...args, "jsonl", "--zstd", "--output", file);
   const expected = "createZstdCompress" in zlib ? /^3 examples/ : /needs Node 22.15 or newer/;
   expect(zstd.errors).toMatch(expected);
+});
+
+test("a download ends without an error when what reads its output has ended", async () => {
+  await fill();
+  const args = ["download", "--dataset", fixture.dataset, "--format", "jsonl"];
+  const child = start(args, { MILLRACE_ENDPOINT: fixture.endpoint });
+  child.stdout.destroy();
+  expect(await ended(child)).toMatchObject({ code: 0, errors: "3 examples\n" });
 });
 
 test("a filter selects the examples to download, in both forms", async () => {

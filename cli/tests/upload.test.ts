@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { gzipSync } from "node:zlib";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { describe, expect, test, vi } from "vitest";
@@ -127,6 +128,22 @@ describe("formats", () => {
     });
   });
 
+  test("bytes in a binary column of a Parquet file are text if they are UTF-8, otherwise base64", async () => {
+    const columnData = [
+      {
+        name: "bytes",
+        data: [new Uint8Array([0xff, 0xd8, 0]), Buffer.from("é")],
+        type: "BYTE_ARRAY" as const,
+      },
+    ];
+    writeFileSync(fixture.path("a.parquet"), new Uint8Array(parquetWriteBuffer({ columnData })));
+    expect(await fixture.upload(fixture.path("a.parquet"))).toMatchObject({ code: 0 });
+    expect(await fixture.examples()).toMatchObject([
+      { inputs: { bytes: "/9gA" } },
+      { inputs: { bytes: "é" } },
+    ]);
+  });
+
   test("standard input is a source if its format is given", async () => {
     const args = ["upload", "-", "--dataset", fixture.dataset, "--create"];
     const without = start(args, { MILLRACE_ENDPOINT: fixture.endpoint });
@@ -170,6 +187,8 @@ describe("uploaded again", () => {
     await fixture.upload(fixture.path("a.jsonl"));
     const again = await fixture.upload(fixture.path("a.jsonl"), "--json");
     expect(JSON.parse(again.output)).toMatchObject({ created: 0, skipped: 2 });
+    const dryResult = await fixture.upload(fixture.path("a.jsonl"), "--json", "--dry-run");
+    expect(JSON.parse(dryResult.output)).toMatchObject({ dryRun: true, read: 2 });
     writeFileSync(fixture.path("b.jsonl"), '{"n":5}\nno\n{"n":6}\n');
     const dry = await fixture.run(
       "upload",
@@ -201,6 +220,38 @@ test("a dry run into a dataset that does not exist yet checks the rows, warns, a
   );
 });
 
+describe("a source with a column inputs and one that is not read", () => {
+  const reason =
+    'column "output" is not read, did you mean outputs? (beside inputs: outputs, metadata, split, id, created_at; a mapping file, --map, can name other columns or leave some out)';
+
+  test("a CSV file is refused before anything is sent, unless a mapping leaves the column out", async () => {
+    const file = fixture.path("a.csv");
+    writeFileSync(file, 'inputs,output\n"{""n"":1}","{""m"":2}"\n');
+    for (const flags of [[], ["--dry-run"]]) {
+      expect(await fixture.upload(file, ...flags)).toMatchObject({
+        code: 2,
+        errors: expect.stringContaining(`error: ${reason}\n`) as unknown,
+      });
+    }
+    writeFileSync(fixture.path("map.json"), '{"inputs":"inputs"}');
+    const mapped = await fixture.upload(file, "--map", fixture.path("map.json"));
+    expect(mapped).toMatchObject({ code: 0 });
+    expect(await fixture.examples()).toMatchObject([{ inputs: { n: 1 } }]);
+  });
+
+  test("such rows of a JSONL file are rejected", async () => {
+    const file = fixture.path("a.jsonl");
+    writeFileSync(file, '{"inputs":{"n":1},"output":{"m":2}}\n{"inputs":{"n":2},"split":[]}\n');
+    const { code } = await fixture.upload(file);
+    expect(code).toBe(3);
+    expect(JSON.parse(readFileSync(`${file}.rejected.jsonl`, "utf8"))).toMatchObject({
+      row: 1,
+      reason,
+    });
+    expect(await fixture.examples()).toMatchObject([{ inputs: { n: 2 } }]);
+  });
+});
+
 describe("feedback and runs", () => {
   const id = "01890a5d-ac96-774b-bcce-b302099a8057";
 
@@ -224,6 +275,9 @@ describe("feedback and runs", () => {
       "moved",
     );
     expect(runs).toMatchObject({ code: 0, errors: "" });
+    expect(runs.output).toContain("1 created, 0 skipped");
+    const again = await fixture.run("upload", fixture.path("runs.jsonl"), "--resource", "runs");
+    expect(again.output).toContain("0 created, 1 skipped, 0 rejected");
     expect(await fixture.client.runs.read(id)).toMatchObject({ name: "moved", inputs: { q: 1 } });
     writeFileSync(
       fixture.path("f.csv"),
@@ -248,6 +302,15 @@ test(
     writeFileSync(fixture.path("a.csv"), csv);
     const wrong: readonly (readonly [readonly string[], string])[] = [
       [["no-such.csv"], "there is no file no-such.csv"],
+      [[tmpdir()], `${tmpdir()} is a folder: pass its files, such as '${tmpdir()}/*.jsonl'`],
+      [
+        [fixture.path("a.csv"), "--chunk-count", "0"],
+        '--chunk-count must be a whole number from 1 to 100,000, not "0"',
+      ],
+      [
+        [fixture.path("a.csv"), "--in-flight", "9999"],
+        '--in-flight must be a whole number from 1 to 256, not "9999"',
+      ],
       [
         [fixture.path("a.csv"), "--inputs", "nope"],
         "there is no column nope; the columns are question, answer",
@@ -268,5 +331,9 @@ test(
         errors: expect.stringContaining(message) as unknown,
       });
     }
+    expect(await fixture.run("upload", fixture.path("a.csv"), "--dataset", "")).toMatchObject({
+      code: 2,
+      errors: "error: --dataset is empty: pass the name or the id of a dataset\n",
+    });
   },
 );

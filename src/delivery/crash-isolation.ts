@@ -151,6 +151,7 @@ export class CrashIsolation {
 function mergeReports(firstReport: ShipReport, secondReport: ShipReport): ShipReport {
   const reason = secondReport.reason ?? firstReport.reason;
   const server = secondReport.server ?? firstReport.server;
+  const existing = (firstReport.existing ?? 0) + (secondReport.existing ?? 0);
   const truncated = (firstReport.truncated ?? 0) + (secondReport.truncated ?? 0);
   const quarantined = (firstReport.quarantined ?? 0) + (secondReport.quarantined ?? 0);
   const redacted = firstReport.redacted ?? secondReport.redacted;
@@ -163,6 +164,7 @@ function mergeReports(firstReport: ShipReport, secondReport: ShipReport): ShipRe
     requests: firstReport.requests + secondReport.requests,
     retries: firstReport.retries + secondReport.retries,
     bytes: firstReport.bytes + secondReport.bytes,
+    ...(existing === 0 ? {} : { existing }),
     ...(truncated === 0 ? {} : { truncated }),
     ...(quarantined === 0 ? {} : { quarantined }),
     ...(redacted === undefined

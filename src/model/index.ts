@@ -31,6 +31,7 @@ export { computeEditDistance } from "./edit-distance.ts";
 export { escapeFormula, unescapeFormula } from "./csv-cell.ts";
 export { isLoopback } from "./options/connection.ts";
 export { assertUuid, isUuid } from "./ids.ts";
+export { uploadLimits } from "./resources/upload.ts";
 export { isKeyScope, keyScopes, permits } from "./resources/key-scopes.ts";
 export type { KeyScope } from "./resources/key-scopes.ts";
 export { defaultEndpoint, variablesOf } from "./options/option-variables.ts";

@@ -200,10 +200,10 @@ export class ChunkWork implements ChunkShipper {
       id: runId,
       reason: message,
     }));
-    const { delivered: created, bytes, undelivered, reason } = report;
+    const { delivered, existing = 0, bytes, undelivered, reason } = report;
     return {
-      created,
-      skipped: 0,
+      created: delivered - existing,
+      skipped: existing,
       rejected,
       bytes,
       ...(undelivered === 0

@@ -25,7 +25,11 @@ export interface OutcomeListener {
  */
 const rowRefusalStatuses = new Set([400, 413, 422]);
 
-/** Creates examples. A chunk that the server refuses is halved repeatedly until the refused rows are found. */
+/**
+ * Creates examples. A chunk that the server refuses is halved repeatedly until the refused rows are found. Of rows with
+ * the same id, the first is sent, and the others are compared with what the server has then: halving a chunk of
+ * repeated rows would take a request for each of them.
+ */
 export class ExampleChunks {
   readonly #call: Call;
   readonly #info: ServerInfoReader;
@@ -47,6 +51,16 @@ export class ExampleChunks {
     outcomes: OutcomeListener,
   ): Promise<void> {
     if (rows.length === 0) {
+      return;
+    }
+    const { firstRows, repeatedRows } = separateRepeatedIds(rows);
+    if (repeatedRows.length > 0) {
+      await this.send(firstRows, datasetId, outcomes);
+      await this.send(
+        await this.#settleExisting(repeatedRows, datasetId, outcomes),
+        datasetId,
+        outcomes,
+      );
       return;
     }
     try {
@@ -131,35 +145,43 @@ export class ExampleChunks {
     await this.send(rows.slice(middle), datasetId, outcomes);
   }
 
-  /**
-   * Handles a conflict: some ids already exist. A row is skipped if the stored example with its id has the same
-   * content, for example from an earlier upload. It is rejected if the content differs. The other rows are sent again.
-   */
+  /** Handles a conflict: some ids already exist. The rows with other ids are sent again. */
   async #resolveConflict(
     rows: readonly TapeRow[],
     datasetId: string,
     refusal: { readonly outcomes: OutcomeListener; readonly error: ConflictError },
   ): Promise<void> {
-    const existingById = await this.#findExisting(rows, datasetId);
     const { outcomes } = refusal;
-    const seen = new Set<string>();
-    const remaining: TapeRow[] = [];
-    for (const row of rows) {
-      const example = existingById.get(row.id);
-      if (example !== undefined && isSame(row, example)) {
-        outcomes.onDone([row], { created: 0, bytes: measureRow(row) });
-      } else if (example !== undefined) {
-        reject(row, `the id ${row.id} already exists with a different example`, outcomes);
-      } else if (seen.has(row.id)) {
-        reject(row, `an earlier row has the same id ${row.id}`, outcomes);
-      } else {
-        seen.add(row.id);
-        remaining.push(row);
-      }
-    }
-    await (remaining.length === rows.length
+    const newRows = await this.#settleExisting(rows, datasetId, outcomes);
+    await (newRows.length === rows.length
       ? this.#sendHalves(rows, datasetId, refusal)
-      : this.send(remaining, datasetId, outcomes));
+      : this.send(newRows, datasetId, outcomes));
+  }
+
+  /**
+   * Reports the outcomes of rows whose ids already exist. A row is skipped if the stored example with its id has the
+   * same content, for example from an earlier upload. It is rejected if the content differs.
+   *
+   * @returns the other rows
+   */
+  async #settleExisting(
+    rows: readonly TapeRow[],
+    datasetId: string,
+    outcomes: OutcomeListener,
+  ): Promise<readonly TapeRow[]> {
+    const existingById = await this.#findExisting(rows, datasetId);
+    return rows.filter((row) => {
+      const example = existingById.get(row.id);
+      if (example === undefined) {
+        return true;
+      }
+      if (isSame(row, example)) {
+        outcomes.onDone([row], { created: 0, bytes: measureRow(row) });
+      } else {
+        reject(row, `the id ${row.id} already exists with a different example`, outcomes);
+      }
+      return false;
+    });
   }
 
   async #findExisting(
@@ -182,6 +204,21 @@ export class ExampleChunks {
 const measureRow = ({ members, attachments }: TapeRow): number =>
   members.reduce((sum, [, json]) => sum + json.length, 0) +
   attachments.reduce((sum, { data }) => sum + data.length, 0);
+
+/** Separates the first row with each id from the rows that repeat an id. */
+function separateRepeatedIds(rows: readonly TapeRow[]): {
+  readonly firstRows: readonly TapeRow[];
+  readonly repeatedRows: readonly TapeRow[];
+} {
+  const ids = new Set<string>();
+  const firstRows: TapeRow[] = [];
+  const repeatedRows: TapeRow[] = [];
+  for (const row of rows) {
+    (ids.has(row.id) ? repeatedRows : firstRows).push(row);
+    ids.add(row.id);
+  }
+  return { firstRows, repeatedRows };
+}
 
 function reject(row: TapeRow, reason: string, { onRejected }: OutcomeListener): void {
   onRejected(row, { row: row.row, id: row.id, reason, content: formatExample(row) });

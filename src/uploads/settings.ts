@@ -1,4 +1,5 @@
 import { ValidationError } from "../model/errors.ts";
+import { uploadLimits } from "../model/resources/upload.ts";
 import type { UploadSettings } from "../model/resources/upload.ts";
 
 /** The settings of an upload, checked and with defaults applied. */
@@ -17,14 +18,15 @@ export interface CheckedSettings extends UploadSettings {
 export function checkSettings(settings: UploadSettings): CheckedSettings {
   const { chunkBytes = 1_048_576, chunkCount = 1_000, patienceMs = 120_000, ordered } = settings;
   const inFlight = ordered === true ? 1 : (settings.inFlight ?? 4);
-  assertInteger("chunkBytes", chunkBytes, [1_024, 67_108_864]);
-  assertInteger("chunkCount", chunkCount, [1, 100_000]);
-  assertInteger("inFlight", inFlight, [1, 256]);
-  assertInteger("patienceMs", patienceMs, [0, 86_400_000]);
+  assertInteger("chunkBytes", chunkBytes);
+  assertInteger("chunkCount", chunkCount);
+  assertInteger("inFlight", inFlight);
+  assertInteger("patienceMs", patienceMs);
   return { ...settings, chunkBytes, chunkCount, inFlight, patienceMs };
 }
 
-function assertInteger(name: string, value: unknown, [min, max]: readonly [number, number]): void {
+function assertInteger(name: keyof typeof uploadLimits, value: unknown): void {
+  const [min, max] = uploadLimits[name];
   if (typeof value !== "number" || !Number.isInteger(value) || value < min || value > max) {
     throw new ValidationError(`${name} must be a whole number from ${min} to ${max}`);
   }

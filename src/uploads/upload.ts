@@ -102,14 +102,14 @@ export class BulkUpload {
       createEncoder,
       onFull: doNothing,
     });
-    const abort = (): void => this.#fail(createAbortError(kind, signal));
+    const abort = (): void => this.#fail(createAbortError(signal));
     // Remove the listener when the upload ends, because the caller may use the signal for many uploads.
     signal?.addEventListener("abort", abort, {
       once: true,
       signal: this.#progressReporter.endSignal,
     });
     if (signal?.aborted === true) {
-      this.#fail(createAbortError(kind, signal));
+      this.#fail(createAbortError(signal));
     }
   }
 
@@ -338,8 +338,8 @@ export class BulkUpload {
   }
 }
 
-const createAbortError = ({ target }: BulkKind, signal: AbortSignal | undefined): AbortError =>
-  new AbortError(`Failed to upload ${target}: it was aborted by its signal`, {
+const createAbortError = (signal: AbortSignal | undefined): AbortError =>
+  new AbortError("the upload was aborted by its signal", {
     cause: signal?.reason as unknown,
   });
 

@@ -40,6 +40,8 @@ export interface ClusterTestOptions {
    * while the other faults happen.
    */
   readonly isLong: boolean;
+  /** Complete runs that the two programs record at least. If all faults took less time, they go on recording. */
+  readonly minRuns: number;
   readonly log: (text: string) => void;
 }
 
@@ -120,7 +122,15 @@ async function startMembers(
 
 async function runFaults(
   members: Members,
-  { folder, runsPerSecond, fullRunsPerSecond, pauseSeconds, isLong, log }: ClusterTestOptions,
+  {
+    folder,
+    runsPerSecond,
+    fullRunsPerSecond,
+    pauseSeconds,
+    isLong,
+    minRuns,
+    log,
+  }: ClusterTestOptions,
 ): Promise<ClusterReport> {
   const { database, stream, servers, writers } = members;
   const project = "cluster";
@@ -169,6 +179,16 @@ async function runFaults(
     log(`${fault}: ${describe(report)}`);
   }
 
+  // Each run is two records, its start and its end.
+  const countRuns = (): number =>
+    producers.reduce(
+      (sum, { process: producer }) => sum + (producer.samples.at(-1)?.stats.accepted ?? 0) / 2,
+      0,
+    );
+  if (countRuns() < minRuns) {
+    log(`Recording until ${minRuns} runs are complete.`);
+    await waitFor("enough runs", 240_000, () => (countRuns() >= minRuns ? true : undefined));
+  }
   const ends = await Promise.all(producers.map(({ process: producer }) => producer.finish()));
   await probe.end();
   const deadLetters = stream === undefined ? 0 : await waitForEmptyLog(stream);

@@ -1,6 +1,7 @@
 import { ValidationError } from "millrace";
 import type { CreateFeedback, NewExample } from "millrace";
 import { UsageError } from "../usage-error.ts";
+import { findSimilarNames } from "../similar-names.ts";
 import { omitUndefined } from "../omit-undefined.ts";
 import type { CsvType } from "./csv-types.ts";
 import type { SourceRow } from "./source-row.ts";
@@ -85,7 +86,10 @@ function resolveMapping(mapping: Mapping, columns: readonly string[]): Mapping {
   };
 }
 
-/** @throws {@link UsageError} if a mapped column does not exist. */
+/**
+ * @throws {@link UsageError} if a mapped column does not exist, or the {@link standardColumns} are mapped and there is
+ *   another column.
+ */
 export function assertColumns(mapping: Mapping, columns: readonly string[]): void {
   const missingColumn = [...listColumns(mapping)].find((name) => !columns.includes(name));
   if (missingColumn !== undefined) {
@@ -93,6 +97,28 @@ export function assertColumns(mapping: Mapping, columns: readonly string[]): voi
       `there is no column ${missingColumn}; the columns are ${columns.join(", ")}`,
     );
   }
+  const fault = describeUnknownColumn(mapping, columns);
+  if (fault !== undefined) {
+    throw new UsageError(fault);
+  }
+}
+
+/**
+ * Describes the first column that is not one of the {@link standardColumns}, if these are mapped. Its values would not be
+ * uploaded, and a misspelled name such as `output` is the likely cause.
+ */
+function describeUnknownColumn(mapping: Mapping, columns: readonly string[]): string | undefined {
+  if (resolveMapping(mapping, columns) === mapping) {
+    return undefined;
+  }
+  const names: readonly string[] = standardColumns;
+  const unknownColumn = columns.find((name) => !names.includes(name));
+  if (unknownColumn === undefined) {
+    return undefined;
+  }
+  const [similarName] = findSimilarNames(unknownColumn, names, 1);
+  const suggestion = similarName === undefined ? "" : `, did you mean ${similarName}?`;
+  return `column ${JSON.stringify(unknownColumn)} is not read${suggestion} (beside inputs: ${names.slice(1).join(", ")}; a mapping file, --map, can name other columns or leave some out)`;
 }
 
 /** Returns all columns that a mapping names. */
@@ -151,7 +177,7 @@ export class ExampleBuilder {
   /**
    * Converts a row to an example.
    *
-   * @throws {@link ValidationError} if the row lacks a mapped column, or a time is not a string.
+   * @throws {@link ValidationError} if the row lacks a mapped column or has an unknown one, or a time is not a string.
    */
   build(row: SourceRow): NewExample {
     const { inputs, outputs, metadata, split, createdAt } = this.#chooseMapping(row);
@@ -166,7 +192,12 @@ export class ExampleBuilder {
 
   #chooseMapping(row: SourceRow): Mapping {
     if (this.#resolvesPerRow) {
-      return resolveMapping(this.#requestedMapping, Object.keys(row));
+      const columns = Object.keys(row);
+      const fault = describeUnknownColumn(this.#requestedMapping, columns);
+      if (fault !== undefined) {
+        throw new ValidationError(fault);
+      }
+      return resolveMapping(this.#requestedMapping, columns);
     }
     if (this.#columnsVary) {
       const missingColumn = [...this.#mappedColumns].find((name) => !Object.hasOwn(row, name));
@@ -199,7 +230,8 @@ function pickColumns(row: SourceRow, columns: ObjectColumns): unknown {
 
 /** Reads the splits of a row: a name, or a JSON list of names. */
 function parseSplit(value: unknown): string | readonly string[] | undefined {
-  if (value === undefined || value === null || value === "") {
+  const isEmpty = value === "" || (Array.isArray(value) && value.length === 0);
+  if (value === undefined || value === null || isEmpty) {
     return undefined;
   }
   if (typeof value === "string" && value.startsWith("[")) {

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { open } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { parquetMetadataAsync, parquetReadObjects, parquetSchema } from "hyparquet";
@@ -42,6 +43,8 @@ export async function openParquet(path: string, name: string = path): Promise<Ro
         rowStart,
         rowEnd,
         useOffsetIndex: true,
+        // Otherwise a binary column would be decoded as text, and bytes that are no text would be lost.
+        utf8: false,
       }).catch((cause: unknown) => {
         throw createDamageError(name, cause);
       });
@@ -93,7 +96,7 @@ function* splitRowGroups({
 
 /**
  * Converts a Parquet value to JSON: bigints to numbers if they are exact, otherwise to strings; times to ISO
- * 8601; bytes to base64.
+ * 8601; bytes to text if they are UTF-8, because many writers store texts as binary columns, otherwise to base64.
  */
 function toJsonValue(value: unknown): unknown {
   if (typeof value === "bigint") {
@@ -107,7 +110,7 @@ function toJsonValue(value: unknown): unknown {
     return Number.isNaN(value.getTime()) ? null : value.toISOString();
   }
   if (value instanceof Uint8Array) {
-    return Buffer.from(value).toString("base64");
+    return Buffer.from(value).toString(isUtf8(value) ? "utf8" : "base64");
   }
   if (Array.isArray(value)) {
     return value.map(toJsonValue);

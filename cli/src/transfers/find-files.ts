@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { isAbsolute } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { glob, isDynamicPattern } from "tinyglobby";
 import { standardInput } from "../rows/byte-source.ts";
 import { UsageError } from "../usage-error.ts";
@@ -18,8 +18,14 @@ export async function findFiles(fileArguments: readonly string[]): Promise<reado
 }
 
 async function expandFileArgument(fileArgument: string): Promise<readonly string[]> {
-  if (fileArgument === standardInput || (await isFile(fileArgument))) {
+  const kind = fileArgument === standardInput ? "file" : await readKind(fileArgument);
+  if (kind === "file") {
     return [fileArgument];
+  }
+  if (kind === "folder") {
+    throw new UsageError(
+      `${fileArgument} is a folder: pass its files, such as '${join(fileArgument, "*.jsonl")}'`,
+    );
   }
   const matchedPaths = isDynamicPattern(fileArgument)
     ? await glob(fileArgument, { expandDirectories: false, absolute: isAbsolute(fileArgument) })
@@ -30,12 +36,12 @@ async function expandFileArgument(fileArgument: string): Promise<readonly string
   return matchedPaths.toSorted();
 }
 
-async function isFile(path: string): Promise<boolean> {
+/** Returns `undefined` if nothing has this path, which may then be a glob pattern. */
+async function readKind(path: string): Promise<"file" | "folder" | undefined> {
   try {
-    return !(await stat(path)).isDirectory();
+    return (await stat(path)).isDirectory() ? "folder" : "file";
   } catch {
-    // The path does not exist. The caller checks whether it is a glob pattern.
-    return false;
+    return undefined;
   }
 }
 

@@ -48,7 +48,7 @@ export async function download(flags: DownloadFlags): Promise<void> {
           );
     const rows = Readable.from(texts, { objectMode: false });
     if (output === undefined) {
-      await pipeline(rows, compressor, process.stdout, { end: false, signal });
+      await writeToStandardOutput(rows, compressor, signal);
       return;
     }
     // The rows are written to a temporary file, which is then renamed, so that `output` is always a complete file:
@@ -59,13 +59,37 @@ export async function download(flags: DownloadFlags): Promise<void> {
       await rename(temporaryPath, output);
     } catch (error) {
       await rm(temporaryPath, { force: true });
-      throw error;
+      throw isWriteError(error, temporaryPath)
+        ? new Error(
+            `${output} can't be written: ${error.message.replaceAll(temporaryPath, output)}`,
+            { cause: error },
+          )
+        : error;
     }
   });
   process.stderr.write(
     `${count.toLocaleString("en")} ${source.kind}${output === undefined ? "" : ` in ${output}`}\n`,
   );
 }
+
+/** Writes the rows until all are written, or what reads them, such as `head`, has ended. */
+async function writeToStandardOutput(
+  rows: Readable,
+  compressor: Transform,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await pipeline(rows, compressor, process.stdout, { end: false, signal });
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EPIPE")) {
+      throw error;
+    }
+  }
+}
+
+/** Whether the file system refused to write to a path. */
+const isWriteError = (error: unknown, path: string): error is Error =>
+  error instanceof Error && ("path" in error ? error.path === path : false);
 
 /** What is downloaded. */
 type Source =

@@ -1,5 +1,6 @@
 import type { Client, RejectedRow } from "millrace";
 import { UploadError } from "millrace";
+import { uploadLimits } from "millrace/model";
 import { findDataset } from "./find-dataset.ts";
 import { findFiles } from "./find-files.ts";
 import { standardInput } from "../rows/byte-source.ts";
@@ -33,6 +34,7 @@ export async function upload(
   const printResult = (error?: string): void => {
     if (flags.json === true) {
       const result = {
+        ...(flags.dryRun === true ? { dryRun: true } : {}),
         ...sumResults(results),
         files: results,
         ...(error === undefined ? {} : { error }),
@@ -96,6 +98,9 @@ async function createPlan(flags: UploadFlags): Promise<UploadPlan> {
         : `--dataset applies only to examples, not to ${rowKind}`,
     );
   }
+  if (dataset === "") {
+    throw new UsageError("--dataset is empty: pass the name or the id of a dataset");
+  }
   const mapping = await parseMapping(flags);
   const hasMapping = Object.keys(mapping).some((name) => name !== "types");
   if (rowKind !== "examples" && hasMapping) {
@@ -119,9 +124,7 @@ async function createPlan(flags: UploadFlags): Promise<UploadPlan> {
     settings: {
       dryRun,
       ordered: flags.ordered === true,
-      chunkCount: parseWholeNumber(flags.chunkCount, "--chunk-count"),
-      chunkBytes: parseWholeNumber(flags.chunkBytes, "--chunk-bytes"),
-      inFlight: parseWholeNumber(flags.inFlight, "--in-flight"),
+      ...parseLimits(flags),
     },
     signal: createInterruptSignal(),
     onRejected:
@@ -142,11 +145,34 @@ const formatRejection = (path: string, { row, reason }: RejectedRow): string =>
   // A reason can contain control characters; as JSON it can't move the terminal's cursor.
   `${path === standardInput ? "standard input" : path}, row ${row}: ${JSON.stringify(reason)}\n`;
 
-function parseWholeNumber(text: string | undefined, flag: string): number | undefined {
-  if (text !== undefined && !/^\d{1,9}$/.test(text)) {
-    throw new UsageError(`${flag} must be a whole number, not ${JSON.stringify(text)}`);
+/** @throws {@link UsageError} if a flag is not a whole number within the limits of its setting. */
+function parseLimits({
+  chunkCount,
+  chunkBytes,
+  inFlight,
+}: UploadFlags): Pick<UploadPlan["settings"], "chunkCount" | "chunkBytes" | "inFlight"> {
+  return {
+    chunkCount: parseWholeNumber(chunkCount, "--chunk-count", uploadLimits.chunkCount),
+    chunkBytes: parseWholeNumber(chunkBytes, "--chunk-bytes", uploadLimits.chunkBytes),
+    inFlight: parseWholeNumber(inFlight, "--in-flight", uploadLimits.inFlight),
+  };
+}
+
+function parseWholeNumber(
+  text: string | undefined,
+  flag: string,
+  [min, max]: readonly [number, number],
+): number | undefined {
+  if (text === undefined) {
+    return undefined;
   }
-  return text === undefined ? undefined : Number(text);
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= min && value <= max)) {
+    throw new UsageError(
+      `${flag} must be a whole number from ${min.toLocaleString("en")} to ${max.toLocaleString("en")}, not ${JSON.stringify(text)}`,
+    );
+  }
+  return value;
 }
 
 export interface UploadFlags extends MappingFlags, ServerFlags {

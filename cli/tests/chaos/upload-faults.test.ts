@@ -177,7 +177,7 @@ describe("checkpoints", () => {
     expect(await ended(child)).toMatchObject({
       code: 1,
       errors: containing(
-        "it was aborted by its signal; run the same command again to continue from there",
+        "rejected): the upload was aborted by its signal; run the same command again to continue from there",
       ),
     });
     const checkpoint = `${file}.millrace-checkpoint.json`;

@@ -166,8 +166,8 @@ function selectChangedFields(body: DatasetPatchBody, { extra }: Dataset): Partia
   const baselineId = body.baseline_experiment_id;
   return {
     ...(typeof name === "string" && { name }),
-    ...(typeof description === "string" && { description }),
-    ...(metadata !== undefined && metadata !== null && { extra: { ...extra, metadata } }),
+    ...(description !== undefined && { description }),
+    ...(metadata !== undefined && { extra: { ...extra, metadata: metadata ?? {} } }),
     ...(body.inputs_schema_definition !== undefined && {
       inputsSchema: body.inputs_schema_definition,
     }),

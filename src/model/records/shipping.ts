@@ -105,6 +105,8 @@ export interface RedactionCounts {
  */
 export interface ShipReport {
   readonly delivered: number;
+  /** Number of delivered records that the server already had, as far as it reports them; absent if zero. */
+  readonly existing?: number;
   /**
    * Number of payloads and attachments in delivered runs that were replaced by a marker, a text that says what is
    * missing; absent if zero.

@@ -50,6 +50,14 @@ export interface Checkpoint {
   readonly source?: string | undefined;
 }
 
+/** The smallest and the largest allowed value of the numbers in {@link UploadSettings}. */
+export const uploadLimits = {
+  chunkBytes: [1_024, 67_108_864],
+  chunkCount: [1, 100_000],
+  inFlight: [1, 256],
+  patienceMs: [0, 86_400_000],
+} as const;
+
 /** Options of every upload. */
 export interface UploadSettings {
   /**

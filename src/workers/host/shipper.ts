@@ -349,6 +349,7 @@ const findUnsendable = (json: RunJson, runs: readonly RunOperation[]): readonly 
 type ResultCounts = Pick<
   ShipReport,
   | "delivered"
+  | "existing"
   | "truncated"
   | "refused"
   | "quarantined"
@@ -359,6 +360,7 @@ type ResultCounts = Pick<
 
 function countResults(results: readonly BatchResult[]): ResultCounts {
   let delivered = 0;
+  let existing = 0;
   let truncated = 0;
   let quarantined = 0;
   let undelivered = 0;
@@ -366,6 +368,7 @@ function countResults(results: readonly BatchResult[]): ResultCounts {
   let reason: string | undefined;
   const refused: RefusedRun[] = [];
   for (const { batch, outcome } of results) {
+    existing += outcome.kind === "delivered" ? (outcome.existing ?? 0) : 0;
     for (const run of batch.runs) {
       if (outcome.kind === "delivered") {
         delivered += run.records.length;
@@ -386,6 +389,7 @@ function countResults(results: readonly BatchResult[]): ResultCounts {
     refused,
     undelivered,
     isServerUnavailable,
+    ...(existing === 0 ? {} : { existing }),
     ...(truncated === 0 ? {} : { truncated }),
     ...(quarantined === 0 ? {} : { quarantined }),
     ...(reason === undefined ? {} : { reason }),

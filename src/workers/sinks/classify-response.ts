@@ -86,11 +86,15 @@ const maxReasonLength = 500;
  * kind of list.
  */
 export function classifyBatch(batch: Batch, action: string, response: HttpResponse): Outcome {
-  const outcome = classifyResponse(action, response, Date.now());
-  const refusalReasons =
-    outcome.kind === "delivered" || response.status === 422
-      ? parseRefusedRuns(response.body)
-      : noRefusals;
+  const responseOutcome = classifyResponse(action, response, Date.now());
+  const { refusalReasons, existing } =
+    responseOutcome.kind === "delivered" || response.status === 422
+      ? parseIngestResult(response)
+      : emptyIngestResult;
+  const outcome: Outcome =
+    responseOutcome.kind === "delivered" && existing > 0
+      ? { kind: "delivered", existing }
+      : responseOutcome;
   if (refusalReasons.size === 0) {
     return outcome;
   }
@@ -113,26 +117,40 @@ export function classifyBatch(batch: Batch, action: string, response: HttpRespon
   };
 }
 
-const noRefusals: ReadonlyMap<string, string> = new Map();
+/** What a server reports about a batch. */
+interface IngestResult {
+  /** Reasons by the id of the rejected run. */
+  readonly refusalReasons: ReadonlyMap<string, string>;
+  /** Number of records that the server already had. */
+  readonly existing: number;
+}
+
+const emptyIngestResult: IngestResult = { refusalReasons: new Map(), existing: 0 };
 
 /**
- * Reads the ids of rejected runs and the reasons from `{"rejected":[{"id","reason"}]}`. Returns an empty map for any
- * other response.
+ * Reads the body `{"duplicates", "rejected":[{"id","reason"}]}`. Returns an empty result for any other body. A response
+ * with status 409 is about one record, which the server already had.
  */
-function parseRefusedRuns(body: string): ReadonlyMap<string, string> {
+function parseIngestResult({ status, body }: HttpResponse): IngestResult {
+  if (status === 409) {
+    return { ...emptyIngestResult, existing: 1 };
+  }
   if (!body.includes('"rejected"')) {
-    return noRefusals;
+    return emptyIngestResult;
   }
   const parsed = parseJson(body);
-  const list: unknown =
-    typeof parsed === "object" && parsed !== null && "rejected" in parsed ? parsed.rejected : [];
+  if (typeof parsed !== "object" || parsed === null) {
+    return emptyIngestResult;
+  }
+  const list: unknown = "rejected" in parsed ? parsed.rejected : [];
+  const existing = "duplicates" in parsed ? parsed.duplicates : 0;
   const refusalReasons = new Map<string, string>();
   for (const item of Array.isArray(list) ? (list as readonly unknown[]) : []) {
     if (typeof item === "object" && item !== null && "id" in item && "reason" in item) {
       refusalReasons.set(String(item.id), String(item.reason).slice(0, maxReasonLength));
     }
   }
-  return refusalReasons;
+  return { refusalReasons, existing: typeof existing === "number" ? existing : 0 };
 }
 
 /** Parses JSON; `undefined` if the text is not JSON. */

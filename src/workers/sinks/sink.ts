@@ -75,9 +75,16 @@ export interface UnwritableOutcome {
   readonly reason: string;
 }
 
+/** The server has the batch. */
+export interface DeliveredOutcome {
+  readonly kind: "delivered";
+  /** Number of records that the server already had, so that it did not store them again; absent if zero. */
+  readonly existing?: number;
+}
+
 /** The outcome of one batch. A failed delivery is a value; only bugs throw. */
 export type Outcome =
-  | { readonly kind: "delivered" }
+  | DeliveredOutcome
   | UnwritableOutcome
   | { readonly kind: "rejected"; readonly rejection: Rejection }
   | RetryOutcome

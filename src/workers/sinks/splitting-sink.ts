@@ -56,7 +56,7 @@ export function createSplittingSink(inner: Sink): Sink {
     const firstFailure = parts.find(({ outcome }) => outcome.kind !== "delivered");
     const delivered: BatchResult = {
       batch: batch.combineBatches(parts.map((part) => part.batch)),
-      outcome: { kind: "delivered" },
+      outcome: parts[0]?.outcome ?? { kind: "delivered" },
     };
     const combinedResult =
       firstFailure === undefined ? delivered : { batch, outcome: firstFailure.outcome };

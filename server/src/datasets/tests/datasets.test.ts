@@ -55,7 +55,7 @@ test("a dataset is created, read, listed by each filter, updated and deleted", a
     expect([query, itemsOf(json).map((one) => textOf(one["name"]))]).toEqual([query, names]);
   }
   const changed = await call(server, `PATCH /datasets/${id}`, {
-    body: { name: "gamma", description: null, metadata: { team: "b" } },
+    body: { name: "gamma", metadata: { team: "b" } },
   });
   expect(changed.json).toMatchObject({
     name: "gamma",
@@ -65,6 +65,10 @@ test("a dataset is created, read, listed by each filter, updated and deleted", a
     extra: { source: "sdk", metadata: { team: "b" } },
   });
   expect(await call(server, `GET /datasets/${id}`)).toMatchObject({ json: changed.json });
+  const emptied = await call(server, `PATCH /datasets/${id}`, {
+    body: { description: null, metadata: null },
+  });
+  expect(emptied.json).toMatchObject({ name: "gamma", description: null, metadata: {} });
   expect(await call(server, `DELETE /datasets/${id}`)).toMatchObject({ status: 200, json: { id } });
   for (const target of [`GET /datasets/${id}`, `DELETE /datasets/${id}`]) {
     expect(await call(server, target)).toMatchObject({
