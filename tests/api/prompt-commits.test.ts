@@ -63,6 +63,10 @@ describe("commits", () => {
       "r",
       'The latest commit of the prompt "r" was requested: client.prompts.push("r", { manifest }) creates one',
     ],
+    [
+      "Greet",
+      'The latest commit of the prompt "Greet" was requested; names of new prompts are in lower case: client.prompts.push("greet", { manifest }) creates one',
+    ],
   ])("a 404 for %s names the prompt and the version", async (name, advice) => {
     const missing = () => json({ detail: "Commit not found" }, 404);
     const server = await mswServer(

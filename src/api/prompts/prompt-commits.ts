@@ -337,7 +337,10 @@ function explainNotFound(
 
 function createMissingText(name: string, commit: string | undefined): string {
   if (commit === undefined) {
-    return `The latest commit of the prompt "${name}" was requested: client.prompts.push("${name}", { manifest }) creates one`;
+    // Servers accept upper case only in the names of prompts that exist already.
+    const newName = name.toLowerCase();
+    const caseNote = newName === name ? "" : "; names of new prompts are in lower case";
+    return `The latest commit of the prompt "${name}" was requested${caseNote}: client.prompts.push("${newName}", { manifest }) creates one`;
   }
   if (looksLikeHash(commit)) {
     return `The commit ${commit} of the prompt "${name}" was requested: client.prompts.listCommits("${name}") lists those that exist`;
