@@ -50,7 +50,7 @@ export interface Checkpoint {
   readonly source?: string | undefined;
 }
 
-/** The smallest and the largest allowed value of the numbers in {@link UploadSettings}. */
+/** The smallest and the largest allowed value of each number in the settings of an upload. */
 export const uploadLimits = {
   chunkBytes: [1_024, 67_108_864],
   chunkCount: [1, 100_000],
