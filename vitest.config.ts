@@ -35,6 +35,8 @@ const consumer = [
 ];
 /** Those of them with libraries that choose a client for the whole process when they first need one. */
 const clients = ["tests/interop/lang*.test.ts", "langsmith/tests/*.test.ts"];
+/** Files that take more than three seconds: they move, back up, restart and fill whole stores, or wait for time limits. */
+const slow = ["{tests,server}/**/*.slow.test.ts"];
 /** The newest releases of the libraries, which have a package.json of their own. */
 const latest = ["tests/latest/*.test.ts"];
 
@@ -46,7 +48,6 @@ const slowest = [
   "web/tests/e2e/keys.test.ts",
   "tests/consumer/installed-packages.test.ts",
   "tests/consumer/bundlers.test.ts",
-  "tests/workers/pool.test.ts",
 ];
 
 /** Starts the slowest files of each project first. The others keep vitest's order, by size or by the time they last took. */
@@ -116,14 +117,23 @@ export default defineConfig({
         ]
       : ["default"],
     projects: [
-      project("unit", { ...shared, include: unit, globalSetup: sharedServer }),
+      project("unit", {
+        ...shared,
+        include: unit,
+        exclude: [...configDefaults.exclude, ...slow],
+        globalSetup: sharedServer,
+      }),
       project("components", {
         ...shared,
         include: ["web/tests/**/*.test.tsx"],
         environment: "happy-dom",
         setupFiles: ["web/tests/support/testing-library.ts", shared.setupFiles],
       }),
-      project("workers", { ...shared, include: workers }),
+      project("workers", {
+        ...shared,
+        include: workers,
+        exclude: [...configDefaults.exclude, ...slow],
+      }),
       project("isolated", { include: isolated }),
       project("integration", {
         ...shared,
@@ -136,14 +146,17 @@ export default defineConfig({
           ...chaos,
           ...consumer,
           ...latest,
+          ...slow,
         ],
         globalSetup: sharedServer,
       }),
       project("server", {
         ...shared,
         include: ["server/{tests,src/**/tests}/*.test.ts"],
+        exclude: [...configDefaults.exclude, ...slow],
         globalSetup: sharedServer,
       }),
+      project("slow", { ...shared, include: slow, globalSetup: sharedServer }),
       project("chaos", {
         include: chaos,
         exclude: [...configDefaults.exclude, ...alone],

@@ -39,7 +39,7 @@ export const unrun: readonly Unrun[] = [
     page: "docs/team.md",
     contains: "proxy_pass http://127.0.0.1:1984",
     reason:
-      "a configuration of nginx; tests/integration/proxy.test.ts has a proxy that does the same",
+      "a configuration of nginx; tests/integration/proxy.slow.test.ts has a proxy that does the same",
   },
   {
     page: "docs/vitest.md",

@@ -62,7 +62,7 @@ const withoutIds: ReadonlySet<string> = new Set([
   "GET /ui/jobs",
   "GET /ui/experiments/scorers",
   "GET /ui/experiments/jobs",
-  // Answers that the tenant has no such dataset only to the page of the server: see `launch-routes.test.ts`.
+  // Answers that the tenant has no such dataset only to the page of the server: see `launch-routes.slow.test.ts`.
   "POST /ui/experiments/start",
   "POST /ui/jobs",
   "GET /ui/webhooks",
