@@ -173,6 +173,27 @@ describe("formats", () => {
     expect(await fixture.examples()).toMatchObject([{ inputs: { n: 1 } }, { inputs: { n: 2 } }]);
   });
 
+  test("a number of JSONL that JavaScript can't represent is rejected, or reported if it is rounded", async () => {
+    const file = fixture.path("a.jsonl");
+    const rows = [
+      '{"n":9007199254740992,"text":"\\"9007199254740993 1e400"}',
+      '{"n":[-9007199254740993]}',
+      '{"n":12345678901234567890}',
+      '{"n":1e400}',
+      '{"n":0.12345678901234567890}',
+    ];
+    writeFileSync(file, rows.map((row) => `${row}\n`).join(""));
+    const { code, errors } = await fixture.upload(file);
+    expect({ code, errors }).toEqual({
+      code: 3,
+      errors: `warning: ${file}, row 2, and possibly others: the number -9007199254740993 is uploaded as -9007199254740992, because JavaScript has no exact integers beyond 2^53; write such numbers as text\n`,
+    });
+    expect(JSON.parse(readFileSync(`${file}.rejected.jsonl`, "utf8"))).toMatchObject({
+      row: 4,
+      reason: "the number 1e400 is too large",
+    });
+  });
+
   test("a real zstd file is read", async () => {
     const packed = readFileSync(new URL("fixtures/rows.jsonl.zst", import.meta.url));
     writeFileSync(fixture.path("a.jsonl.zst"), packed);

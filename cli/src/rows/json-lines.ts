@@ -5,22 +5,38 @@ import { BadRow, maxRowLength } from "./source-row.ts";
 import type { RowSource, SourceRow } from "./source-row.ts";
 
 /** Opens a source with one JSON object per line. Blank lines are skipped. */
-export const openJsonLines = ({ bytes, getFractionRead }: ByteSource): RowSource => ({
-  columns: undefined,
-  rows: readRows(bytes),
-  getFractionRead,
-  close: async () => undefined,
-});
+export function openJsonLines({ bytes, getFractionRead }: ByteSource): RowSource {
+  const warnings: string[] = [];
+  return {
+    columns: undefined,
+    rows: readRows(bytes, warnings),
+    warnings,
+    getFractionRead,
+    close: async () => undefined,
+  };
+}
 
-async function* readRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<SourceRow | BadRow> {
+async function* readRows(
+  bytes: AsyncIterable<Uint8Array>,
+  warnings: string[],
+): AsyncGenerator<SourceRow | BadRow> {
   let isFirst = true;
+  let row = 0;
   for await (const line of splitLines(bytes)) {
     const strippedLine = isFirst && line instanceof Buffer ? stripByteOrderMark(line) : line;
     isFirst = false;
     if (strippedLine instanceof BadRow) {
       yield strippedLine;
     } else if (!isBlank(strippedLine)) {
-      yield parseLine(strippedLine);
+      row += 1;
+      const rounded: string[] = [];
+      yield parseLine(strippedLine, (number) => void rounded.push(number));
+      const [number] = rounded;
+      if (number !== undefined && warnings.length === 0) {
+        warnings.push(
+          `row ${row}, and possibly others: the number ${number} is uploaded as ${Number(number)}, because JavaScript has no exact integers beyond 2^53; write such numbers as text`,
+        );
+      }
     }
   }
 }
@@ -71,19 +87,66 @@ async function* splitLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buf
   }
 }
 
-function parseLine(line: Buffer): SourceRow | BadRow {
+/** @param onRounded - called for an integer that is not exact as a number of JavaScript */
+function parseLine(line: Buffer, onRounded: (number: string) => void): SourceRow | BadRow {
   if (!isUtf8(line)) {
     return new BadRow("the line is not UTF-8", line.toString("latin1"));
   }
   const text = line.toString("utf8");
   try {
     const value: unknown = JSON.parse(text);
+    for (const number of findLargeNumbers(text)) {
+      if (!Number.isFinite(Number(number))) {
+        return new BadRow(`the number ${number.slice(0, maxShownDigits)} is too large`, text);
+      }
+      if (/^-?\d+$/.test(number) && BigInt(number) !== BigInt(Number(number))) {
+        onRounded(number);
+      }
+    }
     return typeof value === "object" && value !== null && !Array.isArray(value)
       ? (value as SourceRow)
       : new BadRow("the line is not a JSON object", text);
   } catch (cause) {
     return new BadRow(`the line is not JSON: ${readErrorMessage(cause)}`, text);
   }
+}
+
+/** A text without this has only numbers that JavaScript can represent, apart from rounded fractions. */
+const mayHaveLargeNumbers = /\d{16}|\d[eE]\+?\d{3}/;
+const numbers = /-?\d[\d.eE+-]*/g;
+const maxShownDigits = 40;
+
+/** Yields the numbers in a JSON text, if one of them may be too large for a number of JavaScript. */
+function* findLargeNumbers(json: string): Generator<string> {
+  if (!mayHaveLargeNumbers.test(json)) {
+    return;
+  }
+  for (let start = 0; start < json.length;) {
+    const quote = json.indexOf('"', start);
+    const end = quote === -1 ? json.length : quote;
+    for (const [number] of json.slice(start, end).matchAll(numbers)) {
+      yield number;
+    }
+    start = quote === -1 ? json.length : findTextEnd(json, quote);
+  }
+}
+
+/** Returns the index after the quote that ends the text which begins at a quote. */
+function findTextEnd(json: string, quote: number): number {
+  let end = json.indexOf('"', quote + 1);
+  while (end !== -1 && isEscaped(json, end)) {
+    end = json.indexOf('"', end + 1);
+  }
+  return end === -1 ? json.length : end + 1;
+}
+
+/** Whether an odd number of backslashes precedes a character. */
+function isEscaped(json: string, index: number): boolean {
+  let backslashes = 0;
+  while (json[index - 1 - backslashes] === "\\") {
+    backslashes += 1;
+  }
+  return backslashes % 2 === 1;
 }
 
 const stripByteOrderMark = (line: Buffer): Buffer =>

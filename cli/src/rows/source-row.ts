@@ -17,6 +17,8 @@ export interface RowSource {
   /** Names of the columns, if they are known before the rows are read. */
   readonly columns: readonly string[] | undefined;
   readonly rows: AsyncIterable<SourceRow | BadRow>;
+  /** What the rows that were read so far lost, as sentences for the user. */
+  readonly warnings?: readonly string[];
   /** Returns the fraction of the source that has been read, from 0 to 1, or `undefined` if its size is unknown. */
   readonly getFractionRead: () => number | undefined;
   /** Releases the source's resources. May be called twice. */

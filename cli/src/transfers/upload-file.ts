@@ -116,6 +116,7 @@ export async function uploadFile(
     return {
       file: path,
       ...result,
+      warnings: [...result.warnings, ...(source.warnings ?? []).map((text) => `${path}, ${text}`)],
       ...(rejectedRowsFile.hasRows ? { rejectedFile: rejectedRowsFile.path } : {}),
     };
   } finally {
