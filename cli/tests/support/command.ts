@@ -34,8 +34,9 @@ export interface CommandResult {
 export async function ended(child: ChildProcessWithoutNullStreams): Promise<CommandResult> {
   let output = "";
   let errors = "";
-  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  child.stderr.on("data", (chunk: Buffer) => (errors += chunk.toString()));
+  // A character may be divided between two chunks.
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => (output += chunk));
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (errors += chunk));
   const [code] = (await once(child, "close")) as [number | null];
   return { code, output, errors };
 }
