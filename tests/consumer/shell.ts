@@ -63,8 +63,8 @@ function follow(child: ChildProcess, command: string): Running {
   const output = { stdout: "", stderr: "" };
   const listeners = new Set<() => void>();
   for (const name of ["stdout", "stderr"] as const) {
-    child[name]?.on("data", (chunk: Buffer) => {
-      output[name] += chunk.toString();
+    child[name]?.setEncoding("utf8").on("data", (chunk: string) => {
+      output[name] += chunk;
       listeners.forEach((listener) => listener());
     });
   }

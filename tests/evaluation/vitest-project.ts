@@ -88,11 +88,11 @@ async function runVitest(
     timeout: 90_000,
   });
   let output = "";
-  const append = (chunk: Buffer): void => {
-    output += chunk.toString();
+  const append = (chunk: string): void => {
+    output += chunk;
   };
-  child.stdout.on("data", append);
-  child.stderr.on("data", append);
+  child.stdout.setEncoding("utf8").on("data", append);
+  child.stderr.setEncoding("utf8").on("data", append);
   const [code] = (await once(child, "close")) as [number | null];
   return { code, output };
 }

@@ -43,11 +43,11 @@ export async function runProgram(
     timeout: 60_000,
   });
   let output = "";
-  const appendOutput = (chunk: Buffer): void => {
-    output += chunk.toString();
+  const appendOutput = (chunk: string): void => {
+    output += chunk;
   };
-  child.stdout.on("data", appendOutput);
-  child.stderr.on("data", appendOutput);
+  child.stdout.setEncoding("utf8").on("data", appendOutput);
+  child.stderr.setEncoding("utf8").on("data", appendOutput);
   const [code] = (await once(child, "close")) as [number | null];
   const durationMs = performance.now() - began;
   await rm(folder, { recursive: true });

@@ -82,8 +82,8 @@ function follow(child: ChildProcessByStdio<null, Readable, Readable>): EvalProce
   let output = "";
   const wakes = new Set<() => void>();
   for (const stream of [child.stdout, child.stderr]) {
-    stream.on("data", (chunk: Buffer) => {
-      output += chunk.toString();
+    stream.setEncoding("utf8").on("data", (chunk: string) => {
+      output += chunk;
       wakes.forEach((wake) => wake());
     });
   }
