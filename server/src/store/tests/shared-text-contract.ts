@@ -19,6 +19,11 @@ export interface SharedTextFixture {
   ) => Promise<{ readonly texts: number; readonly payloads: number }>;
   /** Deletes all unused texts. */
   readonly sweep: () => Promise<void>;
+  /**
+   * How many random orders of operations are tried.
+   * @defaultValue 40
+   */
+  readonly randomOrders?: number;
 }
 
 const message = (turn: number): object => ({
@@ -30,7 +35,12 @@ const messages = (count: number): readonly object[] =>
 const extra = { metadata: { deployment: "blue ".repeat(80) } };
 
 /** What every engine must do with content that repeats. */
-export function describeSharedTexts({ open, count, sweep }: SharedTextFixture): void {
+export function describeSharedTexts({
+  open,
+  count,
+  sweep,
+  randomOrders = 40,
+}: SharedTextFixture): void {
   let fixture: StoreFixture<RunTestStore>;
   let sender: ChunkedSender;
   beforeEach(async () => {
@@ -327,7 +337,7 @@ export function describeSharedTexts({ open, count, sweep }: SharedTextFixture): 
         await sweep();
         expect(await count(shared.tenantId)).toEqual({ texts: 0, payloads: 0 });
       }),
-      { numRuns: 40 },
+      { numRuns: randomOrders },
     );
   }, 120_000);
 }

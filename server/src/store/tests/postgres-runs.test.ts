@@ -29,6 +29,8 @@ describe("runs in PostgreSQL", () => {
   describeQueries(open);
   describeProjects(open);
   describeSharedTexts({
+    // PGlite takes a quarter of a second for each.
+    randomOrders: 10,
     open,
     count: (tenantId) =>
       store.transact(async () => {
