@@ -112,7 +112,7 @@ function chooseAdvice({ cause, code, status }: RequestFailure, context: FailureC
     if (context.otlp !== undefined) {
       return "Check the key in the option otlp.headers";
     }
-    return "Check the key: MILLRACE_API_KEY, or the option apiKey";
+    return "Check the key: MILLRACE_API_KEY or LANGSMITH_API_KEY, or the option apiKey";
   }
   if (code === "CERTIFICATE") {
     return "";
@@ -129,7 +129,7 @@ function chooseAdvice({ cause, code, status }: RequestFailure, context: FailureC
   const setting = nameEndpointSetting(context);
   const url = new URL(context.endpoint);
   if (status === 404 && context.otlp !== undefined) {
-    return `Check the path of ${setting}: it is used as it is, and a collector expects /v1/traces`;
+    return `Check the path of ${setting}: it is used as it is, and ${suggestPath(url.pathname)}`;
   }
   if (
     isUnreached &&
@@ -143,6 +143,16 @@ function chooseAdvice({ cause, code, status }: RequestFailure, context: FailureC
   }
   const isOverloaded = status !== undefined && (status === 429 || status >= 500);
   return isOverloaded ? "" : `Check that this is the address of your server: ${setting}`;
+}
+
+/** Returns the paths at which spans are accepted, without the one that the user chose. */
+function suggestPath(path: string): string {
+  if (/\/otel\/v1\/traces\/?$/.test(path)) {
+    return "a collector expects /v1/traces";
+  }
+  return /\/v1\/traces\/?$/.test(path)
+    ? "a Millrace server expects /otel/v1/traces"
+    : "a collector expects /v1/traces, a Millrace server /otel/v1/traces";
 }
 
 const defaultEndpoint = String(optionTable.endpoint.fallback);

@@ -285,6 +285,28 @@ describe("what a backend refuses", () => {
     expect(messages.join("\n")).toContain("bad span");
   });
 
+  test.each([
+    ["/v1/traces", ["/otel/v1/traces"], ["a collector expects"]],
+    ["/otel/v1/traces", ["a collector expects /v1/traces"], ["/otel/v1/traces"]],
+    ["/spans", ["a collector expects /v1/traces", "a Millrace server /otel/v1/traces"], []],
+  ])(
+    "a 404 for the path %s names the paths that differ from it",
+    async (path, suggested, excluded) => {
+      const collector = await runCollector((response) => refuse(response, 404));
+      const url = collector.url.replace("/v1/traces", path);
+      const { client, messages } = createClient(collector, { otlp: { url } });
+      record(client, 1);
+      await client.flush();
+      const text = messages.join("\n").split("Check the path of the option otlp.url")[1];
+      for (const words of suggested) {
+        expect(text).toContain(words);
+      }
+      for (const words of excluded) {
+        expect(text).not.toContain(words);
+      }
+    },
+  );
+
   test("a message about a refused key names the option and never the key", async () => {
     const key = "secret-key-0815";
     const collector = await runCollector((response) =>
