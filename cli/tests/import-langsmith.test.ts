@@ -46,7 +46,7 @@ commits: 3 imported`,
   expect(withoutTime(second.output)).toBe(
     `projects: 0 imported, 2 already on the server
 runs: 0 imported, 153 already on the server
-attachments: 1 imported
+attachments: 0 imported, 1 already on the server
 datasets: 0 imported, 1 already on the server, 1 left out
 ${oldTag}
 examples: 0 imported, 151 already on the server

@@ -59,7 +59,12 @@ test("a body that can't be JSON is refused before anything is sent", async () =>
 
 test.each([
   [400, "HTTP", false, ""],
-  [401, "HTTP", false, ". Set the key of this server: MILLRACE_API_KEY, or the option apiKey"],
+  [
+    401,
+    "HTTP",
+    false,
+    ". Set the key of this server: MILLRACE_API_KEY or LANGSMITH_API_KEY, or the option apiKey",
+  ],
   [
     403,
     "HTTP",

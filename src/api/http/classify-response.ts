@@ -140,7 +140,7 @@ const createFailure = (
 
 /** Advice by status, appended to the server's own text, which often contains none. */
 const adviceByStatus: ReadonlyMap<number, string> = new Map([
-  [401, "Set the key of this server: MILLRACE_API_KEY, or the option apiKey"],
+  [401, "Set the key of this server: MILLRACE_API_KEY or LANGSMITH_API_KEY, or the option apiKey"],
   [403, "Use a key that may do this, and check the workspace (MILLRACE_WORKSPACE_ID)"],
   [404, "Check the id or name, the endpoint and the tenant of the key"],
 ]);

@@ -74,7 +74,11 @@ async function importPage(
       }),
     ),
   );
-  await target.addExamples(dataset.id, toExamples(settings, rows));
+  const existingIds = await target.findExamples(
+    dataset.id,
+    rows.filter(hasAttachments).map((row) => toText(row["id"]) ?? ""),
+  );
+  await target.addExamples(dataset.id, toExamples(settings, rows, existingIds));
   if (next !== undefined) {
     return formatCursor({ ...cursor, offset: next });
   }
@@ -167,20 +171,26 @@ async function copyTags(
   }
 }
 
+const hasAttachments = (row: KeyValues): boolean => readLinks(row["attachment_urls"]).length > 0;
+
+/** @param existingIds - ids of the rows that the target has with their attachments, which are not downloaded again */
 async function* toExamples(
   { client, target }: ImportSettings,
   rows: readonly KeyValues[],
+  existingIds: ReadonlySet<string>,
 ): AsyncGenerator<NewExample> {
   const { tally, isDryRun } = target;
   for (const row of rows) {
     const id = toText(row["id"]);
     const { dataset_split: split, ...metadata } = toObject(row["metadata"]);
-    const attachments = await downloadAttachments(readLinks(row["attachment_urls"]), {
-      client,
-      tally,
-      isDryRun,
-      row: id ?? "",
-    });
+    const links = readLinks(row["attachment_urls"]);
+    const isExisting = existingIds.has(id ?? "");
+    if (isExisting) {
+      tally.add("attachments", "existing", links.length);
+    }
+    const attachments = isExisting
+      ? undefined
+      : await downloadAttachments(links, { client, tally, isDryRun, row: id ?? "" });
     yield omitUndefined({
       id,
       inputs: toObject(row["inputs"]),

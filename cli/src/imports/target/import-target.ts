@@ -175,6 +175,27 @@ export class ImportTarget {
     );
   }
 
+  /** Returns which of these examples the server already has with attachments, so that these are not downloaded again. */
+  async findExamples(datasetId: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const { client, signal, isDryRun } = this.#init;
+    const validIds = ids.filter(isUuid);
+    const existingIds = new Set<string>();
+    if (isDryRun || validIds.length === 0) {
+      return existingIds;
+    }
+    for await (const { id, attachments } of client.examples.list({
+      datasetId,
+      ids: validIds,
+      includeAttachments: true,
+      signal,
+    })) {
+      if (attachments !== undefined) {
+        existingIds.add(id);
+      }
+    }
+    return existingIds;
+  }
+
   /**
    * Returns which of these runs the server already has, and whether they have ended there. Such runs are not uploaded,
    * so that their attachments are not downloaded again.
