@@ -241,6 +241,39 @@ describe.each(["gen_ai", "openinference"] as const)("with the convention %s", (c
   });
 });
 
+test.each([
+  [undefined, "of the header"],
+  ["of the option", "of the option"],
+])(
+  "with projectName %s and the header Langsmith-Project, runs are stored in the project %s",
+  async (projectName, stored) => {
+    const server = await runServer();
+    const headers = { "Langsmith-Project": "of the header" };
+    const client = new Client({
+      projectName,
+      otlp: { url: `${server.url}/otel/v1/traces`, headers },
+    });
+    const reader = new Client({ endpoint: server.url });
+    onTestFinished(async () => {
+      await Promise.all([client.close(), reader.close()]);
+    });
+    const run = client.startRun({ name: "run" });
+    run.end();
+    const wireId = crypto.randomUUID();
+    await client.createRun({
+      id: wireId,
+      name: "wire",
+      run_type: "chain",
+      inputs: {},
+      start_time: time(1),
+    });
+    await client.updateRun(wireId, { end_time: time(2) });
+    expect(await client.flush()).toMatchObject({ delivered: 4, lost: 0 });
+    const runs = await reader.runs.list({ projectNames: [stored] }).toArray();
+    expect(runs.map(({ name }) => name).toSorted()).toEqual(["run", "wire"]);
+  },
+);
+
 /** Sends collected spans to the server as JSON, with the attributes that `change` returns. */
 async function forward(
   server: { readonly url: string },

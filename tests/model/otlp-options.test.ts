@@ -43,6 +43,37 @@ describe("the option otlp", () => {
     expect(findCallProblem(options)).toBeUndefined();
   });
 
+  describe("with the header Langsmith-Project", () => {
+    const resolveProject = (
+      header: string,
+      explicit: { readonly projectName?: string } = {},
+      env: Readonly<Record<string, string>> = {},
+    ) => {
+      const otlp = { url, headers: { "langsmith-Project": header } };
+      return resolveOptions({ otlp, ...explicit }, env).projectName;
+    };
+
+    test("uses its project in place of the default", () => {
+      expect(resolveProject("mill")).toBe("mill");
+      expect(resolveProject(" mill ")).toBe("mill");
+    });
+
+    test("reads a name in UTF-8 as the server does", () => {
+      expect(resolveProject(Buffer.from("Mühle").toString("latin1"))).toBe("Mühle");
+      expect(resolveProject("Mühle")).toBe("Mühle");
+    });
+
+    test("uses the project of the option or of a variable before it", () => {
+      expect(resolveProject("mill", { projectName: "own" })).toBe("own");
+      expect(resolveProject("mill", { projectName: "default" })).toBe("default");
+      expect(resolveProject("mill", {}, { LANGSMITH_PROJECT: "variable" })).toBe("variable");
+    });
+
+    test("keeps the default if the header is empty", () => {
+      expect(resolveProject(" ")).toBe("default");
+    });
+  });
+
   test("chooses the proxy by the address of the backend", () => {
     const options = { otlp: { url }, httpsProxy: "ftp://proxy" };
     expect(() => resolveOptions(options, {})).toThrow(

@@ -7,7 +7,7 @@ import { optionTable } from "./option-table.ts";
 import type { Logger } from "../stats.ts";
 import type { OptionRow } from "./option-row.ts";
 import type { PlainOptions } from "./option-table.ts";
-import { checkOtlp, findHeader } from "./otlp-options.ts";
+import { checkOtlp, findHeader, findProjectHeader } from "./otlp-options.ts";
 import type { OtlpOptions, ResolvedOtlp } from "./otlp-options.ts";
 import { chooseProxy, parseProxy } from "./proxy.ts";
 
@@ -64,6 +64,12 @@ export function resolveOptions(
       resolved[name] = value;
     }
   }
+  const headerProject = otlp === undefined ? undefined : findProjectHeader(otlp.headers);
+  if (headerProject !== undefined && isDefault("projectName", explicitOptions, sources)) {
+    // Every run and span names its project, and a receiver prefers that to the project of the request.
+    resolved["projectName"] = headerProject;
+    sources.set("projectName", "otlp");
+  }
   const reportProblem: ReportProblem = (name, problem) => {
     const variable = sources.get(name);
     if (variable === undefined) {
@@ -97,6 +103,13 @@ export function resolveOptions(
     ...(otlp === undefined ? {} : { otlp }),
   };
 }
+
+/** Whether neither the caller nor a variable set the option. */
+const isDefault = (
+  name: keyof PlainOptions,
+  explicitOptions: ExplicitOptions,
+  sources: ReadonlyMap<string, string>,
+): boolean => explicitOptions[name] === undefined && !sources.has(name);
 
 /**
  * Returns the values of the options that concern a server if runs are sent to another backend. Neither environment

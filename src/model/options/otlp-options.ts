@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { OptionError } from "../errors.ts";
 import { checkKeys } from "../unknown-keys.ts";
 import type { KeyTable } from "../unknown-keys.ts";
@@ -127,6 +128,19 @@ function assertUrl(address: unknown): asserts address is string {
       "Option otlp.url must be a URL without user, password, query or fragment; pass keys in otlp.headers",
     );
   }
+}
+
+/**
+ * Returns the project that the header `Langsmith-Project` names; `undefined` if there is no such header. Node sends a
+ * header's characters as bytes, which a server reads as UTF-8 if they are.
+ */
+export function findProjectHeader(headers: Readonly<Record<string, string>>): string | undefined {
+  const text = findHeader(headers, "langsmith-project")?.trim() ?? "";
+  if (text === "") {
+    return undefined;
+  }
+  const bytes = Buffer.from(text, "latin1");
+  return isUtf8(bytes) ? bytes.toString("utf8") : text;
 }
 
 /** Returns the value of a header, whose name may be written in upper or lower case. */
