@@ -7,6 +7,9 @@ import { joinRecords } from "../../src/workers/json/operations.ts";
 import { RunJson } from "../../src/workers/json/run-json.ts";
 import { TapeReader } from "../../src/workers/json/tape-reader.ts";
 import { SpanEncoder } from "../../src/workers/otlp/span-encoder.ts";
+import { AttributeBag } from "../../src/workers/spans/attribute-bag.ts";
+import { takeTags } from "../../src/workers/spans/metadata.ts";
+import type { Attributes } from "../../src/workers/spans/span.ts";
 import { decodeSpans } from "../support/otlp-collector.ts";
 import type { CollectedSpan } from "../support/otlp-collector.ts";
 import { runId, tapeOf } from "../support/run-batch.ts";
@@ -504,6 +507,50 @@ test("embeddings have a model, texts and tokens, but no messages", () => {
   });
   const names = [...Object.keys(openInference), ...Object.keys(genAi)];
   expect(names.filter((name) => name.includes("messages"))).toEqual([]);
+});
+
+test.each([
+  [["a", "b"], "a,b"],
+  [
+    ["a,b", "c"],
+    ["a,b", "c"],
+  ],
+  [
+    ["[1]", "c"],
+    ["[1]", "c"],
+  ],
+  [
+    ["a", " b"],
+    ["a", " b"],
+  ],
+])(
+  "the tags %j are a text with commas, or a list where it would be read otherwise",
+  (tags, sent) => {
+    const run = { name: "run", tags };
+    expect(encode([run])[0]?.attributes["langsmith.span.tags"]).toEqual(sent);
+  },
+);
+
+test("a receiver reads the tags of a span as they were", () => {
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(
+        fc.string({ minLength: 1, unit: fc.constantFrom("a", " ", ",", "[", "]", '"', "1") }),
+        {
+          minLength: 1,
+        },
+      ),
+      fc.constantFrom<OtlpConvention>("gen_ai", "openinference"),
+      (tags, convention) => {
+        const attributes = encode([{ name: "run", tags }], convention)[0]?.attributes ?? {};
+        const received = new AttributeBag(
+          new Map(Object.entries(attributes)) as unknown as Attributes,
+        );
+        expect(takeTags(received)).toEqual(tags);
+      },
+    ),
+    { numRuns: 200 },
+  );
 });
 
 test("events and links of a run become those of the span", () => {

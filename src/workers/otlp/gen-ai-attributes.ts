@@ -39,6 +39,9 @@ const integerParams: Readonly<Record<string, readonly string[]>> = {
   seed: ["seed"],
 };
 
+/** A tag that is the same after it was separated from others: no comma, no space at its ends, no beginning of JSON. */
+const separableTag = /^(?![\s[])[^,]+(?<!\s)$/u;
+
 /** Adds the attributes of OpenTelemetry's semantic conventions for generative AI. */
 export function addGenAiAttributes(
   attributes: SpanAttributes,
@@ -50,8 +53,9 @@ export function addGenAiAttributes(
   add(attributes, "gen_ai.conversation.id", run.threadId);
   add(attributes, "user.id", run.userId);
   if (run.tags.length > 0) {
-    // LangSmith expects the tags as one text, separated by commas.
-    attributes.set("langsmith.span.tags", run.tags.join(","));
+    // LangSmith expects the tags as one text, separated by commas. Tags that would be read otherwise are a list.
+    const isSeparable = run.tags.every((tag) => separableTag.test(tag));
+    attributes.set("langsmith.span.tags", isSeparable ? run.tags.join(",") : run.tags);
   }
   for (const [name, value] of Object.entries(run.metadata)) {
     add(attributes, `langsmith.metadata.${name}`, toAttribute(value));
