@@ -484,6 +484,59 @@ describe("openinference", () => {
   });
 });
 
+describe("costs", () => {
+  const costOf = (usage: object, metadata: object = {}) => {
+    const run: WirePatch = {
+      name: "call",
+      run_type: "llm",
+      outputs: { usage_metadata: { input_tokens: 1, ...usage } },
+      extra: { metadata: { usage_metadata: metadata } },
+    };
+    const select = (convention: OtlpConvention) =>
+      Object.fromEntries(
+        Object.entries(attributesOf(run, convention)).filter(([name]) => name.includes("cost")),
+      );
+    return { genAi: select("gen_ai"), openInference: select("openinference") };
+  };
+
+  test("are those that the usage metadata of the run reports", () => {
+    expect(costOf({ input_cost: 0.25, output_cost: 1, total_cost: 1.5 })).toEqual({
+      genAi: { "gen_ai.usage.cost": 1.5 },
+      openInference: {
+        "llm.cost.prompt": 0.25,
+        "llm.cost.completion": 1,
+        "llm.cost.total": 1.5,
+      },
+    });
+  });
+
+  test("are also read from the metadata of the run, if the outputs report only tokens", () => {
+    expect(costOf({}, { total_cost: 2 })).toEqual({
+      genAi: { "gen_ai.usage.cost": 2 },
+      openInference: { "llm.cost.total": 2 },
+    });
+  });
+
+  test("have a total if both parts are reported", () => {
+    expect(costOf({ input_cost: 0.1, output_cost: 0.2 })).toEqual({
+      genAi: { "gen_ai.usage.cost": 0.3 },
+      openInference: {
+        "llm.cost.prompt": 0.1,
+        "llm.cost.completion": 0.2,
+        "llm.cost.total": 0.3,
+      },
+    });
+    expect(costOf({ input_cost: 0.1 }).genAi).toEqual({});
+  });
+
+  test("of zero are sent, and values that are no numbers are not", () => {
+    expect(costOf({ total_cost: 0, input_cost: "much" })).toEqual({
+      genAi: { "gen_ai.usage.cost": 0 },
+      openInference: { "llm.cost.total": 0 },
+    });
+  });
+});
+
 test("embeddings have a model, texts and tokens, but no messages", () => {
   const run: WirePatch = {
     name: "embed",

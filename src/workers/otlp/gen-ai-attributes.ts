@@ -1,6 +1,7 @@
 import type { ChatMessage, MessagePart } from "./chat-messages.ts";
 import { firstNumber, toItems } from "./json-value.ts";
 import type { ModelCall } from "./model-call.ts";
+import { toDouble } from "./protobuf-writer.ts";
 import type { SpanAttributes, SpanValue } from "./protobuf-writer.ts";
 import type { SpanRun } from "./span-run.ts";
 
@@ -78,7 +79,7 @@ function addModelCall(attributes: SpanAttributes, call: ModelCall): void {
   add(attributes, "gen_ai.request.model", call.requestModel);
   for (const [name, keys] of Object.entries(numericParams)) {
     const value = firstNumber(...keys.map((key) => params[key]));
-    add(attributes, `gen_ai.request.${name}`, value === undefined ? value : { double: value });
+    add(attributes, `gen_ai.request.${name}`, toDouble(value));
   }
   for (const [name, keys] of Object.entries(integerParams)) {
     add(attributes, `gen_ai.request.${name}`, firstNumber(...keys.map((key) => params[key])));
@@ -95,6 +96,7 @@ function addModelCall(attributes: SpanAttributes, call: ModelCall): void {
   add(attributes, "gen_ai.usage.cache_read.input_tokens", usage.cacheRead);
   add(attributes, "gen_ai.usage.cache_write.input_tokens", usage.cacheWrite);
   add(attributes, "gen_ai.usage.reasoning.output_tokens", usage.reasoning);
+  add(attributes, "gen_ai.usage.cost", toDouble(call.cost.total));
   addJson(attributes, "gen_ai.system_instructions", call.instructions.map(toSpanPart));
   addJson(attributes, "gen_ai.input.messages", call.inputMessages.map(toSpanMessage));
   addJson(attributes, "gen_ai.output.messages", call.outputMessages.map(toSpanMessage));

@@ -13,6 +13,13 @@ export interface TokenUsage {
   readonly reasoning?: number | undefined;
 }
 
+/** What a call cost, in US dollars, as far as the run reports it. */
+export interface CallCost {
+  readonly input: number | undefined;
+  readonly output: number | undefined;
+  readonly total: number | undefined;
+}
+
 /**
  * The facts about a model call that the conventions for attributes describe, independent of the API that was called.
  */
@@ -23,6 +30,7 @@ export interface ModelCall {
   readonly responseId: string | undefined;
   readonly finishReasons: readonly string[];
   readonly usage: TokenUsage;
+  readonly cost: CallCost;
   /** The parameters of the request, without messages and tools. */
   readonly params: Members;
   readonly tools: readonly unknown[];
@@ -52,6 +60,9 @@ const contentNames = new Set([
   "model",
 ]);
 
+/** Decimal digits that a double represents exactly. A sum of costs has no digits that only rounding caused. */
+const exactDigits = 15;
+
 /** Reads a call of a model from the payloads of a run, which may have the form of any API. */
 export function readModelCall({ inputs, outputs, extra }: ModelPayloads): ModelCall {
   const request = toMembers(inputs);
@@ -69,6 +80,7 @@ export function readModelCall({ inputs, outputs, extra }: ModelPayloads): ModelC
     responseId: firstText(response["id"], response["responseId"]),
     finishReasons: reasons.length > 0 || ownReason === undefined ? reasons : [ownReason],
     usage: readUsage(response, runMetadata),
+    cost: readCost(response, runMetadata),
     params: Object.fromEntries([
       ...Object.entries(params).filter(([name]) => !contentNames.has(name)),
       ...toNamedParams(runMetadata),
@@ -129,6 +141,19 @@ function readUsage(response: Members, metadata: Members): TokenUsage {
     };
   }
   return readProviderUsage(response);
+}
+
+/** Reads the costs that a run reports with its tokens. Outputs may report tokens only, and the metadata the costs. */
+function readCost(response: Members, metadata: Members): CallCost {
+  const usages = [response["usage_metadata"], metadata["usage_metadata"]].map(toMembers);
+  const read = (name: string): number | undefined =>
+    firstNumber(...usages.map((usage) => usage[name]));
+  const [input, output] = [read("input_cost"), read("output_cost")];
+  const sum =
+    input === undefined || output === undefined
+      ? undefined
+      : Number((input + output).toPrecision(exactDigits));
+  return { input, output, total: read("total_cost") ?? sum };
 }
 
 /** Reads the numbers of tokens in the form of OpenAI's, Anthropic's or Gemini's API. */

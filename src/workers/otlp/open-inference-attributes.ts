@@ -1,6 +1,7 @@
 import type { ChatMessage, MessagePart } from "./chat-messages.ts";
 import { toItems, toMembers, toText } from "./json-value.ts";
 import type { ModelCall } from "./model-call.ts";
+import { toDouble } from "./protobuf-writer.ts";
 import type { SpanAttributes, SpanValue } from "./protobuf-writer.ts";
 import type { SpanRun } from "./span-run.ts";
 
@@ -48,7 +49,7 @@ export function addOpenInferenceAttributes(
 }
 
 function addModelCall(attributes: SpanAttributes, call: ModelCall): void {
-  const { usage, instructions } = call;
+  const { usage, cost, instructions } = call;
   add(attributes, "llm.model_name", call.responseModel ?? call.requestModel);
   add(attributes, "llm.provider", call.provider);
   if (Object.keys(call.params).length > 0) {
@@ -60,6 +61,9 @@ function addModelCall(attributes: SpanAttributes, call: ModelCall): void {
   add(attributes, "llm.token_count.prompt_details.cache_read", usage.cacheRead);
   add(attributes, "llm.token_count.prompt_details.cache_write", usage.cacheWrite);
   add(attributes, "llm.token_count.completion_details.reasoning", usage.reasoning);
+  add(attributes, "llm.cost.prompt", toDouble(cost.input));
+  add(attributes, "llm.cost.completion", toDouble(cost.output));
+  add(attributes, "llm.cost.total", toDouble(cost.total));
   add(attributes, "llm.finish_reason", call.finishReasons[0]);
   const system: readonly ChatMessage[] =
     instructions.length === 0 ? [] : [{ role: "system", parts: instructions }];

@@ -21,6 +21,10 @@ export interface DoubleValue {
   readonly double: number;
 }
 
+/** Makes a number a double even if it is an integer, because a backend expects one type for each attribute. */
+export const toDouble = (value: number | undefined): DoubleValue | undefined =>
+  value === undefined ? undefined : { double: value };
+
 /** Attributes by name, in the order in which they are written. */
 export type SpanAttributes = Map<string, SpanValue>;
 
