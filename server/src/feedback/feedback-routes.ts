@@ -131,7 +131,8 @@ export function addSubmittedFeedbackRoutes(app: FastifyInstance, store: Feedback
   app.route<{ Body: SubmittedFeedbackBody }>({
     ...route(endpoints.giveFeedback, {
       tag: apiTag,
-      summary: "Submits feedback with a token; 410 once the token has expired.",
+      summary:
+        "Submits feedback with a token: at least one of score, value, comment and correction; 410 once the token has expired.",
       body: submittedFeedbackBody,
       isPublic: true,
       response: submittedFeedbackSchema,
@@ -143,7 +144,8 @@ export function addSubmittedFeedbackRoutes(app: FastifyInstance, store: Feedback
   app.route({
     ...route(endpoints.giveFeedbackByLink, {
       tag: apiTag,
-      summary: "Submits feedback with a token by opening a link; 410 once the token has expired.",
+      summary:
+        "Submits feedback with a token by opening a link: at least one of score, value, comment and correction; 410 once the token has expired.",
       query: {
         score: "A number, true or false.",
         value: "A string.",
@@ -156,6 +158,6 @@ export function addSubmittedFeedbackRoutes(app: FastifyInstance, store: Feedback
     }),
     // A HEAD request, for example from a link checker, must not submit feedback.
     exposeHeadRoute: false,
-    handler: (request) => giveFeedbackByLink(store.forRequest(request), request),
+    handler: (request, reply) => giveFeedbackByLink(store.forRequest(request), request, reply),
   });
 }

@@ -1,6 +1,6 @@
 import { minuteMicros } from "../model/durations.ts";
 import { randomUUID } from "node:crypto";
-import type { FastifyRequest } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
@@ -80,40 +80,110 @@ export async function giveFeedback(
   store: FeedbackStore,
   request: FastifyRequest<{ Body: SubmittedFeedbackBody }>,
 ): Promise<unknown> {
+  const { body } = request;
   return storeSubmittedFeedback(store, request, {
-    ...toJudgement(request.body, undefined),
-    metadata: request.body.metadata ?? null,
+    fieldNames: Object.keys(body),
+    judgement: toJudgement(body, undefined),
+    metadata: body.metadata ?? null,
   });
 }
 
-/** `GET /feedback/tokens/{token}`: submits feedback when a link is opened. Needs no access key. */
+/**
+ * `GET /feedback/tokens/{token}`: submits feedback when a link is opened. A browser gets a page that confirms it. Needs
+ * no access key.
+ */
 export async function giveFeedbackByLink(
   store: FeedbackStore,
   request: FastifyRequest,
+  reply: FastifyReply,
 ): Promise<unknown> {
   const query = request.query as QueryString;
-  return storeSubmittedFeedback(store, request, {
-    score: parseScore(firstValue(query, "score")),
-    value: firstValue(query, "value") ?? null,
-    comment: firstValue(query, "comment") ?? null,
-    correction: firstValue(query, "correction") ?? null,
-    config: null,
+  const result = await storeSubmittedFeedback(store, request, {
+    fieldNames: Object.keys(query).filter((name) => !campaignPattern.test(name)),
+    judgement: {
+      score: parseScore(firstValue(query, "score")),
+      value: firstValue(query, "value") ?? null,
+      comment: firstValue(query, "comment") ?? null,
+      correction: firstValue(query, "correction") ?? null,
+      config: null,
+    },
     metadata: parseMetadata(query) ?? null,
   });
+  void reply.header("vary", "accept");
+  if (request.headers.accept?.includes("text/html") !== true) {
+    return result;
+  }
+  return reply.type("text/html; charset=utf-8").headers(confirmationHeaders).send(confirmationPage);
 }
 
-type SubmittedFeedback = Judgement & {
+/** Matches the parameters that mailing services add to every link of a mail, also to one that submits feedback. */
+const campaignPattern = /^utm_/;
+
+/**
+ * A page of its own, not the page of the UI: it needs no script, so that it also appears where the UI was not built, and
+ * in the browsers of mail programs, which may forbid scripts.
+ */
+const confirmationPage = `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="UTF-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Feedback</title>
+</head>
+<body>
+<h1>Thank you</h1>
+<p>Your feedback was received.</p>
+</body>
+</html>
+`;
+
+const confirmationHeaders = {
+  "content-security-policy":
+    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "x-frame-options": "DENY",
+} as const;
+
+const judgementNames = ["score", "value", "comment", "correction"] as const;
+const submittedNames: readonly string[] = [...judgementNames, "metadata"];
+
+/** What a request with a token contains. */
+interface SubmittedFeedback {
+  /** Names of all fields of the request, also of unknown ones. */
+  readonly fieldNames: readonly string[];
+  readonly judgement: Judgement;
   readonly metadata: Readonly<Record<string, unknown>> | null;
-};
+}
+
+/**
+ * Checks that a request contains feedback, and nothing that would be lost. Programs that preview a link fetch it as it
+ * is; they must not store an empty judgement.
+ *
+ * @throws RequestError 422: the request has an unknown field, or none of those that make up a judgement.
+ */
+function checkSubmittedFeedback({ fieldNames, judgement }: SubmittedFeedback): void {
+  const unknownName = fieldNames.find((name) => !submittedNames.includes(name));
+  if (unknownName !== undefined) {
+    throw new RequestError(
+      422,
+      `unknown field ${JSON.stringify(unknownName.slice(0, 64))}; known: ${submittedNames.join(", ")}`,
+    );
+  }
+  // A link such as ?score=&comment= has fields, but nobody filled them in.
+  if (judgementNames.every((name) => judgement[name] === null || judgement[name] === "")) {
+    throw new RequestError(422, `feedback needs at least one of ${judgementNames.join(", ")}`);
+  }
+}
 
 async function storeSubmittedFeedback(
   store: FeedbackStore,
   request: FastifyRequest,
-  { metadata, ...judgement }: SubmittedFeedback,
+  feedback: SubmittedFeedback,
 ): Promise<unknown> {
   const { tenantId, runId, key, config } = await findToken(store, request);
+  checkSubmittedFeedback(feedback);
   const { id } = await store.write.feedback.create(tenantId, {
-    ...judgement,
+    ...feedback.judgement,
     config,
     id: randomUUID(),
     runId,
@@ -121,7 +191,7 @@ async function storeSubmittedFeedback(
     comparativeId: null,
     key,
     sourceType: "api",
-    sourceMetadata: metadata,
+    sourceMetadata: feedback.metadata,
     extra: null,
     createdMicros: null,
   });

@@ -49,18 +49,16 @@ describe("tokens", () => {
     };
     const posted = await open(urlOf(json), { method: "POST", body: JSON.stringify(given) });
     expect(posted.status).toBe(200);
-    expect((await open(urlOf(json))).status).toBe(200);
     const list = await call(server, `GET /feedback?run=${run_id}`, { headers });
     const common = { run_id, key: "thumbs", feedback_config: config };
     expect(list.json).toMatchObject([
-      { ...common, score: null, comment: null, feedback_source: { type: "api", metadata: null } },
       {
         ...common,
         score: true,
         value: 7,
         comment: "\ud800",
         correction: { a: 1 },
-        feedback_source: { metadata: { page: 2 } },
+        feedback_source: { type: "api", metadata: { page: 2 } },
       },
       {
         ...common,
@@ -196,7 +194,55 @@ describe("tokens", () => {
     const link = {
       headers: { referer: "https://elsewhere.example/", "sec-fetch-mode": "navigate" },
     };
-    expect((await open(urlOf(json), link)).status).toBe(200);
+    expect((await open(`${urlOf(json)}?score=1`, link)).status).toBe(200);
+  });
+
+  test("a request without feedback, or with unknown fields, is refused and stores nothing", async () => {
+    const server = await runServer();
+    const body = { run_id: randomUUID(), feedback_key: "k" };
+    const { json } = await call(server, "POST /feedback/tokens", { body });
+    const known = "score, value, comment, correction";
+    for (const query of ["", "?score=", "?comment=", "?metadata=%7B%22page%22%3A1%7D"]) {
+      const { status, text } = await open(`${urlOf(json)}${query}`);
+      expect([query, status, text]).toEqual([query, 422, containing(known)]);
+    }
+    for (const query of ["?scor=1", "?score=1&coment=helpful"]) {
+      const { status, text } = await open(`${urlOf(json)}${query}`);
+      expect([query, status, text]).toEqual([query, 422, containing(`${known}, metadata`)]);
+    }
+    for (const feedback of ["{}", '{"score":null}', '{"metadata":{}}']) {
+      const { status, text } = await open(urlOf(json), { method: "POST", body: feedback });
+      expect([feedback, status, text]).toEqual([feedback, 422, containing(known)]);
+    }
+    for (const feedback of ['{"rating":1}', '{"score":1,"coment":"helpful"}']) {
+      const { status, text } = await open(urlOf(json), { method: "POST", body: feedback });
+      expect([feedback, status, text]).toEqual([feedback, 422, containing(`${known}, metadata`)]);
+    }
+    expect((await call(server, "GET /feedback")).json).toEqual([]);
+  });
+
+  test("the parameters that mailing services add to every link do not prevent feedback", async () => {
+    const server = await runServer();
+    const body = { run_id: randomUUID(), feedback_key: "k" };
+    const { json } = await call(server, "POST /feedback/tokens", { body });
+    const query = "score=1&utm_source=mail&utm_campaign=autumn";
+    expect((await open(`${urlOf(json)}?${query}`)).status).toBe(200);
+    expect((await call(server, "GET /feedback")).json).toMatchObject([{ score: 1 }]);
+  });
+
+  test("a browser that opens a link with feedback gets a page that confirms it", async () => {
+    const server = await runServer();
+    const body = { run_id: randomUUID(), feedback_key: "k" };
+    const { json } = await call(server, "POST /feedback/tokens", { body });
+    const headers = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
+    const response = await fetch(`${urlOf(json)}?score=1&comment=helpful`, { headers });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
+    expect(await response.text()).toContain("Your feedback was received.");
+    expect((await call(server, "GET /feedback")).json).toMatchObject([
+      { score: 1, comment: "helpful" },
+    ]);
   });
 
   test("the tokens of a run belong to its tenant, and feedback through them does too", async () => {
