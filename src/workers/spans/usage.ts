@@ -30,6 +30,13 @@ const countAttributes: Readonly<Record<string, AttributeNames>> = {
   ],
 };
 
+/** Attributes with costs in US dollars, by the names that usage metadata has for them. */
+const costAttributes: Readonly<Record<string, AttributeNames>> = {
+  input_cost: ["llm.cost.prompt"],
+  output_cost: ["llm.cost.completion"],
+  total_cost: ["llm.cost.total", "gen_ai.usage.cost"],
+};
+
 const detailAttributes: Readonly<Record<string, Readonly<Record<string, AttributeNames>>>> = {
   input_token_details: {
     cache_read: [
@@ -67,13 +74,12 @@ const detailAttributes: Readonly<Record<string, Readonly<Record<string, Attribut
 };
 
 /**
- * Takes the token counts that a span reports, with the names that runs use; `undefined` if it reports none. The input
- * tokens include those that were read from a cache or written to it.
+ * Takes the token counts and the costs that a span reports, with the names that runs use; `undefined` if it reports
+ * none. The input tokens include those that were read from a cache or written to it.
  */
 export function takeUsage(bag: AttributeBag): Readonly<Record<string, unknown>> | undefined {
   const usage: Record<string, unknown> = { ...bag.takeObject("langsmith.usage_metadata") };
   const hasWholeCount = usage["input_tokens"] !== undefined;
-  const isEmbedding = bag.peek("ai.usage.tokens") !== undefined;
   for (const [name, attributeNames] of Object.entries(countAttributes)) {
     usage[name] ??= takeCount(bag, attributeNames);
   }
@@ -84,8 +90,11 @@ export function takeUsage(bag: AttributeBag): Readonly<Record<string, unknown>> 
     includeCachedTokens(bag, usage);
   }
   const [input, output] = [toCount(usage["input_tokens"]), toCount(usage["output_tokens"])];
-  if (input !== undefined && (output !== undefined || isEmbedding)) {
-    usage["total_tokens"] ??= input + (output ?? 0);
+  if (input !== undefined || output !== undefined) {
+    usage["total_tokens"] ??= (input ?? 0) + (output ?? 0);
+  }
+  for (const [name, attributeNames] of Object.entries(costAttributes)) {
+    usage[name] ??= takeCost(bag, attributeNames);
   }
   const reported = Object.entries(usage).filter(([, value]) => value !== undefined);
   return reported.length === 0 ? undefined : Object.fromEntries(reported);
@@ -168,31 +177,58 @@ function takeDetails(
   return foundDetails.length === 0 ? undefined : Object.fromEntries(foundDetails);
 }
 
+const takeCount = (bag: AttributeBag, attributeNames: AttributeNames): number | undefined =>
+  takeNumber(bag, attributeNames, { read: toCount, problem: "is not a number of tokens" });
+
+const takeCost = (bag: AttributeBag, attributeNames: AttributeNames): number | undefined =>
+  takeNumber(bag, attributeNames, { read: toCost, problem: "is not a cost in US dollars" });
+
+interface NumberKind {
+  /** Returns `undefined` if the value is not a number of this kind. */
+  readonly read: (value: unknown) => number | undefined;
+  readonly problem: string;
+}
+
 /**
- * Takes the count from the first attribute that has one. Other attributes with the same count are also removed. An
- * attribute that is not a count stays, with a warning.
+ * Takes the number from the first attribute that has one. Other attributes with the same number are also removed. An
+ * attribute that is not a number of this kind stays, with a warning.
  */
-function takeCount(bag: AttributeBag, attributeNames: AttributeNames): number | undefined {
-  const counts = attributeNames.map((name) => {
+function takeNumber(
+  bag: AttributeBag,
+  attributeNames: AttributeNames,
+  { read, problem }: NumberKind,
+): number | undefined {
+  const numbers = attributeNames.map((name) => {
     const value = bag.peek(name);
-    const count = toCount(value);
-    if (count === undefined && value !== undefined && value !== null) {
-      bag.warn(name, "is not a number of tokens", value);
+    const number = read(value);
+    if (number === undefined && value !== undefined && value !== null) {
+      bag.warn(name, problem, value);
     }
-    return count;
+    return number;
   });
-  const count = counts.find((value) => value !== undefined);
+  const number = numbers.find((value) => value !== undefined);
   attributeNames
-    .filter((_, index) => count !== undefined && counts[index] === count)
+    .filter((_, index) => number !== undefined && numbers[index] === number)
     .forEach((name) => bag.take(name));
-  return count;
+  return number;
 }
 
 /** Reads a number of tokens from a number, a decimal text, or JSON text; `undefined` if it can't be one. */
 function toCount(value: unknown): number | undefined {
+  const count = toNumber(value);
+  return Number.isSafeInteger(count) && Number(count) >= 0 ? count : undefined;
+}
+
+/** Reads a cost like {@link toCount}. The limit, which no cost reaches, keeps sums of costs finite. */
+function toCost(value: unknown): number | undefined {
+  const cost = toNumber(value);
+  return cost !== undefined && cost >= 0 && cost <= Number.MAX_SAFE_INTEGER ? cost : undefined;
+}
+
+function toNumber(value: unknown): number | undefined {
   const text = value instanceof JsonText ? value.text : value;
-  const count = typeof text === "string" && text.trim() !== "" ? Number(text) : text;
-  return typeof count === "number" && Number.isSafeInteger(count) && count >= 0 ? count : undefined;
+  const number = typeof text === "string" && text.trim() !== "" ? Number(text) : text;
+  return typeof number === "number" ? number : undefined;
 }
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>

@@ -60,6 +60,25 @@ test("spans as protobuf, with and without gzip, become the same runs", async () 
   expect((await readRoot(server)).json).toMatchObject({ child_run_ids: [spanUuid(spanIdOf(2))] });
 });
 
+test("costs that a span reports are those of its run, in place of computed ones", async () => {
+  const server = await runServer();
+  const attributes = {
+    "openinference.span.kind": "LLM",
+    "llm.model_name": "gpt-4o",
+    "llm.token_count.prompt": 1_000,
+    "llm.token_count.completion": 100,
+    "llm.cost.prompt": 0.5,
+    "llm.cost.completion": 0.25,
+  };
+  const body = otlpRequest([otlpSpan({ attributes })]);
+  await call(server, path, { body, headers: json });
+  expect((await readRoot(server)).json).toMatchObject({
+    prompt_cost: "0.5",
+    completion_cost: "0.25",
+    total_cost: "0.75",
+  });
+});
+
 test("every form of the path is routed", async () => {
   const server = await runServer();
   const responses = ["/otel/v1/traces", "/api/v1/otel/v1/traces", "/otel/v1/traces/"].map((form) =>

@@ -32,9 +32,26 @@ describe("usage", () => {
     };
     expect(usageOf(attributes)).toEqual({
       input_tokens: 3,
+      total_tokens: 3,
       input_token_details: { cache_read: 2 },
       output_token_details: { reasoning: 5 },
     });
+  });
+
+  test("has the sum of the tokens that are reported as total, unless a total is", () => {
+    expect(usageOf({ "gen_ai.usage.input_tokens": 3 })).toEqual({
+      input_tokens: 3,
+      total_tokens: 3,
+    });
+    expect(usageOf({ "llm.token_count.completion": 4 })).toEqual({
+      output_tokens: 4,
+      total_tokens: 4,
+    });
+    expect(usageOf({ "langsmith.usage_metadata": '{"input_tokens": 3}' })).toMatchObject({
+      total_tokens: 3,
+    });
+    const reported = { "llm.token_count.prompt": 3, "llm.token_count.total": 9 };
+    expect(usageOf(reported)).toEqual({ input_tokens: 3, total_tokens: 9 });
   });
 
   test("is absent if nothing or no number was reported", () => {
@@ -85,6 +102,7 @@ describe("usage", () => {
     };
     expect(usageOf(attributes)).toEqual({
       input_tokens: 10,
+      total_tokens: 10,
       input_token_details: { cache_read: 5, cache_creation: 4 },
     });
   });
@@ -108,11 +126,44 @@ describe("usage", () => {
       const name = "gen_ai.usage.input_tokens";
       expect(usageOf({ [name]: value, "gen_ai.usage.output_tokens": 4 })).toEqual({
         output_tokens: 4,
+        total_tokens: 4,
       });
       const metadata = metadataOf({ [name]: value });
       expect(metadata).toHaveProperty([name]);
       expect(metadata["otel.warnings"]).toEqual([
         expect.stringMatching(/^gen_ai\.usage\.input_tokens is not a number of tokens: /),
+      ]);
+    },
+  );
+
+  test.each([
+    [
+      { "llm.cost.prompt": 0.1, "llm.cost.completion": "0.2", "llm.cost.total": 1 },
+      { input_cost: 0.1, output_cost: 0.2, total_cost: 1 },
+    ],
+    [{ "gen_ai.usage.cost": 0.25 }, { total_cost: 0.25 }],
+    [{ "llm.cost.total": 0 }, { total_cost: 0 }],
+    [
+      { "gen_ai.usage.cost": 1, "langsmith.usage_metadata": '{"total_cost": 0.50}' },
+      { total_cost: 0.5 },
+    ],
+  ])("has the costs that %j reports", (attributes, costs) => {
+    expect(usageOf(attributes)).toEqual(costs);
+    expect(metadataOf(attributes)).not.toHaveProperty(["llm.cost.total"]);
+  });
+
+  test.each([[-1], ["free"], [""], [true], [[1]], ["Infinity"], [1e300]])(
+    "has no cost of %j dollars, which stays in the metadata with a warning",
+    (value) => {
+      const name = "llm.cost.total";
+      expect(usageOf({ [name]: value, "gen_ai.usage.output_tokens": 4 })).toEqual({
+        output_tokens: 4,
+        total_tokens: 4,
+      });
+      const metadata = metadataOf({ [name]: value });
+      expect(metadata).toHaveProperty([name]);
+      expect(metadata["otel.warnings"]).toEqual([
+        expect.stringMatching(/^llm\.cost\.total is not a cost in US dollars: /),
       ]);
     },
   );
