@@ -129,7 +129,7 @@ const quoteLargeIntegers = (json: string): string =>
 const kindNames = ["", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER"];
 const kindConstants = kindNames.map((name) => `SPAN_KIND_${name === "" ? "UNSPECIFIED" : name}`);
 const statusConstants = ["STATUS_CODE_UNSET", "STATUS_CODE_OK", "STATUS_CODE_ERROR"];
-const errorCode = 2;
+const [okCode, errorCode] = [1, 2];
 
 /** Bits of `flags` that are both set if the exporter has determined that the parent is in another process. */
 const remoteParentBits = 0x300;
@@ -142,6 +142,7 @@ function toSpan(encoded: unknown, group: SpanGroup): Span {
   }
   const parentSpanId = readHexId(encoded, "parentSpanId", 8);
   const status = readMember(encoded, "status");
+  const statusCode = readEnumOrNumber(status, "code", statusConstants);
   const warnings = new SpanWarnings(group.warnings);
   const warn: Warn = (text) => warnings.add(text);
   const span: Omit<Span, "warnings"> = {
@@ -158,7 +159,8 @@ function toSpan(encoded: unknown, group: SpanGroup): Span {
     attributes: readAttributes(encoded, warn),
     events: readItems(encoded, "events").map((event) => toEvent(event, warn)),
     links: readItems(encoded, "links").flatMap((link) => toLinks(link, warn)),
-    isError: readEnumOrNumber(status, "code", statusConstants) === errorCode,
+    isError: statusCode === errorCode,
+    isOk: statusCode === okCode,
     statusMessage: readText(status, "message"),
   };
   return { ...span, warnings: warnings.list() };

@@ -42,7 +42,7 @@ function convertSpan(span: Span, project: string | undefined): MappedSpan {
     ...position.members,
     name: takeName(span, bag, runType),
     run_type: runType,
-    ...toTimes(span),
+    ...toTimes(span, bag),
     ...takeProject(span, bag, project),
     error,
     reference_example_id: takeUuid(bag, "langsmith.reference_example_id"),
@@ -65,15 +65,20 @@ function takeName(span: Span, bag: AttributeBag, runType: string): string {
 
 /**
  * Converts the times of a span from nanoseconds, rounded down to microseconds. A span without an end time has not
- * ended.
+ * ended. One that ends before it starts, because the clock was set back, ends when it starts.
  */
-function toTimes({ startNanos, endNanos }: Span): Members {
+function toTimes({ startNanos, endNanos }: Span, bag: AttributeBag): Members {
   const start = startNanos === 0n ? endNanos : startNanos;
+  if (endNanos !== 0n && endNanos < start) {
+    bag.warn("endTimeUnixNano", "is before startTimeUnixNano", toTime(endNanos));
+  }
   return {
-    start_time: start === 0n ? undefined : toIso(Number(start / 1_000n)),
-    end_time: endNanos === 0n ? undefined : toIso(Number(endNanos / 1_000n)),
+    start_time: start === 0n ? undefined : toTime(start),
+    end_time: endNanos === 0n ? undefined : toTime(endNanos < start ? start : endNanos),
   };
 }
+
+const toTime = (nanos: bigint): string => toIso(Number(nanos / 1_000n));
 
 /**
  * Returns the project of a span, and removes it from the span's attributes. A project that the span itself names takes

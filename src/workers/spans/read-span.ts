@@ -30,8 +30,8 @@ export function readSpan({ value }: RawExchange): ExchangeFields {
 
 /** `SpanKind` of OpenTelemetry's API. */
 const kindNames = ["INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER"];
-/** `SpanStatusCode.ERROR` of OpenTelemetry's API. */
-const errorCode = 2;
+/** `SpanStatusCode.OK` and `SpanStatusCode.ERROR` of OpenTelemetry's API. */
+const [okCode, errorCode] = [1, 2];
 
 function toSpan(value: unknown): Span {
   if (!isObject(value)) {
@@ -68,6 +68,7 @@ function toSpan(value: unknown): Span {
       };
     }),
     isError: code === errorCode,
+    isOk: code === okCode,
     statusMessage: toText(message),
     resource: toAttributes(value["resource"]),
     scopeName: toText(scopeName),

@@ -2,10 +2,14 @@ import type { AttributeBag } from "./attribute-bag.ts";
 import type { Span, SpanEvent } from "./span.ts";
 
 /**
- * Returns the error of a span that has the status ERROR or has recorded an exception; `undefined` for other spans. If
- * the span has recorded several exceptions, the last one is used.
+ * Returns the error of a span that has the status ERROR, or has recorded an exception and set no status; `undefined` for
+ * other spans. The status OK says that the exceptions were handled, for example by trying again. If the span has
+ * recorded several exceptions, the last one is used.
  */
 export function toErrorText(span: Span, bag: AttributeBag): string | undefined {
+  if (span.isOk) {
+    return undefined;
+  }
   const exception = span.events.findLast(({ name }) => name === "exception");
   if (exception === undefined) {
     return span.isError ? describeStatus(span, bag) : undefined;

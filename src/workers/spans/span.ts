@@ -46,7 +46,10 @@ export interface Span {
   readonly attributes: Attributes;
   readonly events: readonly SpanEvent[];
   readonly links: readonly SpanLink[];
+  /** Whether the status is ERROR. */
   readonly isError: boolean;
+  /** Whether the status is OK. A status that is not set is neither. */
+  readonly isOk: boolean;
   readonly statusMessage: string;
   readonly resource: Attributes;
   readonly scopeName: string;

@@ -63,6 +63,20 @@ test("a span without an end is open; one without a start begins when it ends", (
   expect(run["start_time"]).toBe(run["end_time"]);
 });
 
+test("a span that ends before it starts ends when it starts, with a warning", () => {
+  const run = mapped({ rest: { endTimeUnixNano: "1795255872000000000" } });
+  expect(run["end_time"]).toBe(run["start_time"]);
+  expect(run).toMatchObject({
+    extra: {
+      metadata: {
+        "otel.warnings": [
+          'endTimeUnixNano is before startTimeUnixNano: "2026-11-21T10:11:12.000000Z"',
+        ],
+      },
+    },
+  });
+});
+
 test("the run id ends with the span id, whatever the trace id is", () => {
   const id = 0xabc;
   expect(mapped({ id, parent: 1 })["id"]).toBe(spanUuid(spanIdOf(id)));
@@ -132,6 +146,15 @@ describe("the error", () => {
     expect(errorOf({ code: 2, message: "no grain" }, [event])).toBe(
       `TypeError: no grain\n\n${stack}`,
     );
+  });
+
+  test("is absent if the status is OK: the exception was handled, and stays an event", () => {
+    const event = exception({ "exception.type": "TimeoutError", "exception.message": "retrying" });
+    expect(errorOf({ code: 1 }, [event])).toBeUndefined();
+    expect(errorOf({ code: "STATUS_CODE_OK" }, [event], { "error.type": "x" })).toBeUndefined();
+    expect(mapped({ rest: { status: { code: 1 } }, events: [event] })["events"]).toMatchObject([
+      { name: "exception", kwargs: event.attributes },
+    ]);
   });
 
   test("does not repeat what the stack begins with", () => {
