@@ -152,6 +152,58 @@ test("an update with attachments is sent as multipart to the dataset of its exam
   );
 });
 
+test("an update that only renames attachments names all others as retained", async () => {
+  const other = "2f0e0d0c-0b0a-4908-8706-050403020100";
+  const attachment_urls = {
+    "attachment.a": { presigned_url: "/a" },
+    "attachment.b": { presigned_url: "/b" },
+  };
+  const server = await mswServer(
+    info(true),
+    on.get("*/examples/:id", () => HttpResponse.json({ ...wireExample, attachment_urls })),
+    on.get("*/examples", () =>
+      HttpResponse.json([
+        { ...wireExample, attachment_urls },
+        { ...wireExample, id: other },
+      ]),
+    ),
+    on.patch("*/examples/:id", () => HttpResponse.json({})),
+    on.patch("*/v1/platform/datasets/:id/examples", () => HttpResponse.json({ count: 1 })),
+  );
+  const { examples } = createDatasetResources(server.endpoint);
+  const renameAttachments = { a: "a2" };
+  await examples.update(id, { renameAttachments });
+  await examples.update(id, { renameAttachments, retainAttachments: [] });
+  await examples.update(id, { renameAttachments, attachments: { c: png } });
+  await examples.updateMany({
+    datasetId,
+    examples: [
+      { id, renameAttachments },
+      { id: other, renameAttachments: {} },
+      { id, outputs: {} },
+    ],
+  });
+  const patches = server.requests.filter(({ target }) => target.startsWith("PATCH"));
+  const operations = { retain: ["b"], rename: renameAttachments };
+  expect([patches[0], patches[1], patches[3]].map((patch) => patch?.body)).toEqual([
+    { attachments_operations: operations },
+    { attachments_operations: { retain: [], rename: renameAttachments } },
+    [
+      { id, attachments_operations: operations },
+      { id: other, attachments_operations: { retain: [], rename: {} } },
+      { id, outputs: {} },
+    ],
+  ]);
+  expect(await sentParts(patches[2])).toMatchObject([
+    { name: id },
+    { name: `${id}.attachments_operations`, text: JSON.stringify(operations) },
+    { name: `${id}.attachment.c` },
+  ]);
+  const lists = server.requests.filter(({ target }) => target.startsWith("GET /examples?"));
+  expect(lists).toHaveLength(1);
+  expect(lists[0]?.target).toContain("attachment_urls");
+});
+
 test("an attachment is downloaded from its URL, and the key is sent only to the client's own server", async () => {
   const bytes = Buffer.from([0, 255, 13, 10]);
   await using storage = await loopbackServer({

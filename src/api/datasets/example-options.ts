@@ -78,7 +78,10 @@ export interface ExampleChanges {
   readonly attachments?: NewAttachments | undefined;
   /** Names of the attachments to keep. @defaultValue all of them */
   readonly retainAttachments?: readonly string[] | undefined;
-  /** New names of attachments, by their old names. */
+  /**
+   * New names of attachments, by their old names. Without `retainAttachments`, all others are kept: the client then
+   * reads their names first, because servers may delete the attachments that a request does not name.
+   */
   readonly renameAttachments?: Readonly<Record<string, string>> | undefined;
 }
 

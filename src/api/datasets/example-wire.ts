@@ -64,6 +64,11 @@ export interface ExampleDraft {
   /** The JSON of the inputs, the outputs and other members that are sent as separate parts of a multipart request. */
   readonly payloads: readonly (readonly [name: string, json: string])[];
   readonly attachments: NewAttachments;
+  /**
+   * New names of attachments, by their old names, if all other attachments are to be kept. Servers may delete the
+   * attachments that a request does not name, so these must be looked up before it is sent.
+   */
+  readonly renamesOnly?: Readonly<Record<string, string>> | undefined;
   readonly sizeBytes: number;
 }
 
@@ -94,20 +99,25 @@ export function createDraft(example: NewExample, action: string): ExampleDraft {
 export function createChangeDraft({ id, ...changes }: ExampleUpdate, action: string): ExampleDraft {
   const { inputs, outputs, metadata, split, attachments } = validateUpdate({ id, ...changes });
   const { retainAttachments: retain, renameAttachments: rename } = changes;
-  const operations = retain === undefined && rename === undefined ? undefined : { retain, rename };
-  return serializeDraft(
+  const operations = retain === undefined ? undefined : omitUndefined({ retain, rename });
+  const draft = serializeDraft(
     action,
     { id, isGeneratedId: false },
     {
       fields: { metadata, split },
-      payloads: {
-        inputs,
-        outputs,
-        attachments_operations: operations && omitUndefined(operations),
-      },
+      payloads: { inputs, outputs, attachments_operations: operations },
       attachments,
     },
   );
+  return retain === undefined ? { ...draft, ...omitUndefined({ renamesOnly: rename }) } : draft;
+}
+
+/** Adds to a draft with `renamesOnly` the attachments that the example has, except those that are renamed. */
+export function retainOthers(draft: ExampleDraft, existingNames: readonly string[]): ExampleDraft {
+  const { renamesOnly: rename = {}, payloads } = draft;
+  const retain = existingNames.filter((name) => !Object.hasOwn(rename, name));
+  const operations = toJson("update example", { retain, rename });
+  return { ...draft, payloads: [...payloads, ["attachments_operations", operations]] };
 }
 
 /** The parts of an example from which a draft is serialized. */

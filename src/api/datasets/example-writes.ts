@@ -1,7 +1,9 @@
 import { ResponseError, ConflictError, ValidationError } from "../../model/errors.ts";
 import { parseExample } from "../../model/resources/example.ts";
+import type { Example } from "../../model/resources/example.ts";
 import { Fields, parseList } from "../../model/fields.ts";
-import { createForm, hasAttachments, createJsonBody } from "./example-wire.ts";
+import { createForm, hasAttachments, createJsonBody, retainOthers } from "./example-wire.ts";
+import { exampleMembers } from "./example-query.ts";
 import type { ExampleDraft } from "./example-wire.ts";
 import type { Call, CallOptions } from "../http/http.ts";
 import { splitIntoChunks } from "../http/pages.ts";
@@ -53,11 +55,20 @@ export class ExampleSender {
     }
   }
 
+  /** Changes one example without adding attachments, which every server accepts. */
+  async updateOne(incompleteDraft: ExampleDraft, { signal }: CallOptions): Promise<void> {
+    for (const draft of await this.#completeRenames([incompleteDraft], signal)) {
+      const init = { path: { id: draft.id }, body: createJsonBody(draft), signal };
+      await this.#call("updateExample", init);
+    }
+  }
+
   /** Changes the examples in one request. Repeating the request has no further effect. */
   async update(
-    drafts: readonly ExampleDraft[],
+    incompleteDrafts: readonly ExampleDraft[],
     { datasetId, signal }: CallOptions & { readonly datasetId?: string | undefined },
   ): Promise<void> {
+    const drafts = await this.#completeRenames(incompleteDrafts, signal);
     if (!drafts.some(hasAttachments)) {
       await this.#call("updateExamples", { body: createJsonBody(drafts, {}), signal });
       return;
@@ -97,8 +108,40 @@ export class ExampleSender {
     return true;
   }
 
+  /**
+   * Adds the names of the attachments to keep to the drafts that only rename attachments. A draft of an example that
+   * does not exist fails with the server's response to reading it.
+   */
+  async #completeRenames(
+    drafts: readonly ExampleDraft[],
+    signal: AbortSignal | undefined,
+  ): Promise<readonly ExampleDraft[]> {
+    const ids = drafts.filter(({ renamesOnly }) => renamesOnly !== undefined).map(({ id }) => id);
+    const examples = new Map<string, Example>();
+    for (const chunk of ids.length > 1 ? splitIntoChunks(ids) : []) {
+      const query = { id: chunk, select: exampleMembers, limit: chunk.length };
+      const response = await this.#call("listExamples", { query, signal });
+      for (const example of parseList(response, "examples", parseExample)) {
+        examples.set(example.id, example);
+      }
+    }
+    const complete = async (draft: ExampleDraft): Promise<ExampleDraft> => {
+      if (draft.renamesOnly === undefined) {
+        return draft;
+      }
+      const { attachments = {} } =
+        examples.get(draft.id) ?? (await this.#readExample(draft.id, signal));
+      return retainOthers(draft, Object.keys(attachments));
+    };
+    return Promise.all(drafts.map(complete));
+  }
+
   async #readDatasetId(id: string, signal: AbortSignal | undefined): Promise<string> {
-    return parseExample(await this.#call("readExample", { path: { id }, signal })).datasetId;
+    return (await this.#readExample(id, signal)).datasetId;
+  }
+
+  async #readExample(id: string, signal: AbortSignal | undefined): Promise<Example> {
+    return parseExample(await this.#call("readExample", { path: { id }, signal }));
   }
 }
 

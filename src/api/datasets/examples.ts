@@ -254,13 +254,9 @@ export class Examples {
     const draft = createChangeDraft({ id, ...changes }, "update example");
     if (hasAttachments(draft)) {
       await this.#sender.update([draft], { signal });
-      return;
+    } else {
+      await this.#sender.updateOne(draft, { signal });
     }
-    await this.#transport.call("updateExample", {
-      path: { id },
-      body: createJsonBody(draft),
-      signal,
-    });
   }
 
   /**

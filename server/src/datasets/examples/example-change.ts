@@ -69,13 +69,14 @@ function applyAttachmentOperations(
   const { rename, retain } = operations;
   const renames = new Map(Object.entries(rename));
   const existing = new Set(attachments.map(({ name }) => name));
-  const unknownNames = [...renames.keys(), ...retain].filter((name) => !existing.has(name));
+  const unknownNames = [...renames.keys(), ...(retain ?? [])].filter((name) => !existing.has(name));
   if (unknownNames.length > 0) {
     const names = unknownNames.slice(0, 10).map((name) => JSON.stringify(name));
     throw new RequestError(422, `example ${id} has no attachment ${names.join(", ")}`);
   }
   const retained = attachments.flatMap((file) => {
-    const name = renames.get(file.name) ?? (retain.includes(file.name) ? file.name : undefined);
+    const isRetained = retain?.includes(file.name) ?? true;
+    const name = renames.get(file.name) ?? (isRetained ? file.name : undefined);
     return name === undefined ? [] : [{ ...file, name }];
   });
   if (new Set(retained.map(({ name }) => name)).size < retained.length) {

@@ -62,8 +62,8 @@ export interface ExampleDraft {
 export interface AttachmentOperations {
   /** New names of attachments, by their old names. */
   readonly rename: Readonly<Record<string, string>>;
-  /** Names of the attachments to retain as they are. */
-  readonly retain: readonly string[];
+  /** Names of the attachments to retain as they are; `undefined` retains all of them. */
+  readonly retain: readonly string[] | undefined;
 }
 
 /** An update of an example. Fields that are absent keep their value. */

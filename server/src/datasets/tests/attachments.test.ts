@@ -92,6 +92,15 @@ test("a form creates examples with attachments, and updates them: add, replace, 
   expect(page.headers.get("x-content-type-options")).toBe("nosniff");
   expect(page.headers.get("content-disposition")).toBe("attachment");
 
+  // Without `retain`, a renaming keeps the others; an empty list removes them.
+  const namesAfter = async (change: object) => {
+    await fixture.call(`PATCH /examples/${first}`, { body: { attachments_operations: change } });
+    return Object.keys((await urlsOf(fixture, first)) ?? {}).toSorted();
+  };
+  expect(await namesAfter({ rename: { d: "e" } })).toEqual(["attachment.a.txt", "attachment.e"]);
+  expect(await namesAfter({ rename: {} })).toEqual(["attachment.a.txt", "attachment.e"]);
+  expect(await namesAfter({ rename: { e: "d" }, retain: [] })).toEqual(["attachment.d"]);
+
   const unknown = await patch({
     [`${first}.attachments_operations`]: json({ retain: ["nope"] }),
   });

@@ -203,7 +203,7 @@ function readTime(members: Members, name: string, label: string): number | null 
 
 function readNames(members: Members, name: string, label: string): readonly string[] {
   const value = readValue(members, name) ?? [];
-  if (!Array.isArray(value) || !value.every((item) => typeof item === "string")) {
+  if (!isListOfTexts(value)) {
     throw new RequestError(422, `${label}: ${name} must be a list of names`);
   }
   return value.map((item) => item.replace(/^attachment\./, ""));
@@ -213,14 +213,15 @@ function parseOperations(value: unknown, label: string): AttachmentOperations | 
   if (value === undefined || value === null) {
     return undefined;
   }
-  const { rename, retain } = typeof value === "object" ? { rename: {}, retain: [], ...value } : {};
+  const { rename, retain } =
+    typeof value === "object" ? { rename: {}, retain: undefined, ...value } : {};
   const isValidRename =
-    typeof rename === "object" && Object.values(rename).every((name) => typeof name === "string");
-  if (
-    !isValidRename ||
-    !Array.isArray(retain) ||
-    !retain.every((name) => typeof name === "string")
-  ) {
+    typeof rename === "object" &&
+    rename !== null &&
+    Object.values(rename).every((name) => typeof name === "string");
+  // Without `retain`, the client only renames. To lose files, it must send a list that does not contain them.
+  const isValidRetain = retain === undefined || isListOfTexts(retain);
+  if (!isValidRename || !isValidRetain) {
     throw new RequestError(
       422,
       `${label}: attachments_operations must have rename, an object of names, and retain, a list of names`,
@@ -228,3 +229,6 @@ function parseOperations(value: unknown, label: string): AttachmentOperations | 
   }
   return { rename, retain };
 }
+
+const isListOfTexts = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === "string");
