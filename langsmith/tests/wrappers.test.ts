@@ -1,7 +1,9 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { GoogleGenAI } from "@google/genai";
-import { Client } from "@millrace/langsmith";
-import { wrapAISDK } from "@millrace/langsmith/experimental/vercel";
+import { Client, RunTree } from "@millrace/langsmith";
+import { evaluate } from "@millrace/langsmith/evaluation";
+import { LangSmithTelemetry, wrapAISDK } from "@millrace/langsmith/experimental/vercel";
+import type { Example } from "@millrace/langsmith/schemas";
 import { traceable } from "@millrace/langsmith/traceable";
 import { wrapOpenAI, wrapSDK } from "@millrace/langsmith/wrappers";
 import { wrapAnthropic } from "@millrace/langsmith/wrappers/anthropic";
@@ -13,6 +15,7 @@ import * as ai from "ai";
 import { MockLanguageModelV3 } from "ai/test";
 import { Client as MillraceClient } from "millrace";
 import type { Run } from "millrace";
+import type { MillraceTelemetry } from "millrace/ai-sdk";
 import { OpenAI } from "openai";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { textResponse } from "../../tests/support/ai-sdk.ts";
@@ -229,4 +232,131 @@ test("wrapSDK records each method, also of objects within, with its path", async
       outputs: { outputs: 3 },
     },
   ]);
+});
+
+/** A client that hides inputs, and one of the environment, each with what its project holds. */
+function openHidingProject() {
+  const { client: environment, readRuns } = openProject();
+  vi.stubEnv("LANGSMITH_TRACING", "true");
+  const hiding = new Client({ apiUrl: server.url, hideInputs: true });
+  onTestFinished(async () => void (await hiding.millrace.close()));
+  return {
+    environment,
+    hiding,
+    readRuns: async () => {
+      await hiding.flush();
+      return readRuns();
+    },
+  };
+}
+
+/** Calls a function in a traced function whose client hides inputs, and expects that all runs hide them. */
+async function expectHidden(
+  ask: () => Promise<unknown>,
+  { hiding, readRuns }: ReturnType<typeof openHidingProject>,
+): Promise<void> {
+  await traceable(ask, { name: "outer", client: hiding })();
+  const runs = await readRuns();
+  const [outer, ...calls] = runs;
+  expect(outer?.name).toBe("outer");
+  expect(calls.length).toBeGreaterThan(0);
+  expect(new Set(runs.map(({ traceId }) => traceId)).size).toBe(1);
+  expect(runs.map(({ inputs }) => inputs)).toEqual(runs.map(() => ({})));
+}
+
+test.each(["no client", "another client"])(
+  "wrapped with %s, model calls are recorded by the client of the current run",
+  async (given) => {
+    const openAi = await startModelApi(replyAsOpenAi);
+    const claude = await startModelApi(replyAsAnthropic);
+    const google = await startModelApi(() => ({
+      body: { candidates: [{ content: { role: "model", parts: [{ text: "Here." }] }, index: 0 }] },
+    }));
+    const project = openHidingProject();
+    const options = given === "no client" ? {} : { client: project.environment };
+    const openai = wrapOpenAI(
+      new OpenAI({ baseURL: openAi.url, apiKey: "none", maxRetries: 0 }),
+      options,
+    );
+    const anthropic = wrapAnthropic(
+      new Anthropic({ baseURL: claude.url, apiKey: "none", maxRetries: 0 }),
+      options,
+    );
+    const gemini = wrapGemini(
+      new GoogleGenAI({ apiKey: "none", httpOptions: { baseUrl: google.url } }),
+      options,
+    );
+    const sdk = wrapSDK({ ask: async (question: string) => question }, options);
+    const { generateText } = wrapAISDK(ai, options);
+    const model = new MockLanguageModelV3({ doGenerate: async () => textResponse("Rain.") });
+    await expectHidden(async () => {
+      await openai.chat.completions.create({ model: "gpt-test", messages });
+      await anthropic.messages.create({ model: "claude-test", max_tokens: 9, messages });
+      await gemini.models.generateContent({ model: "gemini-test", contents: "Where?" });
+      await sdk.ask("Where?");
+      await generateText({ model, prompt: "Will it rain?" });
+    }, project);
+  },
+);
+
+test("telemetry without a client is recorded by the client of the current run", async () => {
+  const project = openHidingProject();
+  const telemetry = LangSmithTelemetry() as MillraceTelemetry;
+  await expectHidden(async () => {
+    telemetry.onStart({ callId: "1", operationId: "ai.generateText", prompt: "Will it rain?" });
+    telemetry.onEnd({ callId: "1", text: "Rain." });
+  }, project);
+});
+
+test("a processor of the Agents SDK without a client records with the client of the current run", async () => {
+  const project = openHidingProject();
+  const processor = new OpenAIAgentsTracingProcessor();
+  onTestFinished(() => processor.shutdown());
+  const trace = { traceId: "trace_1", name: "agents", groupId: null, metadata: {} };
+  await expectHidden(async () => {
+    await processor.onTraceStart(trace);
+    await processor.onTraceEnd(trace);
+  }, project);
+});
+
+test("outside of runs, model calls are recorded by the client of the environment", async () => {
+  const api = await startModelApi(replyAsOpenAi);
+  const { readRuns } = openHidingProject();
+  vi.stubEnv("LANGSMITH_ENDPOINT", server.url);
+  const openai = wrapOpenAI(new OpenAI({ baseURL: api.url, apiKey: "none", maxRetries: 0 }));
+  await openai.chat.completions.create({ model: "gpt-test", messages });
+  await RunTree.getSharedClient().flush();
+  expect(await readRuns()).toMatchObject([{ runType: "llm", inputs: { messages } }]);
+});
+
+test("model calls of the target of evaluate are recorded by the client of the evaluation", async () => {
+  const api = await startModelApi(replyAsOpenAi);
+  const { hiding } = openHidingProject();
+  vi.spyOn(console, "log").mockImplementation(() => {});
+  onTestFinished(() => void vi.restoreAllMocks());
+  const openai = wrapOpenAI(new OpenAI({ baseURL: api.url, apiKey: "none", maxRetries: 0 }));
+  const examples = [{ id: crypto.randomUUID(), inputs: { n: 1 } }] as unknown as Example[];
+  const { experimentName } = await evaluate(
+    async () => openai.chat.completions.create({ model: "gpt-test", messages }),
+    { data: examples, client: hiding },
+  );
+  await hiding.flush();
+  const runs = await reader.runs.list({ projectNames: [experimentName] }).toArray();
+  expect(runs.filter(({ runType }) => runType === "llm")).toMatchObject([{ inputs: {} }]);
+});
+
+test("in a function that is not traced, model calls are not recorded either", async () => {
+  const api = await startModelApi(replyAsOpenAi);
+  const { client, readRuns } = openProject();
+  vi.stubEnv("LANGSMITH_TRACING", "true");
+  const openai = wrapOpenAI(new OpenAI({ baseURL: api.url, apiKey: "none", maxRetries: 0 }), {
+    client,
+  });
+  const ask = traceable(
+    async () => openai.chat.completions.create({ model: "gpt-test", messages }),
+    { name: "off", client, tracingEnabled: false },
+  );
+  await ask();
+  await expect(readRuns()).rejects.toThrow("not found");
+  expect(api.requests).toHaveLength(1);
 });

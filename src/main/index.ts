@@ -141,6 +141,7 @@ export type {
   NewRunOptions,
   RunTreeConstructor,
 } from "../tracing/runs/new-run-tree.ts";
+export type { ClientChoice } from "../tracing/runs/default-client.ts";
 export { traceable } from "../tracing/runs/traceable.ts";
 export type { TraceableFunction, TraceableOptions } from "../tracing/runs/traceable.ts";
 export { compressions } from "../model/options/connection.ts";

@@ -82,6 +82,23 @@ export function describeOpenAi(title: string, { OpenAI, AzureOpenAI }: OpenAiLib
   };
 
   describe(`wrapOpenAI with ${title}`, () => {
+    test("without an own client, the current run's records, with what it hides", async () => {
+      const { api, client, read } = await setUp();
+      const hiding = await storeRuns({ hideInputs: true, hideOutputs: true });
+      const wrapped = wrapOpenAI(
+        new OpenAI({ apiKey: "k", baseURL: `${api.url}/v1`, maxRetries: 0 }),
+      );
+      const run = hiding.client.startRun({ name: "ask" });
+      await withRun(run, () => wrapped.chat.completions.create(request));
+      run.end();
+      await client.flush();
+      await expect(read()).rejects.toThrow("not found");
+      expect(await hiding.read()).toMatchObject([
+        { name: "ask" },
+        { runType: "llm", parentRunId: run.id, inputs: {}, outputs: {} },
+      ]);
+    });
+
     test("a wrapped client is the same object, with all that a client has", async () => {
       const { api, client, bare, wrapped, read } = await setUp();
       class OwnClient extends OpenAI {

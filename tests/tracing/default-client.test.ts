@@ -119,3 +119,33 @@ test("flushAll adds up the outcomes of every open client", async () => {
   });
   expect(limits).toEqual([50]);
 });
+
+test("a function chooses the client for each run, and a run without a client is not recorded", async () => {
+  const { withRun } = await load();
+  const { RunTree } = await import("../../src/tracing/runs/new-run-tree.ts");
+  const { recordExchange } = await import("../../src/tracing/runs/new-exchange.ts");
+  const [left, right] = [new CollectingClient(), new CollectingClient()];
+  const chosen = [left, right, undefined];
+  const client = () => chosen.shift();
+  const runs = ["first", "second", "third"].map((name) => new RunTree({ name, client }));
+  expect(left.records.map(({ name }) => name)).toEqual(["first"]);
+  expect(right.records.map(({ name }) => name)).toEqual(["second"]);
+  expect(runs.map(({ sampled }) => sampled)).toEqual([true, true, false]);
+  const headers = runs[0]!.toHeaders();
+  expect(RunTree.fromHeaders(headers, { client: () => right })?.client).toBe(right);
+  const format = "openai.chat";
+  const exchange = recordExchange({ client: () => left, format });
+  expect(exchange.run.client).toBe(left);
+  expect(withRun(runs[1]!, () => recordExchange({ format })).run.client).toBe(right);
+});
+
+test("a run whose client can't be chosen because the function throws is not recorded", async () => {
+  await load();
+  const { RunTree } = await import("../../src/tracing/runs/new-run-tree.ts");
+  const { recordExchange } = await import("../../src/tracing/runs/new-exchange.ts");
+  const client = () => {
+    throw new Error("no client");
+  };
+  expect(new RunTree({ client }).sampled).toBe(false);
+  expect(recordExchange({ client, format: "openai.chat" }).isRecorded).toBe(false);
+});

@@ -1,7 +1,7 @@
 import { MillraceTracingProcessor } from "millrace/openai-agents";
 import type { Client } from "../client/client.ts";
-import { findSharedClient } from "../client/shared-client.ts";
 import { warnOnce } from "../environment.ts";
+import { chooseClient } from "./choose-client.ts";
 
 /** Records the runs of the OpenAI Agents SDK, as `MillraceTracingProcessor` of `millrace/openai-agents` does. */
 export class OpenAIAgentsTracingProcessor extends MillraceTracingProcessor {
@@ -14,14 +14,14 @@ export class OpenAIAgentsTracingProcessor extends MillraceTracingProcessor {
       name?: string;
     } = {},
   ) {
-    const { client = findSharedClient(), metadata, tags, projectName, name } = options;
+    const { client, metadata, tags, projectName, name } = options;
     if (projectName !== undefined || name !== undefined) {
       warnOnce(
         "The options projectName and name of OpenAIAgentsTracingProcessor have no effect: set LANGSMITH_PROJECT, and workflowName of the agent's run.",
       );
     }
     super({
-      client: client.millrace,
+      client: chooseClient({ client }),
       ...(metadata === undefined ? {} : { metadata }),
       ...(tags === undefined ? {} : { tags }),
     });

@@ -1,10 +1,10 @@
 import { millraceTelemetry, millraceTracer } from "millrace/ai-sdk";
 import type { Any, AnyFunction } from "../any.ts";
 import type { Client } from "../client/client.ts";
-import { findSharedClient } from "../client/shared-client.ts";
 import { isEnvTracingEnabled, warnOnce } from "../environment.ts";
 import type { KVMap } from "../schemas.ts";
 import type { RunTreeConfig } from "../tracing/run-tree.ts";
+import { chooseClient } from "./choose-client.ts";
 
 /** Options of {@link LangSmithTelemetry}. */
 export interface LangSmithTelemetryConfig {
@@ -108,11 +108,11 @@ export function createLangSmithProviderOptions(lsConfig: WrapAISDKConfig = {}): 
 }
 
 const toSettings = ({
-  client = findSharedClient(),
   tags,
   metadata,
-}: Pick<LangSmithTelemetryConfig, "client" | "tags" | "metadata">) => ({
-  client: client.millrace,
+  ...choice
+}: Pick<LangSmithTelemetryConfig, "client" | "tags" | "metadata" | "tracingEnabled">) => ({
+  client: chooseClient(choice),
   ...(tags === undefined ? {} : { tags }),
   ...(metadata === undefined ? {} : { metadata }),
 });

@@ -1,16 +1,16 @@
-import type { Client as MillraceClient } from "millrace";
+import type { ClientChoice } from "millrace";
 import { withRunOptions } from "millrace/fetch";
-import { findSharedClient } from "../client/shared-client.ts";
 import { isEnvTracingEnabled, warnOnce } from "../environment.ts";
 import { UnsupportedError } from "../unsupported.ts";
 import type { RunTreeConfig } from "../tracing/run-tree.ts";
+import { chooseClient } from "./choose-client.ts";
 
 /** Options for the run of one call, in the second argument of a wrapped method. */
 export type ExtraRunTreeConfig = Pick<Partial<RunTreeConfig>, "name" | "metadata" | "tags">;
 
 /** The options of Millrace's wrappers that are used here. */
 interface WrapOptions {
-  readonly client: MillraceClient;
+  readonly client: ClientChoice;
   readonly name?: string;
   readonly metadata?: Record<string, unknown>;
 }
@@ -36,9 +36,9 @@ function toWrapOptions(
   if (!isEnvTracingEnabled(options.tracingEnabled)) {
     return undefined;
   }
-  const { client = findSharedClient(), name, metadata } = options;
+  const { name, metadata } = options;
   return {
-    client: client.millrace,
+    client: chooseClient(options),
     ...(name === undefined ? {} : { name }),
     ...(metadata === undefined ? {} : { metadata }),
   };

@@ -1,5 +1,5 @@
 import { RunTree } from "../../main/index.ts";
-import type { TracingClient } from "../../main/index.ts";
+import type { ClientChoice } from "../../main/index.ts";
 
 /**
  * The members of `_meta` that contain a position in a trace. Peers with OpenTelemetry use `traceparent` (W3C Trace
@@ -36,7 +36,7 @@ export function writeTraceContext(run: RunTree, meta: Meta, { sendsMetadata }: S
 /** Reads the run or span that the sender of a request identifies in `_meta`; `undefined` if there is none. */
 export function readTraceContext(
   meta: Meta,
-  client: TracingClient | undefined,
+  client: ClientChoice | undefined,
 ): RunTree | undefined {
   const options = client && { client };
   const { [runKey]: position, [baggageKey]: baggage, [traceparentKey]: traceparent } = meta;

@@ -1,5 +1,5 @@
 import { addRunSource, flush, onFlush } from "../../main/index.ts";
-import type { Client, KeyValues, TracingClient } from "../../main/index.ts";
+import type { Client, ClientChoice, KeyValues } from "../../main/index.ts";
 import { SpanRuns } from "./span-runs.ts";
 import type { AgentsSpan, AgentsTrace } from "./spans.ts";
 
@@ -8,11 +8,11 @@ export type { AgentsSpan, AgentsTrace } from "./spans.ts";
 /** Options of {@link MillraceTracingProcessor}. */
 export interface TracingProcessorOptions {
   /**
-   * The client that records the runs.
+   * The client that records the runs, or a function that returns it.
    *
    * @defaultValue the current run's client, else the default client
    */
-  readonly client?: TracingClient | undefined;
+  readonly client?: ClientChoice | undefined;
   /** Tags that are added to the root run of each trace. */
   readonly tags?: readonly string[] | undefined;
   /** Metadata that is added to the root run of each trace. */
@@ -30,7 +30,7 @@ const contextKey = Symbol.for("openai.agents.core.asyncLocalStorage");
  * No method throws or rejects.
  */
 export class MillraceTracingProcessor {
-  readonly #client: TracingClient | undefined;
+  readonly #client: ClientChoice | undefined;
   readonly #runs: SpanRuns;
   readonly #removers: (() => void)[] = [];
 

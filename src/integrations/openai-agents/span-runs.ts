@@ -1,5 +1,5 @@
 import { markModelCall, RunTree } from "../../main/index.ts";
-import type { KeyValues, TracingClient } from "../../main/index.ts";
+import type { ClientChoice, KeyValues } from "../../main/index.ts";
 import { describeEnd, describeError, describeStart } from "./span-content.ts";
 import type { SpanEnd } from "./span-content.ts";
 import { findParentSpan, isFields, isOpenSpan } from "./spans.ts";
@@ -111,7 +111,7 @@ function recordInputs(run: RunTree, inputs: KeyValues): void {
 
 /** Options for the root runs of all traces. */
 interface RunSettings {
-  readonly client?: TracingClient | undefined;
+  readonly client?: ClientChoice | undefined;
   readonly tags?: readonly string[] | undefined;
   readonly metadata?: KeyValues | undefined;
 }

@@ -1,9 +1,16 @@
-import { findDefaultClient } from "./default-client.ts";
-import { recordExchange as recordWithClient } from "./exchange-run.ts";
+import { uncountedLosses } from "../queue/ledger.ts";
+import { chooseClient } from "./default-client.ts";
+import { noopExchange, recordExchange as recordWithClient } from "./exchange-run.ts";
 import type { ExchangeOptions, ExchangeRun } from "./exchange-run.ts";
 import type { TracingClient } from "../tape/recorder.ts";
 import type { NewRunOptions } from "./new-run-tree.ts";
-import { noopClient } from "./run-tree.ts";
+
+/**
+ * Counts losses that no client has counted yet, for example because the call stack was exhausted. This is a local
+ * reference to the imported object: a bundler may turn an import into a getter, which can't be called on an exhausted
+ * stack.
+ */
+const localUncountedLosses = uncountedLosses;
 
 /** Options of `recordExchange`. */
 export interface NewExchangeOptions extends ExchangeOptions, Pick<NewRunOptions, "client"> {}
@@ -13,7 +20,14 @@ export interface NewExchangeOptions extends ExchangeOptions, Pick<NewRunOptions,
  * Behaves like {@link (Client:class).recordExchange}.
  */
 export function recordExchange({ client, ...options }: NewExchangeOptions): ExchangeRun {
-  const chosenClient = client ?? findDefaultClient() ?? noopClient;
+  let chosenClient: TracingClient;
+  try {
+    chosenClient = chooseClient(client);
+  } catch {
+    // The function that chooses the client threw.
+    localUncountedLosses.records += 1;
+    return noopExchange;
+  }
   // A client of another copy of this package records with its own code.
   return canRecord(chosenClient)
     ? chosenClient.recordExchange(options)

@@ -1,10 +1,10 @@
 import { uncountedLosses } from "../queue/ledger.ts";
 import { startRun } from "./context.ts";
 import type { StartOptions } from "./context.ts";
-import { findDefaultClient } from "./default-client.ts";
+import { chooseClient } from "./default-client.ts";
+import type { ClientChoice } from "./default-client.ts";
 import type { HeadersLike } from "./propagation.ts";
-import type { TracingClient } from "../tape/recorder.ts";
-import { noopClient, noopRun, RunTree as RecordedRunTree } from "./run-tree.ts";
+import { noopRun, RunTree as RecordedRunTree } from "./run-tree.ts";
 
 /**
  * Counts losses that no client has counted yet, for example because the call stack was exhausted. This is a local
@@ -16,12 +16,12 @@ const localUncountedLosses = uncountedLosses;
 /** Options of `new RunTree()`. */
 export interface NewRunOptions extends StartOptions {
   /**
-   * The client that records the run.
+   * The client that records the run, or a function that returns it.
    *
    * @defaultValue the current run's client, else the client set by `setDefaultClient`, else the program's first
    * open client, else a client that the environment configures. Without any of these, nothing is recorded.
    */
-  readonly client?: TracingClient | undefined;
+  readonly client?: ClientChoice | undefined;
 }
 
 /** Options of `RunTree.fromHeaders`. */
@@ -62,8 +62,8 @@ function createRun(options: unknown): RecordedRunTree {
     const runOptions = (
       typeof options === "object" && options !== null ? options : {}
     ) as NewRunOptions;
-    const { client = findDefaultClient() ?? noopClient, ...startOptions } = runOptions;
-    return startRun(client, startOptions);
+    const { client, ...startOptions } = runOptions;
+    return startRun(chooseClient(client), startOptions);
   } catch {
     // The options can't be read, or the program called this when its stack was exhausted.
     localUncountedLosses.records += 1;
@@ -73,7 +73,7 @@ function createRun(options: unknown): RecordedRunTree {
 
 function fromHeaders(
   headers: HeadersLike,
-  { client = findDefaultClient() ?? noopClient }: FromHeadersOptions = {},
+  { client }: FromHeadersOptions = {},
 ): RecordedRunTree | undefined {
-  return RecordedRunTree.fromHeaders(headers, { client });
+  return RecordedRunTree.fromHeaders(headers, { client: chooseClient(client) });
 }
