@@ -170,6 +170,39 @@ const records: readonly WireRecord[] = [
     ],
   }),
   child({
+    name: "anthropic",
+    run_type: "llm",
+    inputs: {
+      messages: [
+        {
+          role: "user",
+          content: [
+            { type: "image", source: { type: "base64", media_type: "image/png", data: "AA==" } },
+            { type: "image", source: { type: "url", url: "https://images.example/a.png" } },
+          ],
+        },
+      ],
+    },
+    outputs: { role: "assistant", content: [{ type: "text", text: "Rain." }] },
+    tags: ["a,b", "c"],
+  }),
+  child({
+    name: "gemini",
+    run_type: "llm",
+    inputs: {
+      contents: [
+        {
+          role: "user",
+          parts: [
+            { inlineData: { mimeType: "image/png", data: "AA==" } },
+            { fileData: { mimeType: "image/png", fileUri: "https://images.example/a.png" } },
+          ],
+        },
+      ],
+    },
+    outputs: { usage_metadata: { ...usage, input_cost: 0.1, output_cost: 0.2, total_cost: 0.3 } },
+  }),
+  child({
     name: "weather",
     run_type: "tool",
     inputs: { city: "Bern" },

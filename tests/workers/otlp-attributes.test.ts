@@ -484,6 +484,147 @@ describe("openinference", () => {
   });
 });
 
+describe("images", () => {
+  const png = "iVBORw0KGgo=";
+  const address = "https://images.example/rain.png";
+  const blob = { type: "blob", modality: "image", mime_type: "image/png", content: png };
+  const dataUrl = `data:image/png;base64,${png}`;
+  const uri = { type: "uri", modality: "image", uri: address };
+  const typedUri = { type: "uri", modality: "image", mime_type: "image/png", uri: address };
+
+  /** The inputs of each API with one image. */
+  const forms: readonly (readonly [form: string, part: object, genAi: object, url: string])[] = [
+    ["OpenAI chat, base64", { type: "image_url", image_url: { url: dataUrl } }, blob, dataUrl],
+    [
+      "OpenAI chat, URL",
+      { type: "image_url", image_url: { url: address, detail: "low" } },
+      uri,
+      address,
+    ],
+    ["OpenAI chat, text", { type: "image_url", image_url: address }, uri, address],
+    ["OpenAI Responses, base64", { type: "input_image", image_url: dataUrl }, blob, dataUrl],
+    ["OpenAI Responses, URL", { type: "input_image", image_url: address }, uri, address],
+    [
+      "Anthropic, base64",
+      { type: "image", source: { type: "base64", media_type: "image/png", data: png } },
+      blob,
+      dataUrl,
+    ],
+    ["Anthropic, URL", { type: "image", source: { type: "url", url: address } }, uri, address],
+    ["Gemini, base64", { inlineData: { mimeType: "image/png", data: png } }, blob, dataUrl],
+    [
+      "Gemini, base64 in snake case",
+      { inline_data: { mime_type: "image/png", data: png } },
+      blob,
+      dataUrl,
+    ],
+    ["Gemini, URL", { fileData: { mimeType: "image/png", fileUri: address } }, typedUri, address],
+    ["LangChain, base64", { type: "image", mimeType: "image/png", data: png }, blob, dataUrl],
+    ["LangChain, URL", { type: "image", url: address }, uri, address],
+    [
+      "a data URL with parameters",
+      { type: "image_url", image_url: { url: `data:image/png;a=b;base64,${png}` } },
+      blob,
+      dataUrl,
+    ],
+    [
+      "a data URL without base64",
+      { type: "image_url", image_url: { url: "data:image/svg+xml,%3Csvg/%3E" } },
+      { type: "uri", modality: "image", uri: "data:image/svg+xml,%3Csvg/%3E" },
+      "data:image/svg+xml,%3Csvg/%3E",
+    ],
+  ];
+
+  const withParts = (parts: readonly unknown[], name: string): WirePatch => ({
+    name: "look",
+    run_type: "llm",
+    inputs: name.startsWith("Gemini")
+      ? { contents: [{ role: "user", parts }] }
+      : { messages: [{ role: "user", content: parts }] },
+  });
+
+  test.each(forms)("of %s are parts of the conventions", (name, part, genAi, url) => {
+    const run = withParts([{ type: "text", text: "What is it?" }, part], name);
+    expect(attributesOf(run)["gen_ai.input.messages"]).toEqual([
+      { role: "user", parts: [{ type: "text", content: "What is it?" }, genAi] },
+    ]);
+    const attributes = attributesOf(run, "openinference");
+    const path = "llm.input_messages.0.message.contents";
+    const contents = Object.entries(attributes).filter(([key]) => key.startsWith(path));
+    expect(Object.fromEntries(contents)).toEqual({
+      [`${path}.0.message_content.type`]: "text",
+      [`${path}.0.message_content.text`]: "What is it?",
+      [`${path}.1.message_content.type`]: "image",
+      [`${path}.1.message_content.image.image.url`]: url,
+    });
+  });
+
+  test("that are all of a message are no text", () => {
+    const run = withParts([{ type: "input_image", image_url: address }], "OpenAI Responses");
+    const attributes = attributesOf(run, "openinference");
+    const path = "llm.input_messages.0.message";
+    expect(attributes).toMatchObject({
+      [`${path}.contents.0.message_content.type`]: "image",
+      [`${path}.contents.0.message_content.image.image.url`]: address,
+    });
+    expect(attributes).not.toHaveProperty([`${path}.content`]);
+  });
+
+  test("in place of messages, as Gemini's API accepts them, are messages of the user", () => {
+    const run: WirePatch = {
+      name: "look",
+      run_type: "llm",
+      inputs: {
+        contents: [{ text: "What is it?" }, { inlineData: { mimeType: "image/png", data: png } }],
+      },
+    };
+    expect(attributesOf(run)["gen_ai.input.messages"]).toEqual([
+      { role: "user", parts: [{ type: "text", content: "What is it?" }] },
+      { role: "user", parts: [blob] },
+    ]);
+  });
+
+  test("that a model returned are parts of its message", () => {
+    const run: WirePatch = {
+      name: "draw",
+      run_type: "llm",
+      outputs: {
+        candidates: [
+          {
+            content: {
+              role: "model",
+              parts: [{ inlineData: { mimeType: "image/png", data: png } }],
+            },
+          },
+        ],
+      },
+    };
+    expect(attributesOf(run)["gen_ai.output.messages"]).toEqual([
+      { role: "assistant", parts: [blob] },
+    ]);
+    expect(attributesOf(run, "openinference")).toMatchObject({
+      "llm.output_messages.0.message.contents.0.message_content.image.image.url": dataUrl,
+    });
+  });
+
+  test.each([
+    [{ type: "input_image", file_id: "file-1" }],
+    [{ type: "image", source: { type: "file", file_id: "file_1" } }],
+    [{ type: "image_url" }],
+    [{ inlineData: { mimeType: "audio/wav", data: "UklG" } }],
+    [{ fileData: { mimeType: "application/pdf", fileUri: "gs://a/b.pdf" } }],
+    [{ type: "input_audio", input_audio: { data: "UklG", format: "wav" } }],
+  ])("are not what has no address, or is no image: %j", (part) => {
+    const run = withParts([part, { type: "text", text: "?" }], "");
+    expect(attributesOf(run)["gen_ai.input.messages"]).toEqual([
+      { role: "user", parts: [part, { type: "text", content: "?" }] },
+    ]);
+    expect(attributesOf(run, "openinference")).toMatchObject({
+      "llm.input_messages.0.message.contents.0.message_content.text": part,
+    });
+  });
+});
+
 describe("costs", () => {
   const costOf = (usage: object, metadata: object = {}) => {
     const run: WirePatch = {
@@ -690,6 +831,12 @@ test("payloads of any form are sent without a failure, and exactly", () => {
     "type",
     "text",
     "id",
+    "image_url",
+    "source",
+    "inlineData",
+    "url",
+    "data",
+    "mimeType",
   ];
   const { value } = fc.letrec<{ value: unknown }>((tie) => ({
     value: fc.oneof(
@@ -705,6 +852,10 @@ test("payloads of any form are sent without a failure, and exactly", () => {
         "function_call",
         "reasoning",
         "tool_use",
+        "image",
+        "image_url",
+        "image/png",
+        "data:image/png;base64,AA==",
       ),
       fc.array(tie("value"), { maxLength: 3 }),
       fc.dictionary(fc.constantFrom(...names), tie("value"), { maxKeys: 5 }),

@@ -1,3 +1,5 @@
+import { toImagePart } from "./image-part.ts";
+import type { ImagePart } from "./image-part.ts";
 import { firstText, isObject, toItems, toMembers, toText } from "./json-value.ts";
 import type { Members } from "./json-value.ts";
 
@@ -12,6 +14,7 @@ export type MessagePart =
       readonly arguments: unknown;
     }
   | { readonly type: "tool_call_response"; readonly id?: string; readonly response: unknown }
+  | ImagePart
   | { readonly type: "other"; readonly value: Members };
 
 /** A chat message, independent of the API that it comes from. */
@@ -79,6 +82,11 @@ function toMessage(item: Members, defaultRole: string): readonly ChatMessage[] {
   if (type === "function_call" || type === "function_call_output" || type === "reasoning") {
     const role = type === "function_call_output" ? "tool" : "assistant";
     return [{ role, parts: toParts([item]) }];
+  }
+  // Gemini's API also accepts parts in place of messages.
+  const image = item["role"] === undefined ? toImagePart(item) : undefined;
+  if (image !== undefined) {
+    return [{ role: defaultRole, parts: [image] }];
   }
   const ownRole = firstText(item["role"], type === "message" ? undefined : type);
   const role = ownRole === undefined ? defaultRole : toRole(ownRole);
@@ -154,7 +162,7 @@ function toPart(item: Members): readonly MessagePart[] {
       if (typeof text === "string") {
         return item["thought"] === true ? toReasoning(text) : toParts(text);
       }
-      return [{ type: "other", value: item }];
+      return [toImagePart(item) ?? { type: "other", value: item }];
   }
 }
 

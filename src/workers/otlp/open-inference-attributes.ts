@@ -1,4 +1,6 @@
 import type { ChatMessage, MessagePart } from "./chat-messages.ts";
+import { toImageUrl } from "./image-part.ts";
+import type { ImagePart } from "./image-part.ts";
 import { toItems, toMembers, toText } from "./json-value.ts";
 import type { ModelCall } from "./model-call.ts";
 import { toDouble } from "./protobuf-writer.ts";
@@ -98,7 +100,7 @@ function addMessages(
     }
     const contents = parts.filter(({ type }) => type !== "tool_call");
     const [content] = contents;
-    if (contents.length === 1 && content !== undefined) {
+    if (contents.length === 1 && content !== undefined && !isImage(content)) {
       attributes.set(`${path}.content`, toContentText(content));
     } else {
       addContents(attributes, path, contents);
@@ -107,7 +109,10 @@ function addMessages(
   }
 }
 
-/** Adds the parts of a message that has several. */
+const isImage = (part: MessagePart): part is ImagePart =>
+  part.type === "blob" || part.type === "uri";
+
+/** Adds the parts of a message that has several, or an image, which can't be written as a text. */
 function addContents(
   attributes: SpanAttributes,
   path: string,
@@ -115,6 +120,11 @@ function addContents(
 ): void {
   for (const [index, content] of contents.entries()) {
     const contentPath = `${path}.contents.${index}.message_content`;
+    if (isImage(content)) {
+      attributes.set(`${contentPath}.type`, "image");
+      attributes.set(`${contentPath}.image.image.url`, toImageUrl(content));
+      continue;
+    }
     const { type } = content.type === "other" ? content.value : content;
     attributes.set(`${contentPath}.type`, typeof type === "string" ? type : "text");
     attributes.set(`${contentPath}.text`, toContentText(content));
@@ -135,7 +145,7 @@ function addToolCalls(
   }
 }
 
-function toContentText(part: MessagePart): string {
+function toContentText(part: Exclude<MessagePart, ImagePart>): string {
   switch (part.type) {
     case "text":
     case "reasoning":
