@@ -42,9 +42,34 @@ const dayMs = 86_400_000;
 /** Maximum number of models whose prices are cached. */
 const maxCachedModels = 2_000;
 
-/** Returns the library's id of a provider, such as `google` for `google_genai`; `undefined` if it does not know it. */
-export const findProviderId = (provider: string): string | undefined =>
-  readLibrary().findProvider({ providerId: provider })?.id;
+/**
+ * The library's ids of providers by names that it does not know, or takes for another provider: most are names of
+ * OpenTelemetry's conventions. Azure has prices of its own for OpenAI's models.
+ */
+const providerIdsByName: ReadonlyMap<string, string> = new Map([
+  ["az.ai.inference", "azure"],
+  ["az.ai.openai", "azure"],
+  ["azure-openai", "azure"],
+  ["azure.ai.inference", "azure"],
+  ["azure.ai.openai", "azure"],
+  ["azure_openai", "azure"],
+  ["gcp.gen_ai", "google"],
+  ["x_ai", "x-ai"],
+]);
+
+const toProviderId = (provider: string): string =>
+  providerIdsByName.get(provider.trim().toLowerCase()) ?? provider;
+
+/**
+ * Returns the library's ids of a provider, such as `google` for `google_genai`; none if it does not know the provider.
+ * The models of OpenAI on Azure have two: that of Azure, whose prices apply, and that of OpenAI.
+ */
+export function listProviderIds(provider: string): readonly string[] {
+  const ids = [toProviderId(provider), provider].flatMap(
+    (providerId) => readLibrary().findProvider({ providerId })?.id ?? [],
+  );
+  return [...new Set(ids)];
+}
 
 export interface ListedPrice extends LibraryPrice {
   /** The name of the provider, such as "OpenAI"; `provider` is its id. */
@@ -95,12 +120,28 @@ export class LibraryPrices {
 const createPeriodKey = (key: string, periodMs: number, timeMs: number): string =>
   `${key}\n${Math.floor(timeMs / periodMs)}`;
 
+/**
+ * Providers that alone have the models whose names the library attributes to them, but that it does not infer from all
+ * of these names: not from those of OpenAI's embedding models, for example.
+ */
+const inferredProviders: readonly string[] = ["openai", "cohere", "perplexity"];
+
+/** Whether a model's name is an id of the library, with or without a suffix. Other names only resemble one of its models. */
+const isNamedAfter = (model: string, id: string | undefined): boolean =>
+  id !== undefined && model.toLowerCase().startsWith(id);
+
 function lookUp(model: string, provider: string | null, timeMs: number): CachedPrice {
+  const { calcPrice } = readLibrary();
+  const timestamp = new Date(timeMs);
   // The cost is computed by `compute-cost.ts`, which also returns its parts. The library only finds the prices.
-  const result = readLibrary().calcPrice({}, model, {
-    timestamp: new Date(timeMs),
-    ...(provider === null ? {} : { providerId: provider }),
-  });
+  const findAt = (providerId: string): ReturnType<typeof CalcPrice> =>
+    calcPrice({}, model, { timestamp, providerId });
+  const result =
+    provider === null
+      ? (calcPrice({}, model, { timestamp }) ??
+        inferredProviders.map(findAt).find((found) => isNamedAfter(model, found?.model.id)) ??
+        null)
+      : findAt(toProviderId(provider));
   if (result === null) {
     return { periodMs: Number.POSITIVE_INFINITY, price: undefined };
   }

@@ -13,7 +13,7 @@ import { usageCosts } from "../runs/usage/usage-sources.ts";
 import { computeCost } from "./compute-cost.ts";
 import type { NoCost, UsageCost } from "./compute-cost.ts";
 import { BoundedMap } from "./bounded-map.ts";
-import { findProviderId, LibraryPrices } from "./library-prices.ts";
+import { LibraryPrices, listProviderIds } from "./library-prices.ts";
 import type { ModelPrices } from "./model-prices.ts";
 import type { CallPrice, PricedCall } from "./price.ts";
 import { PriceTable } from "./price-table.ts";
@@ -33,6 +33,7 @@ interface FoundPrice {
 /** Service tiers for which these providers charge half of their standard prices. The library has no such prices. */
 const halfPriceTiers: ReadonlyMap<string, readonly string[]> = new Map([
   ["anthropic", ["batch"]],
+  ["azure", ["batch"]],
   ["google", ["batch", "flex"]],
   ["openai", ["batch", "flex"]],
 ]);
@@ -154,13 +155,13 @@ export class RunPricer implements RunPrices {
     return { reason, unknownModel: firstModel };
   }
 
-  /** Returns the names of a provider: the one that the run reports, and the one in the library. */
+  /** Returns the names of a provider: the one that the run reports, and those in the library. */
   #listProviders(provider: string | null): readonly string[] {
     if (provider === null) {
       return [];
     }
     const cached = this.#providers.get(provider);
-    const names = cached ?? [provider.toLowerCase(), ...toList(findProviderId(provider))];
+    const names = cached ?? [provider.toLowerCase(), ...listProviderIds(provider)];
     if (cached === undefined) {
       this.#providers.set(provider, names);
     }
@@ -180,8 +181,6 @@ export class RunPricer implements RunPrices {
     return table;
   }
 }
-
-const toList = (text: string | undefined): readonly string[] => (text === undefined ? [] : [text]);
 
 const maxCachedProviders = 500;
 /** Maximum number of tenants whose tables are in memory. */

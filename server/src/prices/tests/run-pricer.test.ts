@@ -162,6 +162,25 @@ describe("public prices", () => {
     expect(priceOf({ outputs, extra }, { runType: "embedding" })).toMatchObject({ total: 0.02 });
   });
 
+  test("an embedding has a cost without a provider, because its model is known", () => {
+    const outputs = { usage_metadata: { input_tokens: 1_000_000 } };
+    const extra = { metadata: { ls_model_name: "text-embedding-3-large" } };
+    expect(priceOf({ outputs, extra }, { runType: "embedding" })).toMatchObject({
+      total: 0.13,
+      basis: { provider: "openai", model: "text-embedding-3-large" },
+    });
+  });
+
+  test("a batch of Azure costs half, under all names of Azure", () => {
+    const outputs = used(1_000, 100, { service_tier: "batch" });
+    for (const provider of ["azure", "azure.ai.openai", "azure.ai.inference"]) {
+      expect(priceOf({ outputs, extra: called("gpt-4o", provider) })).toMatchObject({
+        total: 0.00175,
+        basis: { provider: "azure" },
+      });
+    }
+  });
+
   test("the price is that of the time of the run", () => {
     const extra = called("o3");
     const outputs = used(1_000_000, 0);
@@ -261,6 +280,13 @@ describe("the price table of the operator", () => {
       expect(priceOf(google, { rows: [row("gemini*", { provider })] }).total).toBe(0.01);
     }
     expect(priceOf(google, { rows: [row("gemini*", { provider: "openai" })] }).total).toBeNull();
+  });
+
+  test("names Azure's models as the conventions, as the library or as OpenAI's", () => {
+    const azure = { outputs: used(1_000, 0), extra: called("gpt-4o", "azure.ai.openai") };
+    for (const provider of ["azure.ai.openai", "azure", "openai"]) {
+      expect(priceOf(azure, { rows: [row("gpt-4*", { provider })] }).total).toBe(0.01);
+    }
   });
 
   test("applies from its date, and public prices before", () => {
