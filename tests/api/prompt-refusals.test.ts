@@ -1,6 +1,7 @@
+import { http as on } from "msw";
 import { describe, expect, test } from "vitest";
 import { mswServer } from "../support/msw-server.ts";
-import { id, manifest, promptsAt } from "../support/prompt-wire.ts";
+import { id, json, manifest, promptsAt, wireTag } from "../support/prompt-wire.ts";
 
 describe("refused before anything is sent", () => {
   const names = [
@@ -97,6 +98,30 @@ describe("refused before anything is sent", () => {
       expect(() => prompts.listCommits("r", { limit })).toThrow(/^limit must be/);
     }
     expect(server.requests).toEqual([]);
+  });
+
+  test("a new tag that looks like a hash; such a tag can still be read and deleted", async () => {
+    const server = await mswServer(
+      on.get("*/repos/:owner/:repo/tags/:tag", () => json(wireTag)),
+      on.delete("*/repos/:owner/:repo/tags/:tag", () => json({})),
+    );
+    const prompts = promptsAt(server.endpoint);
+    for (const tag of ["20261129", "deadbeef", "0".repeat(64)]) {
+      const calls = [
+        prompts.commit("r", { manifest, tags: ["prod", tag] }),
+        prompts.push("r", { manifest, commitTags: ["prod", tag] }),
+        prompts.tag("r", { tag }),
+      ];
+      const message = expect.stringMatching(
+        /looks like the hash of a commit: it must not consist of seven or more/,
+      ) as string;
+      expect(await Promise.allSettled(calls)).toMatchObject(
+        calls.map(() => ({ reason: { code: "VALIDATION", message } })),
+      );
+    }
+    expect(server.requests).toEqual([]);
+    await prompts.readTag("r", { tag: "deadbeef" });
+    await prompts.deleteTag("r", { tag: "deadbeef" });
   });
 
   test("a call whose signal is aborted", async () => {

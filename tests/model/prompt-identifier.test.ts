@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import {
+  assertNewPromptTag,
   assertPromptTag,
   handleLimit,
   isCommitHash,
@@ -68,6 +69,17 @@ test.each(["latest", "", "-x", "a/b", "a b", "\u00e9", "x".repeat(handleLimit + 
     expect(() => assertPromptTag(tag)).toThrow("A tag of a commit consists of");
   },
 );
+
+test.each(["20261129", "deadbeef", "0".repeat(64)])(
+  "%j is refused as a new tag, because it looks like a hash",
+  (tag) => {
+    expect(() => assertNewPromptTag(tag)).toThrow("looks like the hash of a commit");
+  },
+);
+
+test.each(["2026", "2026-11-29", "beef", "v20261129", "DEADBEEF"])("%j is a new tag", (tag) => {
+  expect(() => assertNewPromptTag(tag)).not.toThrow();
+});
 
 test("a hash is distinguished from a tag by its digits", () => {
   expect(["abcd", "0".repeat(64)].every(isCommitHash)).toBe(true);

@@ -1,6 +1,7 @@
 import { Fields, parseList } from "../../model/fields.ts";
 import { validateIds } from "../../model/ids.ts";
 import {
+  assertNewPromptTag,
   assertPromptTag,
   parsePromptPath,
   parsePromptReference,
@@ -220,7 +221,8 @@ export class Prompts {
   /**
    * Commits a manifest on top of the latest commit, or of `parentCommit`.
    *
-   * @throws {@link ValidationError} if the manifest is not an object, or the prompt belongs to another tenant.
+   * @throws {@link ValidationError} if the manifest is not an object, a tag is malformed or looks like a hash, or the
+   * prompt belongs to another tenant.
    * @throws {@link NotFoundError} if there is no such prompt:
    * `Prompt does not exist, you must create it first.`
    * @throws {@link ConflictError} if a commit newer than the parent exists, or the latest commit has the same
@@ -229,7 +231,7 @@ export class Prompts {
   async commit(identifier: string, commit: CommitPrompt): Promise<PromptCommit> {
     const promptPath = parsePromptPath(identifier);
     const manifest = copyManifest(commit.manifest);
-    commit.tags?.forEach(assertPromptTag);
+    commit.tags?.forEach(assertNewPromptTag);
     await this.#createOwnership(commit).assertOwn("commit to a prompt", promptPath.owner);
     return this.#commits.create(promptPath, { ...commit, manifest });
   }
@@ -283,7 +285,7 @@ export class Prompts {
     const manifest = prompt.manifest === undefined ? undefined : copyManifest(prompt.manifest);
     const { parentCommit, commitDescription: description, commitTags: tags, signal } = prompt;
     const draft = { parentCommit, description, tags, signal };
-    tags?.forEach(assertPromptTag);
+    tags?.forEach(assertNewPromptTag);
     const ownership = this.#createOwnership(prompt);
     await ownership.assertOwn("push a prompt", promptPath.owner);
     const isNew = !(await this.has(identifier, prompt));
@@ -306,12 +308,13 @@ export class Prompts {
    * Adds a tag to the commit that the identifier names, or to the latest commit. If another commit has this tag, the
    * tag moves.
    *
-   * @throws {@link ValidationError} if the tag is malformed, or the prompt belongs to another tenant.
+   * @throws {@link ValidationError} if the tag is malformed or looks like a hash, or the prompt belongs to another
+   * tenant.
    * @throws {@link NotFoundError} if there is no such prompt or commit.
    */
   async tag(identifier: string, { tag, signal }: TagPrompt): Promise<PromptTag> {
     const reference = parsePromptReference(identifier);
-    assertPromptTag(tag);
+    assertNewPromptTag(tag);
     await this.#createOwnership({ signal }).assertOwn("tag a prompt", reference.owner);
     const commitId = await this.#commits.findCommitId(reference, { signal });
     return this.#commits.writeTag(reference, { tag, commitId, signal });

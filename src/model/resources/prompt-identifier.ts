@@ -107,6 +107,21 @@ export function assertPromptTag(tag: unknown): asserts tag is string {
   }
 }
 
+/**
+ * Checks a tag that is to be set. Unlike an existing tag, it must not look like a hash: a server would refuse it, or the
+ * tag could not be told from the commit.
+ *
+ * @throws {@link ValidationError} if it is not a valid name, or looks like a hash.
+ */
+export function assertNewPromptTag(tag: unknown): asserts tag is string {
+  assertPromptTag(tag);
+  if (looksLikeHash(tag)) {
+    throw new ValidationError(
+      `The tag ${formatValue(tag)} looks like the hash of a commit: it must not consist of seven or more hexadecimal digits (0-9, a-f) only. Add another character, as in ${formatValue(`v${tag}`)}`,
+    );
+  }
+}
+
 /** Whether a text can be a commit's hash or the first characters of such a hash. */
 export const isCommitHash = (commit: string): boolean => /^[0-9a-f]{4,64}$/.test(commit);
 
