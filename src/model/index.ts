@@ -39,6 +39,7 @@ export type { ServerOptionName } from "./options/option-variables.ts";
 export {
   handleLimit,
   isCommitHash,
+  isNewHandle,
   isPromptTag,
   looksLikeHash,
   ownOwner,

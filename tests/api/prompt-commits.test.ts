@@ -65,7 +65,11 @@ describe("commits", () => {
     ],
     [
       "Greet",
-      'The latest commit of the prompt "Greet" was requested; names of new prompts are in lower case: client.prompts.push("greet", { manifest }) creates one',
+      'The latest commit of the prompt "Greet" was requested; names of new prompts are in lower case and begin with a letter: client.prompts.push("greet", { manifest }) creates one',
+    ],
+    [
+      "me/1st",
+      'The latest commit of the prompt "me/1st" was requested; names of new prompts are in lower case and begin with a letter: client.prompts.push("me/prompt-1st", { manifest }) creates one',
     ],
   ])("a 404 for %s names the prompt and the version", async (name, advice) => {
     const missing = () => json({ detail: "Commit not found" }, 404);
@@ -279,6 +283,21 @@ describe("push", () => {
       "PATCH /repos/me/r",
     ]);
     expect(server.requests[5]?.body).toStrictEqual({ description: "" });
+  });
+
+  test("checks the handle of a prompt that does not exist; one that exists is pushed to", async () => {
+    const handlers = [settings(), created, commits(), createdCommit];
+    const server = await mswServer(noRepo, ...handlers);
+    await expect(promptsAt(server.endpoint).push("Greet", { manifest })).rejects.toMatchObject({
+      code: "VALIDATION",
+      message: expect.stringContaining("can't be the handle of a new prompt") as string,
+    });
+    expect(targetsOf(server)).toEqual(["GET /repos/-/Greet"]);
+    const other = await mswServer(repo, ...handlers);
+    expect(await promptsAt(other.endpoint).push("Greet", { manifest })).toMatchObject({
+      isNew: false,
+      isCommitted: true,
+    });
   });
 
   test("stops if reading the prompt is forbidden: nothing is created", async () => {

@@ -100,6 +100,20 @@ describe("refused before anything is sent", () => {
     expect(server.requests).toEqual([]);
   });
 
+  test("the handle of a new prompt, unless it has the form that servers accept", async () => {
+    const server = await mswServer();
+    const prompts = promptsAt(server.endpoint);
+    for (const name of ["Greeting", "1abc", "-/Greeting", "me/gReet"]) {
+      await expect(prompts.create(name)).rejects.toMatchObject({
+        code: "VALIDATION",
+        message: expect.stringMatching(
+          /^Invalid prompt identifier "[^"]+": the repo "[^"]+" can't be the handle of a new prompt, which must consist of lower case letters, digits, - and _, beginning with a letter$/,
+        ) as string,
+      });
+    }
+    expect(server.requests).toEqual([]);
+  });
+
   test("a new tag that looks like a hash; such a tag can still be read and deleted", async () => {
     const server = await mswServer(
       on.get("*/repos/:owner/:repo/tags/:tag", () => json(wireTag)),

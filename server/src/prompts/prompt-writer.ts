@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { handleLimit, isPromptTag, looksLikeHash, ownOwner } from "millrace/model";
+import { handleLimit, isNewHandle, isPromptTag, looksLikeHash, ownOwner } from "millrace/model";
 import { RequestError } from "../model/errors.ts";
 import type {
   CommitDraft,
@@ -21,9 +21,6 @@ import { promptQueries } from "./prompt-queries.ts";
 import { toSearchText } from "./prompt-row.ts";
 import type { Database } from "../storage/query.ts";
 
-/** The form that LangSmith clients require of handles. */
-const handlePattern = /^[a-z][a-z0-9_-]*$/;
-
 /** Writes prompts, their commits, tags and likes. */
 export class PromptWriter implements PromptWrites {
   readonly #db: Database;
@@ -41,7 +38,7 @@ export class PromptWriter implements PromptWrites {
     tenantId: string,
     { handle, repoType, isPublic, fields }: PromptDraft,
   ): Promise<Prompt> {
-    if (handle.length > handleLimit || !handlePattern.test(handle)) {
+    if (!isNewHandle(handle)) {
       throw new RequestError(
         422,
         `repo_handle must have 1 to ${handleLimit} lower-case letters, digits, - and _, and begin with a letter, not ${JSON.stringify(handle.slice(0, 64))}`,

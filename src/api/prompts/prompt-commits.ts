@@ -13,7 +13,12 @@ import {
   parsePulledPrompt,
 } from "../../model/resources/prompt.ts";
 import type { PromptCommit, PromptTag, PulledPrompt } from "../../model/resources/prompt.ts";
-import { isCommitHash, looksLikeHash, ownOwner } from "../../model/resources/prompt-identifier.ts";
+import {
+  isCommitHash,
+  isNewHandle,
+  looksLikeHash,
+  ownOwner,
+} from "../../model/resources/prompt-identifier.ts";
 import type { PromptPath, PromptReference } from "../../model/resources/prompt-identifier.ts";
 import type { KeyValues } from "../../model/run.ts";
 import type { Call, CallOptions } from "../http/http.ts";
@@ -337,15 +342,22 @@ function explainNotFound(
 
 function createMissingText(name: string, commit: string | undefined): string {
   if (commit === undefined) {
-    // Servers accept upper case only in the names of prompts that exist already.
-    const newName = name.toLowerCase();
-    const caseNote = newName === name ? "" : "; names of new prompts are in lower case";
-    return `The latest commit of the prompt "${name}" was requested${caseNote}: client.prompts.push("${newName}", { manifest }) creates one`;
+    const newName = toNewName(name);
+    const nameNote =
+      newName === name ? "" : "; names of new prompts are in lower case and begin with a letter";
+    return `The latest commit of the prompt "${name}" was requested${nameNote}: client.prompts.push("${newName}", { manifest }) creates one`;
   }
   if (looksLikeHash(commit)) {
     return `The commit ${commit} of the prompt "${name}" was requested: client.prompts.listCommits("${name}") lists those that exist`;
   }
   return `The tag "${commit}" of the prompt "${name}" was requested: client.prompts.listTags("${name}") lists those that exist, client.prompts.tag("${name}", { tag: "${commit}" }) adds it to the latest commit, and client.prompts.push("${name}", { manifest, commitTags: ["${commit}"] }) to a new one`;
+}
+
+/** Converts the handle in a name to one that servers accept for a new prompt. */
+function toNewName(name: string): string {
+  const start = name.indexOf("/") + 1;
+  const handle = name.slice(start).toLowerCase();
+  return name.slice(0, start) + (isNewHandle(handle) ? handle : `prompt-${handle}`);
 }
 
 const createNoCommitsError = ({ owner, repo }: PromptPath): NotFoundError =>

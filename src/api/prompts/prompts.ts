@@ -1,6 +1,7 @@
 import { Fields, parseList } from "../../model/fields.ts";
 import { validateIds } from "../../model/ids.ts";
 import {
+  assertNewHandle,
   assertNewPromptTag,
   assertPromptTag,
   parsePromptPath,
@@ -85,12 +86,13 @@ export class Prompts {
   /**
    * Creates a prompt without commits. Repeating the call throws {@link ConflictError}.
    *
-   * @throws {@link ValidationError} if the prompt belongs to another tenant, or is public and its owner has no
-   * handle.
+   * @throws {@link ValidationError} if `repo` does not consist of lower case letters, digits, `-` and `_`, beginning
+   * with a letter; if the prompt belongs to another tenant; or if it is public and its owner has no handle.
    * @throws {@link ConflictError} if the tenant already has a prompt named `repo`.
    */
   async create(identifier: string, prompt: CreatePrompt = {}): Promise<Prompt> {
     const { owner, repo } = parsePromptPath(identifier);
+    assertNewHandle(identifier, repo);
     const { isPublic = false, signal } = prompt;
     const ownership = this.#createOwnership(prompt);
     await ownership.assertOwn("create a prompt", owner);

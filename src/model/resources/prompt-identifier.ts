@@ -24,9 +24,10 @@ export interface PromptReference extends PromptPath {
   readonly commit?: string | undefined;
 }
 
-// Handles are used in paths and in URLs of pages. For new handles servers accept only lower case,
-// but existing handles may contain upper case.
+// Handles are used in paths and in URLs of pages. Existing handles may contain upper case and begin with a digit, but
+// servers accept neither for a new prompt.
 const handlePattern = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
+const newHandlePattern = /^[a-z][a-z0-9_-]*$/;
 const commitPattern = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 const handleDescription = "letters, digits, - and _, beginning with a letter or digit";
 const commitDescription = "letters, digits, ., - and _, beginning with a letter or digit";
@@ -80,6 +81,20 @@ export function parsePromptPath(identifier: unknown): PromptPath {
     );
   }
   return { owner, repo };
+}
+
+/** Whether servers accept `handle` as the handle of a new prompt. */
+export const isNewHandle = (handle: string): boolean =>
+  handle.length <= handleLimit && newHandlePattern.test(handle);
+
+/** @throws {@link ValidationError} if the prompt that `identifier` names can't be created under its handle. */
+export function assertNewHandle(identifier: string, repo: string): void {
+  if (!isNewHandle(repo)) {
+    throw createIdentifierError(
+      identifier,
+      `the repo ${formatValue(repo)} can't be the handle of a new prompt, which must consist of lower case letters, digits, - and _, beginning with a letter`,
+    );
+  }
 }
 
 /** @throws {@link ValidationError} if `handle` is not a valid handle. */
