@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { selectRunFields } from "../filter/fields.ts";
-import { readFilter } from "../filter/filter-parameter.ts";
+import { readFilter, readSavedFilter } from "../filter/filter-parameter.ts";
 import { RequestError } from "../model/errors.ts";
 import { runStatuses } from "../model/run-status.ts";
 import { projectQueries } from "../projects/project-queries.ts";
@@ -321,10 +321,15 @@ const toRow = (tenantId: string, alert: Alert): AlertRow => {
 /** What `draft_json` holds. */
 type StoredDraft = Omit<AlertDraft, "name" | "filter"> & Partial<Pick<AlertDraft, "filter">>;
 
-const parseRow = (row: AlertRow): Alert => ({
+function parseDraft(json: string): Omit<AlertDraft, "name"> {
   // Alerts that an earlier version stored have no filter.
-  filter: null,
-  ...(JSON.parse(row.draft_json) as StoredDraft),
+  const { filter = null, ...draft } = JSON.parse(json) as StoredDraft;
+  const fields = selectRunFields(draft.scope === "traces");
+  return { ...draft, filter: readSavedFilter(fields, filter) };
+}
+
+const parseRow = (row: AlertRow): Alert => ({
+  ...parseDraft(row.draft_json),
   id: row.id,
   projectId: row.project_id,
   name: JSON.parse(row.name_json) as string,

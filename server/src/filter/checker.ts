@@ -7,6 +7,7 @@ import { FilterError, quoteName, suggestName } from "./filter-error.ts";
 import { toOperand } from "./operands.ts";
 import type { Operand } from "./operands.ts";
 import { parseFilter } from "./infix-parser.ts";
+import type { KnownFields } from "./infix-parser.ts";
 
 /** A filter whose fields, comparators and values are compatible, so that compiling it can't fail. */
 export type CheckedFilter =
@@ -31,14 +32,18 @@ export interface CheckedComparison {
  * does not support.
  */
 export const checkFilter = (text: string, fields: FieldTable): CheckedFilter =>
-  checkPart(
-    parseFilter(text, (name) => isDurationField(name, fields)),
-    { text, fields },
-  );
+  checkPart(parseFilter(text, describeFields(fields)), { text, fields });
 
-/** Whether the values of a field are durations, so that they may have a unit. */
-export const isDurationField = (name: string, fields: FieldTable): boolean =>
-  fields.get(name)?.type === "duration";
+/** Returns what the parser has to know about the fields of a table. */
+export const describeFields = (fields: FieldTable): KnownFields => ({
+  isDuration: (name) => fields.get(name)?.type === "duration",
+  findComparators: (name) => {
+    // Common names count in lower case only: a sentence may begin with `Project has`.
+    const resolvedName = name === name.toLowerCase() ? resolveCommonName(name, fields) : name;
+    const field = fields.get(resolvedName) ?? findEntryField(resolvedName, fields)?.entry;
+    return field && comparatorsByType[field.type];
+  },
+});
 
 interface CheckContext {
   readonly text: string;

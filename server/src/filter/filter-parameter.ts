@@ -1,8 +1,10 @@
 import { RequestError } from "../model/errors.ts";
-import { checkFilter } from "./checker.ts";
+import { printFilter } from "./ast.ts";
+import { checkFilter, describeFields } from "./checker.ts";
 import type { CheckedFilter } from "./checker.ts";
 import type { FieldTable } from "./fields.ts";
 import { FilterError } from "./filter-error.ts";
+import { parseFilter } from "./infix-parser.ts";
 
 /**
  * Parses a parameter that contains a filter; `undefined` if it is absent or blank.
@@ -24,5 +26,39 @@ export function readFilter(
     throw cause instanceof FilterError
       ? new RequestError(422, `${parameter}: ${cause.message}`)
       : cause;
+  }
+}
+
+/**
+ * Returns a filter that was saved, in a form that is valid. Words that were searched for when it was saved, and that can't
+ * stand without quotes any more, become searches. Any other filter is returned unchanged, also an invalid one.
+ */
+export function readSavedFilter<Text extends string | null>(
+  fields: FieldTable,
+  text: Text,
+): Text | string {
+  if (text === null || text.trim() === "" || isValid(fields, text)) {
+    return text;
+  }
+  try {
+    const functions = printFilter(parseFilter(text, describeFields(fields), "saved"));
+    return isValid(fields, functions) ? functions : text;
+  } catch (cause) {
+    if (cause instanceof FilterError) {
+      return text;
+    }
+    throw cause;
+  }
+}
+
+function isValid(fields: FieldTable, text: string): boolean {
+  try {
+    checkFilter(text, fields);
+    return true;
+  } catch (cause) {
+    if (cause instanceof FilterError) {
+      return false;
+    }
+    throw cause;
   }
 }

@@ -1,27 +1,42 @@
-import { comparators } from "./ast.ts";
 import type { Comparator, Filter, Literal } from "./ast.ts";
 import { FilterError, quoteName } from "./filter-error.ts";
 import type { Span } from "./filter-error.ts";
+import { describeInfixToken, functionNames, tokenize } from "./infix-lexer.ts";
+import type { InfixToken } from "./infix-lexer.ts";
 import { durationUnits } from "./operands.ts";
-import { readText } from "./lexer.ts";
-import type { PunctuationMark } from "./lexer.ts";
 import { filterLimits, parseFunctions } from "./parser.ts";
 import { TokenReader } from "./token-reader.ts";
-import type { CommonToken } from "./token-reader.ts";
+import {
+  findOperatorWord,
+  isTextOperator,
+  listOperators,
+  suggestOperators,
+} from "./operator-words.ts";
+
+/** What the parser has to know about the fields of a list. */
+export interface KnownFields {
+  /** Whether a field is a duration. The unit of its value may then follow after a space. */
+  readonly isDuration: (name: string) => boolean;
+  /** Returns the comparators of a field; `undefined` if there is no such field. */
+  readonly findComparators: (name: string) => readonly Comparator[] | undefined;
+}
+
+const noFields: KnownFields = { isDuration: () => false, findComparators: () => undefined };
 
 /**
  * Parses a filter, without checking its fields, in any of its forms: functions such as `gt(latency, "5s")`, comparisons
  * with operators such as `latency > 5s`, and words, which are searched for. Forms can be combined with `and`, `or`,
  * `not` and parentheses; without one of these, all parts must match.
  *
- * @param isDuration - whether a field is a duration. The unit of its value may then follow after a space.
+ * @param reading - `saved` searches for words that are operators or connectives only since filters were saved.
  * @throws FilterError the filter is malformed or too large. The message contains the position.
  */
 export function parseFilter(
   text: string,
-  isDuration: (fieldName: string) => boolean = () => false,
+  fields: KnownFields = noFields,
+  reading: "current" | "saved" = "current",
 ): Filter {
-  const parseInfix = (): Filter => new InfixParser(text, isDuration).parse();
+  const parseInfix = (): Filter => new InfixParser(text, fields, reading === "saved").parse();
   if (text.length > filterLimits.length || !nonBlankPattern.test(text)) {
     return parseFunctions(text);
   }
@@ -45,52 +60,40 @@ const functionStartPattern = /^\s*[A-Za-z_][\w-]*\s*\(/;
 
 const toOffset = (cause: unknown): number => (cause instanceof FilterError ? cause.offset : -1);
 
-/** The smallest unit of a filter with operators. Everything that is not another kind of token is a word. */
-type InfixToken =
-  | CommonToken
-  | (Span &
-      (
-        | { readonly kind: "word"; readonly word: string }
-        | { readonly kind: "operator"; readonly comparator: Comparator }
-      ));
-
-const operators: Readonly<Record<string, Comparator>> = {
-  "=": "eq",
-  "==": "eq",
-  "!=": "neq",
-  "<>": "neq",
-  ">": "gt",
-  ">=": "gte",
-  "<": "lt",
-  "<=": "lte",
-};
-
-/** Words that compare a field with the quoted text after them. */
-const wordOperators: Readonly<Record<string, Comparator>> = {
-  contains: "search",
-  search: "search",
-  like: "like",
-  has: "has",
-};
-
 /** Maximum length of a search word without quotes. A text in quotes may be longer. */
 const maxWordChars = 1_000;
-const functionNames: ReadonlySet<string> = new Set(["and", "or", "not", ...comparators]);
-const tokenPattern =
-  /\s*(?:(?<mark>[()[\],])|(?<operator>[<>!=]=|<>|[<>=])|(?<word>[^\s()[\],"<>=]+))/y;
 const fieldPattern = /^[A-Za-z_][\w-]*(?:\.[\w-]+)*$/;
 const numberPattern = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
+/** A field and a value, as in `status:error`. After `::` or `:/` follows the rest of a name or of an address. */
+const fieldWithColonPattern = /^([A-Za-z_][\w-]*(?:\.[\w-]+)*):((?![:/]).*)$/s;
+
+type WordToken = InfixToken & { readonly kind: "word" };
+
+/** The operator after a field. */
+interface Operator {
+  readonly comparator: Comparator;
+  readonly isNegated?: boolean;
+  /** Number of tokens of the operator. */
+  readonly tokens: number;
+  /** Whether a value without quotes is a text, also if it looks like a number. */
+  readonly hasBareText?: boolean;
+  /** Whether the operator is a word, after which `NULL` is written as often as `null`. */
+  readonly isWord?: boolean;
+}
+
 /** Parses words, comparisons with operators, and functions between them, from left to right. */
 class InfixParser extends TokenReader<InfixToken> {
-  readonly #isDuration: (fieldName: string) => boolean;
+  readonly #fields: KnownFields;
+  readonly #isSaved: boolean;
 
-  constructor(text: string, isDuration: (fieldName: string) => boolean) {
-    super(text, tokenize(text));
-    this.#isDuration = isDuration;
+  constructor(text: string, fields: KnownFields, isSaved: boolean) {
+    super(text, tokenize(text, !isSaved));
+    this.#fields = fields;
+    this.#isSaved = isSaved;
   }
 
-  protected readonly describe = describe;
+  protected readonly describe = describeInfixToken;
 
   parse(): Filter {
     const filter = this.#parseAlternatives(1);
@@ -124,7 +127,7 @@ class InfixParser extends TokenReader<InfixToken> {
 
   #parseAlternatives(depth: number): Filter {
     const parts = [this.#parseConjunction(depth)];
-    while (this.#isWord("or")) {
+    while (this.#isConnective("or")) {
       this.next += 1;
       parts.push(this.#parseConjunction(depth));
     }
@@ -135,20 +138,21 @@ class InfixParser extends TokenReader<InfixToken> {
   #parseConjunction(depth: number): Filter {
     const parts = [this.#parsePart(depth)];
     for (;;) {
-      if (this.#isWord("and") && !this.#isListOfFunctions()) {
+      let isInText = false;
+      if (this.#isConnective("and") && !(this.#isWord("and") && this.#isListOfFunctions())) {
         this.next += 1;
       } else if (this.#isEndOfPart()) {
         return this.#combine("and", parts);
+      } else {
+        isInText = this.peek(-1).kind === "word" && endsInSearch(parts.at(-1));
       }
-      parts.push(this.#parsePart(depth));
+      parts.push(this.#parsePart(depth, isInText));
     }
   }
 
   #isEndOfPart(): boolean {
     const token = this.peek();
-    return (
-      token.kind === "end" || (token.kind === "mark" && token.mark === ")") || this.#isWord("or")
-    );
+    return token.kind === "end" || this.isMark(")") || this.#isConnective("or");
   }
 
   #combine(kind: "and" | "or", parts: readonly Filter[]): Filter {
@@ -161,7 +165,8 @@ class InfixParser extends TokenReader<InfixToken> {
     return { kind, parts, offset, length: lastPart.offset + lastPart.length - offset };
   }
 
-  #parsePart(depth: number): Filter {
+  /** @param isInText - whether a word precedes that is searched for, so that no condition may begin here. */
+  #parsePart(depth: number, isInText = false): Filter {
     const token = this.peek();
     // This check limits the recursion even if each pair of parentheses contains only one part.
     this.#checkDepth(token, depth);
@@ -180,22 +185,22 @@ class InfixParser extends TokenReader<InfixToken> {
       this.next += 1;
       return createSearch(token.text, token);
     }
-    const isConnective = this.#isWord("and") || this.#isWord("or");
+    const isConnective = this.#isConnective("and") || this.#isConnective("or");
     if (token.kind !== "word" || (isConnective && !this.#isFunctionCall())) {
       throw this.createError(
         token,
-        `expected a word or a condition such as latency > 5s, found ${describe(token)}`,
+        `expected a word or a condition such as latency > 5s, found ${describeInfixToken(token)}`,
       );
     }
     if (this.#isFunctionCall()) {
       return this.#parseFunction(token);
     }
-    return this.#parseComparison(token) ?? this.#parseWord(token);
+    return this.#parseComparison(token, isInText) ?? this.#parseWord(token);
   }
 
   /** Whether a function and its arguments follow: a known name before a parenthesis, or any name right before one. */
-  #isFunctionCall(): boolean {
-    const [name, open] = [this.peek(), this.peek(1)];
+  #isFunctionCall(ahead = 0): boolean {
+    const [name, open] = [this.peek(ahead), this.peek(ahead + 1)];
     return (
       name.kind === "word" &&
       open.kind === "mark" &&
@@ -258,22 +263,22 @@ class InfixParser extends TokenReader<InfixToken> {
     }
   }
 
-  /** Parses a field, an operator or `not in`, and a value; `undefined` if the word is not followed by an operator. */
-  #parseComparison(field: InfixToken & { readonly kind: "word" }): Filter | undefined {
-    const isNegated = this.#isWord("not", 1) && this.#isWord("in", 2) && this.#isListAt(3);
-    const comparator = isNegated ? "in" : this.#readComparator();
-    if (comparator === undefined) {
+  /** Parses a field, an operator, and a value; `undefined` if the word is not followed by an operator. */
+  #parseComparison(field: WordToken, isInText: boolean): Filter | undefined {
+    const operator =
+      this.#findOperator(0) ?? (isInText ? undefined : this.#findBareOperator(field));
+    if (operator === undefined) {
       return undefined;
     }
     if (!fieldPattern.test(field.word)) {
       throw this.createError(
         field,
-        `expected a field before the operator, found ${describe(field)}`,
+        `expected a field before the operator, found ${describeInfixToken(field)}`,
       );
     }
-    this.next += isNegated ? 3 : 2;
-    const value = comparator === "in" ? this.#parseList() : this.#parseValue();
-    const operand = this.#isDuration(field.word) ? this.#addUnit(value) : value;
+    this.next += 1 + operator.tokens;
+    const { comparator, isNegated = false } = operator;
+    const operand = this.#parseOperand(field, operator);
     const { word: name, offset, length } = field;
     const span = createSpan(field, operand);
     const comparison: Filter = {
@@ -284,6 +289,23 @@ class InfixParser extends TokenReader<InfixToken> {
       ...span,
     };
     return isNegated ? { kind: "not", part: comparison, ...span } : comparison;
+  }
+
+  #parseOperand(
+    field: WordToken,
+    { comparator, hasBareText = false, isWord = false }: Operator,
+  ): Literal {
+    if (comparator === "in") {
+      return this.#parseList();
+    }
+    const token = this.peek();
+    if (hasBareText && token.kind === "word") {
+      this.next += 1;
+      const { word: text, offset, length } = token;
+      return { kind: "text", text, offset, length };
+    }
+    const value = this.#parseValue(isWord);
+    return this.#fields.isDuration(field.word) ? this.#addUnit(value) : value;
   }
 
   /** Adds the unit after a number, as in `latency > 5 s`. A unit before an operator is a field. */
@@ -301,22 +323,146 @@ class InfixParser extends TokenReader<InfixToken> {
     return { kind: "text", text: `${value.number}${unit.word}`, ...createSpan(value, unit) };
   }
 
-  /** Returns the comparator that the token after the field stands for; `undefined` if it is not an operator. */
-  #readComparator(): Comparator | undefined {
-    const [token, value] = [this.peek(1), this.peek(2)];
+  /** Finds an operator after the word at `ahead` that is one after any word; `undefined` if there is none. */
+  #findOperator(ahead: number): Operator | undefined {
+    const token = this.peek(ahead + 1);
     if (token.kind === "operator") {
-      return token.comparator;
+      return { comparator: token.comparator, tokens: 1 };
     }
-    if (token.kind !== "word") {
+    const isNegated = this.#isWord("not", ahead + 1);
+    const tokens = isNegated ? 2 : 1;
+    const word = this.peek(ahead + tokens);
+    if (word.kind !== "word") {
       return undefined;
     }
-    const word = token.word.toLowerCase();
-    if (word === "in") {
-      return this.#isListAt(2) ? "in" : undefined;
+    if (word.word.toLowerCase() === "in") {
+      return this.#isListAt(ahead + tokens + 1)
+        ? { comparator: "in", isNegated, tokens }
+        : undefined;
     }
-    return value.kind === "text" && Object.hasOwn(wordOperators, word)
-      ? wordOperators[word]
+    const operator = findOperatorWord(word.word);
+    const isBeforeText = this.peek(ahead + tokens + 1).kind === "text";
+    return operator !== undefined &&
+      isTextOperator(operator) &&
+      isBeforeText &&
+      !(isNegated && this.#isSaved)
+      ? { comparator: operator, isNegated, tokens }
       : undefined;
+  }
+
+  /**
+   * Finds an operator that is one only after a known field where a condition begins: `is`, `eq` and similar words, and
+   * every operator word before a value without quotes. Elsewhere these words are often part of a text.
+   *
+   * @throws FilterError the field does not have this operator, or its value consists of several words.
+   */
+  #findBareOperator(field: WordToken): Operator | undefined {
+    const comparators = this.#isSaved ? undefined : this.#fields.findComparators(field.word);
+    const operator = comparators && this.#findWordOperator();
+    if (comparators === undefined || operator === undefined) {
+      return undefined;
+    }
+    const { tokens, comparator } = operator;
+    const value = this.peek(tokens + 1);
+    const operatorText = this.#slice(this.peek(1), this.peek(tokens));
+    if (value.kind === "mark" && (value.mark === "(" || value.mark === "[")) {
+      throw this.createError(
+        value,
+        `expected a word or a quoted text after ${operatorText}, found ${value.mark}`,
+      );
+    }
+    if (value.kind !== "text" && !this.#isBareValue(tokens + 1)) {
+      return undefined;
+    }
+    if (!comparators.includes(comparator)) {
+      throw this.createError(
+        { ...this.peek(1), length: operatorText.length },
+        `${operatorText} can't be used with ${quoteName(field.word)}; it takes ${listOperators(comparators)}; to search for these words, put them in quotes`,
+      );
+    }
+    this.#checkSingleWord(field, operator, operatorText);
+    return operator;
+  }
+
+  /** Reads the words of an operator such as `has`, `not like` or `is not` after the next token. */
+  #findWordOperator(): Operator | undefined {
+    const isNegated = this.#isWord("not", 1);
+    const word = this.peek(isNegated ? 2 : 1);
+    const comparator = word.kind === "word" ? findOperatorWord(word.word) : undefined;
+    if (comparator === undefined) {
+      return undefined;
+    }
+    if (isTextOperator(comparator)) {
+      return { comparator, isNegated, tokens: isNegated ? 2 : 1, hasBareText: true };
+    }
+    if (isNegated) {
+      return undefined;
+    }
+    return this.#isWord("is", 1) && this.#isWord("not", 2)
+      ? { comparator: "neq", tokens: 2, isWord: true }
+      : { comparator, tokens: 1, isWord: true };
+  }
+
+  /** Whether a token is a word that can only be the value of the operator before it. */
+  #isBareValue(ahead: number): boolean {
+    return this.peek(ahead).kind === "word" && !this.#isEndOfWords(ahead);
+  }
+
+  /** Whether a token is no further word of a text: the filter ends, goes on with `and`, or a condition begins. */
+  #isEndOfWords(ahead: number): boolean {
+    return (
+      this.peek(ahead).kind !== "word" ||
+      this.#isWord("and", ahead) ||
+      this.#isWord("or", ahead) ||
+      this.#isWord("not", ahead) ||
+      this.#isFunctionCall(ahead) ||
+      this.#findOperator(ahead) !== undefined ||
+      this.#isFieldWithOperator(ahead)
+    );
+  }
+
+  #isFieldWithOperator(ahead: number): boolean {
+    const [field, word] = [this.peek(ahead), this.peek(ahead + 1)];
+    return (
+      field.kind === "word" &&
+      word.kind === "word" &&
+      this.#fields.findComparators(field.word) !== undefined &&
+      findOperatorWord(word.word) !== undefined
+    );
+  }
+
+  /** @throws FilterError further words follow the value of an operator word, which are probably part of the value. */
+  #checkSingleWord(field: WordToken, { tokens, comparator }: Operator, operatorText: string): void {
+    const valueIndex = tokens + 1;
+    const value = this.peek(valueIndex);
+    let count = 1;
+    if (
+      value.kind === "text" ||
+      (!isTextOperator(comparator) && this.#isUnitAt(field, valueIndex + 1))
+    ) {
+      return;
+    }
+    while (!this.#isEndOfWords(valueIndex + count)) {
+      count += 1;
+    }
+    if (count > 1) {
+      const words = this.#slice(value, this.peek(valueIndex + count - 1));
+      throw this.createError(
+        { offset: value.offset, length: words.length },
+        `a value of several words needs quotes: write ${field.word} ${operatorText} ${quoteValue(words)}; to search for all of these words, put them in quotes`,
+      );
+    }
+  }
+
+  #isUnitAt(field: WordToken, ahead: number): boolean {
+    const unit = this.peek(ahead);
+    return (
+      this.#fields.isDuration(field.word) && unit.kind === "word" && durationUnits.has(unit.word)
+    );
+  }
+
+  #slice(first: Span, last: Span): string {
+    return this.text.slice(first.offset, last.offset + last.length);
   }
 
   /**
@@ -346,7 +492,7 @@ class InfixParser extends TokenReader<InfixToken> {
     return { kind: "list", items, offset, length: close.offset + close.length - offset };
   }
 
-  #parseValue(): Literal {
+  #parseValue(hasKeywordsInAnyCase = false): Literal {
     const token = this.peek();
     const { offset, length } = token;
     if (token.kind === "text") {
@@ -354,15 +500,16 @@ class InfixParser extends TokenReader<InfixToken> {
       return { kind: "text", text: token.text, offset, length };
     }
     if (token.kind !== "word") {
-      throw this.createError(token, `expected a value, found ${describe(token)}`);
+      throw this.createError(token, `expected a value, found ${describeInfixToken(token)}`);
     }
     this.next += 1;
     const { word } = token;
-    if (word === "null") {
+    const keyword = hasKeywordsInAnyCase ? word.toLowerCase() : word;
+    if (keyword === "null") {
       return { kind: "null", offset, length };
     }
-    if (word === "true" || word === "false") {
-      return { kind: "boolean", boolean: word === "true", offset, length };
+    if (keyword === "true" || keyword === "false") {
+      return { kind: "boolean", boolean: keyword === "true", offset, length };
     }
     const isNumber = numberPattern.test(word) && Number.isFinite(Number(word));
     return isNumber
@@ -370,8 +517,9 @@ class InfixParser extends TokenReader<InfixToken> {
       : { kind: "text", text: word, offset, length };
   }
 
-  #parseWord(token: InfixToken & { readonly kind: "word" }): Filter {
+  #parseWord(token: WordToken): Filter {
     const next = this.peek(1);
+    this.#checkColon(token);
     if (next.kind === "mark" && next.mark !== "(" && next.mark !== ")") {
       throw this.createError(next, `unexpected ${next.mark}; put a text with it in quotes`);
     }
@@ -382,11 +530,51 @@ class InfixParser extends TokenReader<InfixToken> {
     return createSearch(token.word, token);
   }
 
+  /** @throws FilterError the word is a field and a value with a colon between them, which other products accept. */
+  #checkColon(token: WordToken): void {
+    const [, field = "", written = ""] = fieldWithColonPattern.exec(token.word) ?? [];
+    const comparators = this.#isSaved ? undefined : this.#fields.findComparators(field);
+    if (comparators === undefined) {
+      return;
+    }
+    const following = this.peek(1);
+    const isAdjacent = following.offset === token.offset + token.length;
+    const isBeforeList =
+      following.kind === "mark" && (following.mark === "(" || following.mark === "[");
+    if (written === "" && !(isAdjacent && (following.kind === "text" || isBeforeList))) {
+      return;
+    }
+    const adjacentValue = following.kind === "text" ? this.#slice(following, following) : "…";
+    const forms = suggestOperators(comparators)
+      .map((operator) => `${field} ${operator} ${written === "" ? adjacentValue : written}`)
+      .join(" or ");
+    const search =
+      written === "" ? "" : `, or ${quoteValue(token.word)} in quotes to search for this text`;
+    throw this.createError(
+      token,
+      `a field and its value need an operator between them: write ${forms}${search}`,
+    );
+  }
+
+  #isConnective(word: "and" | "or"): boolean {
+    const token = this.peek();
+    return token.kind === "connective" ? token.word === word : this.#isWord(word);
+  }
+
   #isWord(word: string, ahead = 0): boolean {
     const token = this.peek(ahead);
     return token.kind === "word" && token.word.toLowerCase() === word;
   }
 }
+
+/** Whether a part is a search, or the negation of one. */
+function endsInSearch(part: Filter | undefined): boolean {
+  return part?.kind === "not"
+    ? endsInSearch(part.part)
+    : part?.kind === "comparison" && part.field === undefined;
+}
+
+const quoteValue = (text: string): string => JSON.stringify(text.slice(0, 100));
 
 function listParts(node: Filter): readonly Filter[] {
   if (node.kind === "comparison") {
@@ -407,47 +595,3 @@ const createSearch = (text: string, { offset, length }: Span): Filter => ({
   offset,
   length,
 });
-
-/** @throws FilterError a text has no closing quote, or contains an unknown escape. */
-function tokenize(text: string): readonly InfixToken[] {
-  const tokens: InfixToken[] = [];
-  const end = text.trimEnd().length;
-  for (let position = 0; position < end;) {
-    const start = position + (/^\s*/.exec(text.slice(position, end))?.[0].length ?? 0);
-    const token: InfixToken = isQuote(text.charAt(start))
-      ? readText(text, start)
-      : readToken(text, start);
-    tokens.push(token);
-    position = token.offset + token.length;
-  }
-  return tokens;
-}
-
-const isQuote = (character: string): boolean => character === '"' || character === "'";
-
-function readToken(text: string, offset: number): InfixToken {
-  tokenPattern.lastIndex = offset;
-  const { mark, operator, word = "" } = tokenPattern.exec(text)?.groups ?? {};
-  if (mark !== undefined) {
-    return { kind: "mark", mark: mark as PunctuationMark, offset, length: 1 };
-  }
-  const comparator = operator === undefined ? undefined : operators[operator];
-  return operator !== undefined && comparator !== undefined
-    ? { kind: "operator", comparator, offset, length: operator.length }
-    : { kind: "word", word, offset, length: word.length };
-}
-
-function describe(token: InfixToken): string {
-  switch (token.kind) {
-    case "word":
-      return quoteName(token.word);
-    case "text":
-      return "a quoted text";
-    case "operator":
-      return "an operator";
-    case "mark":
-      return token.mark;
-    case "end":
-      return "the end of the filter";
-  }
-}

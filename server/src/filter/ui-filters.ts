@@ -2,7 +2,7 @@ import type { FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { printFilter } from "./ast.ts";
-import { checkFilter, isDurationField } from "./checker.ts";
+import { checkFilter, describeFields } from "./checker.ts";
 import { exampleFields, runFields } from "./fields.ts";
 import { FilterError } from "./filter-error.ts";
 import { describeFilterLanguage } from "./filter-language.ts";
@@ -37,7 +37,7 @@ export function checkFilterText({
     }
     const fields = fieldTables[of];
     checkFilter(filter, fields);
-    const parsed = parseFilter(filter, (name) => isDurationField(name, fields));
+    const parsed = parseFilter(filter, describeFields(fields));
     return { fault: null, functions: printFilter(parsed) };
   } catch (cause) {
     if (!(cause instanceof FilterError)) {

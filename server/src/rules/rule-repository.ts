@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { selectRunFields } from "../filter/fields.ts";
+import { readSavedFilter } from "../filter/filter-parameter.ts";
 import { RequestError } from "../model/errors.ts";
 import { projectQueries } from "../projects/project-queries.ts";
 import { microsNow } from "../storage/clock.ts";
@@ -366,7 +368,7 @@ const parseRow = (row: RuleRow): Omit<Rule, "lastErrors"> => ({
   id: row.id,
   projectId: row.project_id,
   name: JSON.parse(row.name_json) as string,
-  filter: JSON.parse(row.filter_json) as string,
+  filter: readSavedFilter(selectRunFields(true), JSON.parse(row.filter_json) as string),
   samplingRate: row.sampling_rate,
   action: JSON.parse(row.action_json) as RuleAction,
   isEnabled: row.is_enabled === 1,

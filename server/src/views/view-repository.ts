@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { runFields } from "../filter/fields.ts";
+import { readSavedFilter } from "../filter/filter-parameter.ts";
 import { RequestError } from "../model/errors.ts";
 import { projectQueries } from "../projects/project-queries.ts";
 import { createQueryBuilder, Query } from "../storage/query.ts";
@@ -241,11 +243,20 @@ const toRow = (tenantId: string, view: View): ViewRow => ({
 /** The fields as any version has stored them: earlier ones stored no `listQuery`. */
 type StoredFields = Omit<ViewFields, "listQuery"> & Partial<Pick<ViewFields, "listQuery">>;
 
-const parseRow = (row: ViewRow): View => ({
-  id: row.id,
-  projectId: row.project_id,
-  name: JSON.parse(row.name_json) as string,
-  fields: { listQuery: null, ...(JSON.parse(row.fields_json) as StoredFields) },
-  createdMicros: row.created_us,
-  modifiedMicros: row.modified_us,
-});
+function parseRow(row: ViewRow): View {
+  const fields = JSON.parse(row.fields_json) as StoredFields;
+  return {
+    id: row.id,
+    projectId: row.project_id,
+    name: JSON.parse(row.name_json) as string,
+    fields: {
+      listQuery: null,
+      ...fields,
+      filter: readSavedFilter(runFields, fields.filter),
+      traceFilter: readSavedFilter(runFields, fields.traceFilter),
+      treeFilter: readSavedFilter(runFields, fields.treeFilter),
+    },
+    createdMicros: row.created_us,
+    modifiedMicros: row.modified_us,
+  };
+}

@@ -63,6 +63,13 @@ describeRepositories({ alertQueries }, (fixture) => {
     expect(await read()).toEqual(alert);
   });
 
+  test("words of a saved filter that now need quotes are searched for, as before", async () => {
+    const { read } = await create({ group: null });
+    const { name: _name, ...stored } = { ...draft, group: null, filter: "status:error" };
+    await fixture.exec(`UPDATE alerts SET draft_json = '${JSON.stringify(stored)}'`);
+    expect(await read()).toMatchObject({ filter: 'search("status:error")' });
+  });
+
   test("firing and recovery are stored in the history and enqueued for the webhook", async () => {
     const { alerts, projectId, alert, enqueued, evaluate, read } = await create();
     expect(await evaluate(0.5)).toBe(false);

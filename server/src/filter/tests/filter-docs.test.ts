@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { comparators } from "../ast.ts";
+import { comparators, printFilter } from "../ast.ts";
 import {
   comparatorsByType,
   exampleFields,
@@ -9,8 +9,10 @@ import {
   valueDescriptions,
 } from "../fields.ts";
 import type { FieldTable } from "../fields.ts";
+import { FilterError } from "../filter-error.ts";
 import { filterLimits } from "../parser.ts";
-import { checkFilter } from "../checker.ts";
+import { checkFilter, describeFields } from "../checker.ts";
+import { parseFilter } from "../infix-parser.ts";
 
 const page = readFile(new URL("../../../../docs/filter-language.md", import.meta.url), "utf8");
 
@@ -52,4 +54,31 @@ test("the documentation lists every comparator, and its examples are valid filte
   const filters = examples.map((match) => match.groups?.["quoted"] ?? match[0]);
   expect(filters).toHaveLength(9);
   expect(() => filters.map((filter) => checkFilter(filter, runFields))).not.toThrow();
+});
+
+test("the documentation says for each form with words which functions it stands for", async () => {
+  const section = /\| Written \| The same as \|\n.*\n(?<rows>(?:\|.*\n)+)/.exec(await page);
+  const rows = (section?.groups?.["rows"] ?? "").trim().split("\n");
+  expect(rows.length).toBeGreaterThan(7);
+  for (const row of rows) {
+    const [, written = "", functions = ""] = /^\| `(.*)` \| `(.*)` \|$/.exec(row) ?? [];
+    const filter = parseFilter(written.replaceAll("\\|", "|"), describeFields(runFields));
+    expect(printFilter(filter)).toBe(functions);
+  }
+});
+
+test("the documentation says what to write instead of words that are refused", async () => {
+  const section = /\| Written \| Write \| To search.*\n.*\n(?<rows>(?:\|.*\n)+)/.exec(await page);
+  for (const row of (section?.groups?.["rows"] ?? "").trim().split("\n")) {
+    const [written = [], ...others] = row
+      .split(" | ")
+      .map((cell) => [...cell.matchAll(/`([^`]*)`/g)]);
+    expect(written.length).toBeGreaterThan(0);
+    for (const [, text = ""] of written) {
+      expect(() => checkFilter(text, runFields)).toThrow(FilterError);
+    }
+    for (const [, text = ""] of others.flat()) {
+      expect(() => checkFilter(text, runFields)).not.toThrow();
+    }
+  }
 });

@@ -1,12 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { printFilter } from "../ast.ts";
-import { checkFilter } from "../checker.ts";
+import { checkFilter, describeFields } from "../checker.ts";
 import { exampleFields, runFields } from "../fields.ts";
 import { FilterError } from "../filter-error.ts";
 import { parseFilter } from "../infix-parser.ts";
 
-const print = (text: string): string =>
-  printFilter(parseFilter(text, (name) => name === "latency"));
+const print = (text: string): string => printFilter(parseFilter(text, describeFields(runFields)));
 
 describe("words and operators are other forms of functions", () => {
   test.each([

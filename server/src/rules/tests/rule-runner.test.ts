@@ -228,6 +228,19 @@ test("a rule whose filter is not valid any more is paused with the reason", asyn
   expect((await readRule(valid.id)).isEnabled).toBe(true);
 });
 
+test("a rule whose filter was saved with words that now need quotes still searches for them", async () => {
+  const { store, fixture, createRule, readRule, listQueued } = await openScene();
+  const rule = await createRule({ filter: "status:error" });
+  startRunner(store);
+  const found = run("about status:error");
+  await fixture.send({ post: [found, run("other")] });
+  await expectSoon(listQueued).toEqual([found.id]);
+  expect(await readRule(rule.id)).toMatchObject({
+    isEnabled: true,
+    filter: 'search("status:error")',
+  });
+});
+
 test("a rule whose filter takes too long is paused, and the others are applied", async () => {
   const { store, fixture, createRule, readRule } = await openScene();
   const slow = await createRule({ filter: 'eq(name, "slow")' });

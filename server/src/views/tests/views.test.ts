@@ -119,4 +119,23 @@ describeRepositories({ viewQueries }, (fixture) => {
     await views.delete(tenantId, { projectId, id: other.id });
     expect(await views.list(tenantId, projectId, { limit: 5, offset: 0 })).toEqual([updated]);
   });
+
+  test("words of a saved filter that now need quotes are searched for, as before", async () => {
+    const views = new ViewRepository(fixture.db);
+    const projectId = await fixture.insertProject();
+    const fields = {
+      description: null,
+      filter: "status:error",
+      traceFilter: null,
+      treeFilter: "error has occurred",
+      listQuery: null,
+    };
+    const { id } = await views.create(tenantId, projectId, { name: "v", fields });
+    expect(await views.find(tenantId, { projectId, id })).toMatchObject({
+      fields: {
+        filter: 'search("status:error")',
+        treeFilter: 'and(search("error"), search("has"), search("occurred"))',
+      },
+    });
+  });
 });
