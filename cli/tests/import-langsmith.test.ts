@@ -199,10 +199,29 @@ test("the baseline of a dataset is pinned once its experiment is there, and repo
   expect(complete.output).not.toContain("baseline");
   expect(await readBaseline()).toBe(ids.experiment);
   // Another choice on the target stays.
-  const { id } = await target.client.projects.create({ name: "another" });
+  const { id } = await target.client.projects.create({
+    name: "another",
+    referenceDatasetId: ids.dataset,
+  });
   await target.client.datasets.update({ datasetId: ids.dataset, baselineExperimentId: id });
   await runImport(source, target, "--only", "datasets");
   expect(await readBaseline()).toBe(id);
+});
+
+test("an experiment that was imported before its dataset is reported, not pinned as its baseline", async () => {
+  const content = createContent();
+  const datasets = content.datasets.map((dataset) => ({
+    ...dataset,
+    baseline_experiment_id: ids.experiment,
+  }));
+  const source = await startFakeLangsmith({ ...content, datasets });
+  const target = await servers.start();
+  await runImport(source, target, "--only", "projects");
+  const later = await runImport(source, target, "--only", "datasets");
+  expect(later.code).toBe(3);
+  expect(later.output).toContain("its baseline experiment was imported before the dataset");
+  const { baselineExperimentId } = await target.client.datasets.read({ datasetId: ids.dataset });
+  expect(baselineExperimentId).toBeUndefined();
 });
 
 test("prompts keep all commits in their order, tags and whether they are archived", async () => {

@@ -87,11 +87,39 @@ export async function updateDataset(
 ): Promise<unknown> {
   disableIdleTimeout(request, reply);
   const dataset = await findDataset(store, request);
+  const fields = selectChangedFields(body, dataset);
+  await checkBaseline(store, dataset, fields.baselineExperimentId);
   const changes: DatasetChanges = {
-    fields: selectChangedFields(body, dataset),
+    fields,
     exampleChanges: parsePatchedExamples(body.patch_examples ?? {}),
   };
   return toDatasetJson(await store.write.datasets.update(request.tenantId, dataset.id, changes));
+}
+
+/**
+ * Checks the experiment that becomes the baseline of a dataset. The status is not 404, which would mean that there is no
+ * such dataset.
+ *
+ * @throws RequestError 422: there is no such project, or it is not an experiment on the dataset.
+ */
+async function checkBaseline(
+  store: DatasetStore,
+  { tenantId, id }: Dataset,
+  experimentId: string | null = null,
+): Promise<void> {
+  if (experimentId === null) {
+    return;
+  }
+  const project = await store.read.projects.find(tenantId, experimentId);
+  if (project === undefined) {
+    throw new RequestError(422, `baseline_experiment_id: there is no experiment ${experimentId}`);
+  }
+  if (project.referenceDatasetId !== id) {
+    throw new RequestError(
+      422,
+      `baseline_experiment_id: ${experimentId} is not an experiment on this dataset`,
+    );
+  }
 }
 
 /** `DELETE /datasets/{id}`: deletes the dataset with its examples and versions. */

@@ -1,4 +1,5 @@
 import type { RequestScoped } from "../http/request-scope.ts";
+import type { ProjectReads } from "../projects/project.ts";
 import type { RunReads } from "../runs/run-query.ts";
 import type { DatasetReads, DatasetWrites } from "./dataset.ts";
 import type { ExampleReads, ExampleWrites } from "./examples/example.ts";
@@ -11,6 +12,7 @@ export interface DatasetStore extends RequestScoped<DatasetStore> {
   readonly read: Promised<{ readonly runs: RunReads }> & {
     readonly datasets: DatasetReads;
     readonly examples: ExampleReads;
+    readonly projects: Pick<ProjectReads, "find">;
   };
   readonly write: {
     readonly datasets: DatasetWrites;

@@ -9,6 +9,7 @@ import { Maybe } from "../http/schema-parts.ts";
 import { serverLimits } from "../model/options.ts";
 import type { RunFilter, RunPosition } from "../runs/run-query.ts";
 import type { StoredRun } from "../runs/run-row.ts";
+import { assertExperimentsOnDataset } from "./experiment-check.ts";
 import type { ExperimentStore } from "./experiment-store.ts";
 import {
   allMembers,
@@ -52,6 +53,10 @@ export async function readDatasetRuns(
   }
   const { id: datasetId } = await findDataset(store, request);
   const filters = createSessionFilters(body);
+  await assertExperimentsOnDataset(store, tenantId, {
+    experimentIds: filters.flatMap(({ projectIds }) => projectIds ?? []),
+    datasetId,
+  });
   const ids = body.example_ids?.map((id) => parseId(id, "example_ids"));
   const examples = await store.read.examples.list(tenantId, {
     filter: { datasetId, versionTime: null, ...(ids === undefined ? {} : { ids }) },

@@ -66,15 +66,22 @@ export async function createProject(
   request: FastifyRequest,
 ): Promise<unknown> {
   const { id, reference_dataset_id: reference } = body;
+  const referenceDatasetId =
+    reference === undefined || reference === null
+      ? null
+      : parseId(reference, "reference_dataset_id");
+  if (
+    referenceDatasetId !== null &&
+    (await store.read.datasets.find(request.tenantId, referenceDatasetId)) === undefined
+  ) {
+    throw new RequestError(404, `Reference dataset not found: ${referenceDatasetId}`);
+  }
   const project = await store.write.projects.create(request.tenantId, {
     ...toChanges(body),
     name: body.name,
     id: id === undefined || id === null ? randomUUID() : parseId(id, "id"),
     startMicros: parseOptionalTime(body.start_time, "start_time") ?? Date.now() * 1_000,
-    referenceDatasetId:
-      reference === undefined || reference === null
-        ? null
-        : parseId(reference, "reference_dataset_id"),
+    referenceDatasetId,
     upsert: parseBoolean(request.query as QueryString, "upsert") ?? false,
   });
   return toProjectJson(project);

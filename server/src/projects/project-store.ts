@@ -9,6 +9,10 @@ export interface ProjectStore extends RequestScoped<ProjectStore> {
   readonly read: Promised<{
     readonly feedback: FeedbackReads;
     readonly runs: RunReads;
-  }> & { readonly projects: ProjectReads };
+  }> & {
+    readonly projects: ProjectReads;
+    /** Only whether a dataset exists: the folder of datasets imports this one. */
+    readonly datasets: { find(tenantId: string, id: string): Promise<object | undefined> };
+  };
   readonly write: { readonly projects: ProjectWrites };
 }

@@ -7,6 +7,7 @@ import { RequestError } from "../model/errors.ts";
 import { Maybe } from "../http/schema-parts.ts";
 import { serverLimits } from "../model/options.ts";
 import type { Example } from "../datasets/examples/example.ts";
+import { assertExperimentsOnDataset } from "../experiments/experiment-check.ts";
 import { allMembers, toExampleJson } from "../datasets/examples/example-json.ts";
 import { findDataset } from "../datasets/dataset-handlers.ts";
 import { createAttachmentLinker } from "../datasets/examples/example-handlers.ts";
@@ -47,6 +48,13 @@ export async function queryV2ExperimentRuns(
 ): Promise<unknown> {
   const { body } = request;
   const { id: datasetId } = await findDataset(dependencies.store, request);
+  const experimentIds = [
+    ...new Set(body.experiment_ids.map((id) => parseId(id, "experiment_ids"))),
+  ];
+  await assertExperimentsOnDataset(dependencies.store, request.tenantId, {
+    experimentIds,
+    datasetId,
+  });
   const selects = parseSelects(body.selects ?? []);
   const [offset, size] = [parseOffset(body.cursor), toPageSize(body.page_size)];
   const listedExamples = await listExamples(dependencies, request, {

@@ -157,10 +157,20 @@ export class ImportTarget {
     if (dataset === undefined || dataset.baselineExperimentId !== undefined) {
       return;
     }
-    if ((await this.#findProjectById(baselineExperimentId)) === undefined) {
+    const experiment = await this.#findProjectById(baselineExperimentId);
+    if (experiment === undefined) {
       tally.leaveOut(
         "datasets",
         "its baseline experiment is not on the server, so the dataset has no baseline: import that experiment too, with --only projects,datasets or without --only and --project",
+        name,
+      );
+      return;
+    }
+    // A project whose dataset was not on the server yet was imported without it, so it is not an experiment there.
+    if (experiment.referenceDatasetId !== id) {
+      tally.leaveOut(
+        "datasets",
+        "its baseline experiment was imported before the dataset, so the dataset has no baseline: delete that experiment on the server, then import again, with --only projects,datasets or without --only",
         name,
       );
       return;

@@ -78,6 +78,33 @@ test("a dataset is created, read, listed by each filter, updated and deleted", a
   }
 });
 
+test("only an experiment on the dataset can be its baseline", async () => {
+  const fixture = await DatasetFixture.open();
+  const other = await DatasetFixture.open({ name: "other" }, fixture.server);
+  const create = async (body: object): Promise<string> =>
+    textOf((await fixture.call("POST /sessions", { body })).json["id"]);
+  const experiment = await create({ name: "tried", reference_dataset_id: fixture.id });
+  const elsewhere = await create({ name: "elsewhere", reference_dataset_id: other.id });
+  const project = await create({ name: "plain" });
+  const path = `PATCH /datasets/${fixture.id}`;
+  const pin = async (id: string | null) =>
+    fixture.call(path, { body: { baseline_experiment_id: id } });
+  expect((await pin(experiment)).json).toMatchObject({ baseline_experiment_id: experiment });
+  const unknown = randomUUID();
+  const refusals = {
+    [unknown]: `baseline_experiment_id: there is no experiment ${unknown}`,
+    [elsewhere]: `baseline_experiment_id: ${elsewhere} is not an experiment on this dataset`,
+    [project]: `baseline_experiment_id: ${project} is not an experiment on this dataset`,
+  };
+  for (const [id, detail] of Object.entries(refusals)) {
+    expect(await pin(id)).toMatchObject({ status: 422, json: { detail } });
+  }
+  expect((await fixture.call(`GET /datasets/${fixture.id}`)).json).toMatchObject({
+    baseline_experiment_id: experiment,
+  });
+  expect((await pin(null)).json).toMatchObject({ baseline_experiment_id: null });
+});
+
 test("a name that is taken is a conflict, on creation and on renaming", async () => {
   const fixture = await DatasetFixture.open();
   const other = await DatasetFixture.open({ name: "other" }, fixture.server);

@@ -119,3 +119,16 @@ test("malformed projects, filters and ids are rejected with 422", async () => {
   }
   expect(await call(server, `PATCH /sessions/${id}`, { body: {} })).toMatchObject({ status: 404 });
 });
+
+test("a project of a dataset that does not exist is refused", async () => {
+  const server = await runServer();
+  const reference_dataset_id = randomUUID();
+  for (const query of ["", "?upsert=true"]) {
+    const body = { name: "tried", reference_dataset_id };
+    expect(await call(server, `POST /sessions${query}`, { body })).toMatchObject({
+      status: 404,
+      json: { detail: `Reference dataset not found: ${reference_dataset_id}` },
+    });
+  }
+  expect((await call(server, "GET /sessions?name=tried")).json).toEqual([]);
+});
