@@ -3,6 +3,7 @@ import { readAiOperation } from "./ai-sdk.ts";
 import type { AttributeBag } from "./attribute-bag.ts";
 import { parseJson, readJson, toJson } from "./json-text.ts";
 import type { AttributeValue, Attributes, Span, SpanLink } from "./span.ts";
+import { takeToolDefinitions } from "./tool-definitions.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -190,7 +191,7 @@ export function toInvocationParams(bag: AttributeBag): Members | undefined {
   const definitions = takeJson(bag, "gen_ai.tool.definitions");
   const aiTools = takeJson(bag, "ai.prompt.tools");
   const toolChoice = takeJson(bag, "ai.prompt.toolChoice");
-  const tools = bag.takeList("llm.tools").map(({ tool }) => tool);
+  const tools = takeToolDefinitions(bag);
   const params = {
     ...bag.takeObject("llm.invocation_parameters"),
     ...request,
