@@ -93,15 +93,45 @@ export function toPartsContent(parts: readonly unknown[]): unknown {
     : contents;
 }
 
-/** In the conventions, the text of a part is its member `content`. In the form that runs use, it is `text`. */
+/**
+ * Converts a part of a message. In the conventions, the text of a part is its member `content`; in the form that runs
+ * use, it is `text`. An image has the form that OpenAI's API has for it.
+ */
 function toPartContent(part: unknown): unknown {
-  const type = readType(part);
-  if (!isObject(part) || (type !== "text" && type !== "reasoning") || !("content" in part)) {
+  if (!isObject(part)) {
     return part;
   }
-  const { content, ...otherMembers } = part;
-  return { ...otherMembers, text: content };
+  const { type, content, ...otherMembers } = part;
+  return (type === "text" || type === "reasoning") && "content" in part
+    ? { type, ...otherMembers, text: content }
+    : (toImage(part) ?? part);
 }
+
+/** Converts an image of the semantic conventions; `undefined` if the part is not an image or has no content. */
+function toImage(part: Message): Message | undefined {
+  const {
+    type,
+    modality,
+    uri,
+    content,
+    data,
+    mime_type: mimeType,
+    mimeType: mimeTypeOfOlder,
+    ...otherMembers
+  } = part;
+  const mediaType = [mimeType, mimeTypeOfOlder].find((value) => typeof value === "string");
+  const isImage = modality === "image" || /^image\//i.test(mediaType ?? "");
+  const url = type === "uri" ? uri : toDataUrl(content ?? data, mediaType);
+  return isImage && (type === "uri" || type === "blob") && typeof url === "string"
+    ? { ...otherMembers, type: "image_url", image_url: { url } }
+    : undefined;
+}
+
+/** Returns the address that contains an image; a value that is no base64 text is returned unchanged. */
+const toDataUrl = (base64: unknown, mediaType = "image/*"): unknown =>
+  typeof base64 !== "string" || /^data:/i.test(base64)
+    ? base64
+    : `data:${mediaType};base64,${base64}`;
 
 /** Converts the member `message_content` of OpenInference. */
 function toContent(item: unknown): unknown {

@@ -68,7 +68,7 @@ export function takeInputs(bag: AttributeBag, events: readonly SpanEvent[]): Con
   }
   const systemMessages =
     instructions === undefined ? [] : [{ role: "system", content: toPartsContent(instructions) }];
-  const query = bag.takeText("reranker.query");
+  const query = bag.takeText("reranker.query", "gen_ai.retrieval.query.text");
   return takeContent({
     bag,
     events,
@@ -79,8 +79,32 @@ export function takeInputs(bag: AttributeBag, events: readonly SpanEvent[]): Con
 }
 
 /** Returns the outputs of a span, and removes them from its attributes; `undefined` if it has none. */
-export const takeOutputs = (bag: AttributeBag, events: readonly SpanEvent[]): Content | undefined =>
-  takeContent({ bag, events, source: outputSource, systemMessages: [], otherMembers: {} });
+export function takeOutputs(bag: AttributeBag, events: readonly SpanEvent[]): Content | undefined {
+  const documents = takeRetrievedDocuments(bag);
+  return takeContent({
+    bag,
+    events,
+    source: outputSource,
+    systemMessages: [],
+    otherMembers: documents === undefined ? {} : { documents },
+  });
+}
+
+/** Takes the documents of a retrieval of the semantic conventions. A value that is no list of documents stays. */
+function takeRetrievedDocuments(bag: AttributeBag): readonly unknown[] | undefined {
+  const name = "gen_ai.retrieval.documents";
+  const value = bag.peek(name);
+  if (value === undefined) {
+    return undefined;
+  }
+  const documents = typeof value === "string" ? parseJson(value) : value;
+  if (!isList(documents) || !documents.every(isPlainObject)) {
+    bag.warn(name, "is not a list of documents", value);
+    return undefined;
+  }
+  bag.take(name);
+  return documents.map((document) => toDocument({ document }));
+}
 
 /**
  * Returns the embeddings of OpenInference, and removes them from the attributes: the texts are inputs, the vectors are
@@ -108,6 +132,7 @@ const finishReasonAttributes = [
   "ai.finishReason",
   "anthropic.message.stop_reason",
   "llm.response.finish_reason",
+  "llm.finish_reason",
   "llm.response.stop_reason",
 ];
 
@@ -206,12 +231,49 @@ function takeMessages(
   for (const prefix of source.indexedMessagePrefixes) {
     const list = bag.takeList(prefix);
     if (list.length > 0) {
-      return toMessages(list);
+      return toMessages(list.map(parsePartList));
     }
   }
   return toMessages(
     events.filter(({ name }) => source.messageEventNames.includes(name)).map(toEventMessage),
   );
+}
+
+/** Types of parts that a list of contents may have in the APIs of models or in the semantic conventions. */
+const partTypes: ReadonlySet<unknown> = new Set([
+  "audio",
+  "blob",
+  "document",
+  "file",
+  "image",
+  "image_url",
+  "input_audio",
+  "input_file",
+  "input_image",
+  "input_text",
+  "output_text",
+  "reasoning",
+  "redacted_thinking",
+  "refusal",
+  "text",
+  "thinking",
+  "tool_result",
+  "tool_use",
+  "uri",
+  "video",
+]);
+
+/**
+ * Converts the content of a message that is the JSON text of a list of parts, as earlier versions of OpenLLMetry write
+ * it. Any other text, also one that looks like a list, is what the message says.
+ */
+function parsePartList(message: Content): Content {
+  const { content } = message;
+  const parts =
+    typeof content === "string" && /^\s*\[\s*\{/.test(content) ? parseJson(content) : undefined;
+  return isList(parts) && parts.every((part) => isPlainObject(part) && partTypes.has(part["type"]))
+    ? { ...message, content: toPartsContent(parts) }
+    : message;
 }
 
 /** Removes and returns an attribute of the span, or reads it from the event that describes the whole operation. */

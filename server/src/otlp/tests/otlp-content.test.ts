@@ -255,6 +255,7 @@ describe("messages", () => {
     [{ "gen_ai.response.finish_reason": "stop" }, ["stop", undefined]],
     [{ "anthropic.message.stop_reason": "end_turn" }, ["end_turn", undefined]],
     [{ "llm.response.stop_reason": "end_turn" }, ["end_turn", undefined]],
+    [{ "llm.finish_reason": "stop" }, ["stop", undefined]],
   ])("get the finish reasons of %j", (attributes, reasons) => {
     const messages = ["a", "b"].map((content) => ({ role: "assistant", parts: [text(content)] }));
     const run = mapped({ attributes: { ...attributes, "gen_ai.output.messages": messages } });
@@ -323,6 +324,60 @@ test("documents of a retriever are outputs, those of a reranker are inputs and o
   const document = (content: string) => ({ type: "Document", page_content: content, metadata: {} });
   expect(inputsOf(reranker)).toEqual({ query: "weather", documents: [document("a")] });
   expect(outputsOf(reranker)).toEqual({ documents: [document("b")] });
+});
+
+describe("a retrieval of the semantic conventions", () => {
+  const documents = [
+    { id: "d1", score: 0.5, content: "rain", metadata: { source: "a" } },
+    { id: "d2", score: 0.25 },
+  ];
+
+  test.each([[documents], [JSON.stringify(documents)]])(
+    "has its query as inputs, and documents like other retrievers as outputs: %j",
+    (value) => {
+      const attributes = {
+        "gen_ai.operation.name": "retrieval",
+        "gen_ai.retrieval.query.text": "weather",
+        "gen_ai.retrieval.documents": value,
+      };
+      const run = mapped({ attributes });
+      expect(run).toMatchObject({ run_type: "retriever", inputs: { query: "weather" } });
+      expect(run["outputs"]).toEqual({
+        documents: [
+          {
+            type: "Document",
+            page_content: "rain",
+            metadata: { source: "a" },
+            id: "d1",
+            score: 0.5,
+          },
+          { type: "Document", page_content: "", metadata: {}, id: "d2", score: 0.25 },
+        ],
+      });
+      const { metadata } = run["extra"] as { metadata: object };
+      expect(Object.keys(metadata).filter((name) => name.startsWith("gen_ai.retrieval"))).toEqual(
+        [],
+      );
+    },
+  );
+
+  test.each([["[{"], ["[1]"], ["{}"], [5]])(
+    "with the documents %j has them in the metadata, with a warning",
+    (value) => {
+      const run = mapped({ attributes: { "gen_ai.retrieval.documents": value } });
+      expect(run).not.toHaveProperty("outputs");
+      expect(run).toMatchObject({
+        extra: {
+          metadata: {
+            "gen_ai.retrieval.documents": value,
+            "otel.warnings": [
+              `gen_ai.retrieval.documents is not a list of documents: ${JSON.stringify(value)}`,
+            ],
+          },
+        },
+      });
+    },
+  );
 });
 
 test("embeddings have the input texts as inputs and the vectors as outputs", () => {
