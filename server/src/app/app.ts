@@ -22,7 +22,7 @@ import { addAnnotationQueueRoutes } from "../queues/annotation-queue-routes.ts";
 import { addUiCommentRoutes } from "../comments/comment-routes.ts";
 import { addComparativeRoutes, addDatasetRunRoutes } from "../experiments/comparative-routes.ts";
 import { addFeedbackRoutes, addSubmittedFeedbackRoutes } from "../feedback/feedback-routes.ts";
-import { addOtlpRoutes } from "../otlp/otlp-routes.ts";
+import { addOtlpRoutes, describeSpansPath } from "../otlp/otlp-routes.ts";
 import { addProjectRoutes } from "../projects/project-routes.ts";
 import { addPriceRoutes } from "../prices/price-routes.ts";
 import { addPromptRoutes } from "../prompts/prompt-routes.ts";
@@ -253,9 +253,9 @@ export function createApp(
   app.setNotFoundHandler(
     (request, reply) =>
       sendPageNotFound(request, reply) ||
-      reply
-        .code(404)
-        .send({ detail: `there is no ${request.method} ${request.url.split("?")[0]}` }),
+      reply.code(404).send({
+        detail: `there is no ${request.method} ${request.url.split("?")[0]}${describeSpansPath(request)}`,
+      }),
   );
   app.removeAllContentTypeParsers();
   const checkKey = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {

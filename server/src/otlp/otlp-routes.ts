@@ -1,4 +1,4 @@
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { endpoints } from "millrace/model";
 import { route } from "../http/route.ts";
 import type { IngestDependencies } from "../runs/handlers/ingest-handlers.ts";
@@ -29,3 +29,17 @@ export function addOtlpRoutes(app: FastifyInstance, dependencies: IngestDependen
 
 /** Loaded at the first request: the protobuf decoder would be a tenth of the code that each start of a server loads. */
 const loadHandler = () => import("./otlp-handler.ts");
+
+/** The path that an exporter adds to its endpoint. */
+const exporterPath = endpoints.sendSpans.path.replace(/^\/otel/, "");
+
+/**
+ * Says where spans go, for a request to the path that an exporter uses if its endpoint is the address of the server; an
+ * empty text for any other request.
+ */
+export function describeSpansPath({ method, url, baseUrl }: FastifyRequest): string {
+  const [path = ""] = url.split("?");
+  return method === endpoints.sendSpans.method && path.replace(/\/$/, "") === exporterPath
+    ? `: spans go to ${baseUrl}${endpoints.sendSpans.path}; set OTEL_EXPORTER_OTLP_ENDPOINT to ${baseUrl}/otel`
+    : "";
+}

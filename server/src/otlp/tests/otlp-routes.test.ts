@@ -88,6 +88,22 @@ test("every form of the path is routed", async () => {
   expect(statuses).toEqual([200, 200, 200]);
 });
 
+test.each([
+  ["/v1/traces", protobuf],
+  ["/v1/traces", json],
+  ["/v1/traces/?x=1", protobuf],
+  ["/api/v1/v1/traces", protobuf],
+])("the 404 of %s with %j names the path for spans", async (form, headers) => {
+  const { url } = await runServer();
+  const body = new Uint8Array(encodeSpans(otlpSpan()));
+  const response = await fetch(`${url}${form}`, { method: "POST", headers, body });
+  expect(response.status).toBe(404);
+  const { detail } = (await response.json()) as { detail: string };
+  expect(detail).toMatch(/^there is no POST \/v1\/traces\/?: spans go to /);
+  expect(detail).toContain(`${url}/otel/v1/traces`);
+  expect(detail).toContain(`OTEL_EXPORTER_OTLP_ENDPOINT to ${url}/otel`);
+});
+
 test.each<Readonly<Record<string, string>>>([{}, { "content-type": "application/octet-stream" }])(
   "with the headers %j, a body is recognized by its first byte",
   async (headers) => {
