@@ -105,11 +105,13 @@ export class PromptMethods extends FeedbackMethods {
     return this.millrace.prompts.url(`${promptIdentifier}:${commitHash}`);
   }
 
+  /** Changes a prompt. The changed one is the member `repo` of the result. */
   async updatePrompt(
     promptIdentifier: string,
     options: PromptText & { isArchived?: boolean } = {},
   ): Promise<Record<string, Any>> {
-    return toPrompt(await this.millrace.prompts.update(promptIdentifier, omitUndefined(options)));
+    const prompt = await this.millrace.prompts.update(promptIdentifier, omitUndefined(options));
+    return { repo: toPrompt(prompt) };
   }
 
   async deletePrompt(promptIdentifier: string): Promise<void> {

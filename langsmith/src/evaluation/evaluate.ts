@@ -118,9 +118,12 @@ export interface ExperimentResultRow {
 /** The result of an evaluation: its rows, in the order of the data, and the results of summary evaluators. */
 export class ExperimentResults implements AsyncIterableIterator<ExperimentResultRow> {
   results: ExperimentResultRow[];
-  processedCount = 0;
+  /** The number of rows. */
+  processedCount: number;
   summaryResults: EvaluationResults;
   readonly #experimentName: string;
+  /** The position of the iteration. */
+  #position = 0;
 
   /** @internal */
   constructor(
@@ -130,6 +133,7 @@ export class ExperimentResults implements AsyncIterableIterator<ExperimentResult
   ) {
     this.#experimentName = experimentName;
     this.results = rows;
+    this.processedCount = rows.length;
     this.summaryResults = summaryResults;
   }
 
@@ -146,11 +150,11 @@ export class ExperimentResults implements AsyncIterableIterator<ExperimentResult
   }
 
   async next(): Promise<IteratorResult<ExperimentResultRow>> {
-    const row = this.results[this.processedCount];
+    const row = this.results[this.#position];
     if (row === undefined) {
       return { done: true, value: undefined };
     }
-    this.processedCount += 1;
+    this.#position += 1;
     return { done: false, value: row };
   }
 }

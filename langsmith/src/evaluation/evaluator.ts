@@ -160,7 +160,7 @@ export function convertRow(
   };
 }
 
-/** The argument of a grading function. */
+/** The argument of a grading function. As in langsmith, the values need not be texts, in spite of the types. */
 export interface GradingFunctionParams {
   input: string;
   prediction: string;
@@ -185,7 +185,7 @@ export interface StringEvaluatorParams {
   gradingFunction: (params: GradingFunctionParams) => Promise<GradingFunctionResult>;
 }
 
-/** Passes one text each of the inputs, the run's outputs and the example's outputs to a grading function. */
+/** Passes one value each of the inputs, the run's outputs and the example's outputs to a grading function. */
 export class StringEvaluator implements RunEvaluator {
   protected evaluationName?: string;
   protected inputKey: string;
@@ -194,15 +194,13 @@ export class StringEvaluator implements RunEvaluator {
   protected gradingFunction: StringEvaluatorParams["gradingFunction"];
 
   constructor(params: StringEvaluatorParams) {
-    const { evaluationName, inputKey = "input", predictionKey = "output", answerKey } = params;
+    const { evaluationName, inputKey = "input", predictionKey = "output" } = params;
     if (evaluationName !== undefined) {
       this.evaluationName = evaluationName;
     }
     this.inputKey = inputKey;
     this.predictionKey = predictionKey;
-    if (answerKey !== undefined) {
-      this.answerKey = answerKey;
-    }
+    this.answerKey = params.answerKey ?? "output";
     this.gradingFunction = params.gradingFunction;
   }
 
@@ -210,12 +208,22 @@ export class StringEvaluator implements RunEvaluator {
     if (run.outputs === undefined) {
       throw new Error("The run has no outputs to evaluate.");
     }
-    const answer: unknown = this.answerKey && example?.outputs?.[this.answerKey];
-    const { key, ...result } = await this.gradingFunction({
-      input: String(run.inputs[this.inputKey]),
-      prediction: String(run.outputs[this.predictionKey]),
-      ...(typeof answer === "string" ? { answer } : {}),
-    });
-    return { key: this.evaluationName ?? key ?? "score", ...result };
+    // An empty key means that there is no answer.
+    const answer: unknown = this.answerKey ? example?.outputs?.[this.answerKey] : null;
+    const params: Record<keyof GradingFunctionParams, unknown> = {
+      input: run.inputs[this.inputKey],
+      prediction: run.outputs[this.predictionKey],
+      answer,
+    };
+    const { key: returnedKey, ...result } = await this.gradingFunction(
+      params as unknown as GradingFunctionParams,
+    );
+    const key = returnedKey || this.evaluationName;
+    if (!key) {
+      throw new Error(
+        "A StringEvaluator needs evaluationName, or a grading function that returns a key.",
+      );
+    }
+    return { key, ...result };
   }
 }
