@@ -153,6 +153,8 @@ function mergeReports(firstReport: ShipReport, secondReport: ShipReport): ShipRe
   const server = secondReport.server ?? firstReport.server;
   const existing = (firstReport.existing ?? 0) + (secondReport.existing ?? 0);
   const truncated = (firstReport.truncated ?? 0) + (secondReport.truncated ?? 0);
+  const omittedAttachments =
+    (firstReport.omittedAttachments ?? 0) + (secondReport.omittedAttachments ?? 0);
   const quarantined = (firstReport.quarantined ?? 0) + (secondReport.quarantined ?? 0);
   const redacted = firstReport.redacted ?? secondReport.redacted;
   const warning = secondReport.warning ?? firstReport.warning;
@@ -166,6 +168,7 @@ function mergeReports(firstReport: ShipReport, secondReport: ShipReport): ShipRe
     bytes: firstReport.bytes + secondReport.bytes,
     ...(existing === 0 ? {} : { existing }),
     ...(truncated === 0 ? {} : { truncated }),
+    ...(omittedAttachments === 0 ? {} : { omittedAttachments }),
     ...(quarantined === 0 ? {} : { quarantined }),
     ...(redacted === undefined
       ? {}

@@ -66,6 +66,7 @@ interface OutcomeCounts {
   readonly rejected: number;
   readonly quarantined?: number;
   readonly truncated?: number;
+  readonly omittedAttachments?: number;
 }
 
 /**
@@ -307,9 +308,11 @@ export class Delivery {
     rejected,
     quarantined = 0,
     truncated = 0,
+    omittedAttachments = 0,
   }: OutcomeCounts): TapeResult {
     this.#options.ledger.delivered += delivered;
     this.#options.ledger.countTruncated("run", truncated);
+    this.#options.ledger.countTruncated("attachment", omittedAttachments);
     this.#options.ledger.countLost("rejected", rejected);
     this.#options.ledger.countLost("quarantined", quarantined);
     return { delivered, lost: rejected + quarantined };

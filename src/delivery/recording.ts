@@ -40,7 +40,7 @@ import { createPropagationFilter } from "./propagation-filter.ts";
 import { PendingStore } from "./pending-store.ts";
 import { isUnreached, waitForTapes, waitWhileReachable } from "./reach.ts";
 import { Replay } from "./replay.ts";
-import { truncationTexts, logFaults, Reporter } from "./reporter.ts";
+import { describeTruncation, logFaults, Reporter } from "./reporter.ts";
 import { StatsReports } from "./stats-reports.ts";
 import { createExchangeRules } from "./exchange-rules.ts";
 import {
@@ -100,7 +100,11 @@ export class Recording implements Recorder, EndListener {
     this.#isSendingAllowed = findSendingProblem(options) === undefined;
     this.#ledger = new Ledger(
       (reason, records) => this.#reporter.reportLoss(reason, records),
-      (reason) => this.#reporter.logLater(`cut ${reason}`, truncationTexts[reason]),
+      (reason) =>
+        this.#reporter.logLater(
+          `cut ${reason}`,
+          describeTruncation(reason, options.otlp !== undefined),
+        ),
     );
     this.#storage = openSpool(options, this.#ledger, this.#reporter);
     this.#workerPool = new WorkerPool({

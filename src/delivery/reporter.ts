@@ -25,10 +25,18 @@ const channels: Readonly<Record<OutcomeChannel, Channel>> = {
 };
 
 /** Log messages for the reasons why fields were truncated. The fields are counted in `truncated`. */
-export const truncationTexts: Readonly<Record<TruncationReason, string>> = {
+const truncationTexts: Readonly<Record<TruncationReason, string>> = {
   field: "A field was truncated at its limit (maxFieldBytes); the rest of the run is sent",
   run: "Fields of a run that exceeded the server's size limit were left out; the rest of the run was delivered",
+  attachment:
+    "Attachments were left out, for the reason that a text or an event in their place gives; the rest of the run was delivered",
 };
+
+/** Returns the log message about truncated fields or attachments of a client that sends runs, or spans in their place. */
+export const describeTruncation = (reason: TruncationReason, sendsSpans: boolean): string =>
+  sendsSpans && reason === "attachment"
+    ? "Attachments were left out, because spans have no attachments (the option otlp); an event in their place describes each, and the rest of the run was delivered"
+    : truncationTexts[reason];
 
 /** The options that determine where runs are sent. */
 type RecordingTarget = Pick<PlainOptions, "enabled" | "endpoint" | "projectName" | "spoolDir">;

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { Client, traceable } from "millrace";
 import type { ClientOptions } from "millrace";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -166,6 +169,53 @@ describe("spans of ended runs", () => {
       endNanos: 1_700_000_001_500_000_000n,
       attributes: { "output.value": '{"ok":true}', "langsmith.metadata.step": 1 },
     });
+  });
+});
+
+describe("attachments", () => {
+  test("become events with their type, their size and the reason, which the log gives too", async () => {
+    const collector = await runCollector();
+    const { client, messages } = createClient(collector);
+    const photo = { mimeType: "image/png", data: new Uint8Array(1_234) };
+    const run = client.startRun({ name: "look", attachments: { photo } });
+    run.end({}, { attachments: { note: ["text/plain", "dry"] } });
+    expect(await client.flush()).toMatchObject({ delivered: 2, lost: 0 });
+    const reason = "spans have no attachments";
+    expect(
+      collector.spans[0]?.events.map(({ name, attributes }) => ({ name, attributes })),
+    ).toEqual(
+      [
+        { attachment: "photo", mime_type: "image/png", bytes: 1_234, reason },
+        { attachment: "note", mime_type: "text/plain", bytes: 3, reason },
+      ].map((attributes) => ({ name: "[attachment left out]", attributes })),
+    );
+    expect(client.stats().truncated).toBe(2);
+    // The message is logged in the next turn of the event loop.
+    await client.close();
+    expect(messages).toEqual([expect.stringContaining("spans have no attachments")]);
+  });
+
+  test("that are files become events with what is known of them", async () => {
+    const collector = await runCollector();
+    const path = join(mkdtempSync(join(tmpdir(), "millrace-otlp-")), "photo.png");
+    onTestFinished(() => rmSync(dirname(path), { recursive: true }));
+    writeFileSync(path, "12345");
+    const { client } = createClient(collector, { dangerouslyAllowFilesystem: true });
+    const attachments = {
+      photo: { mimeType: "image/png", path },
+      gone: { mimeType: "image/gif", path: `${path}.gone` },
+    };
+    client.startRun({ name: "look", attachments }).end();
+    await client.flush();
+    expect(collector.spans[0]?.events.map(({ attributes }) => attributes)).toEqual([
+      {
+        attachment: "photo",
+        mime_type: "image/png",
+        bytes: 5,
+        reason: "spans have no attachments",
+      },
+      { attachment: "gone", mime_type: "image/gif", reason: "its file can't be read (ENOENT)" },
+    ]);
   });
 });
 

@@ -173,8 +173,8 @@ test("the report of a tape that was sent in halves counts both, and has what eit
   const tape = tapeOf(4);
   const server = parseServerInfo({ version: "1.0.0" });
   const halves: readonly Partial<ShipReport>[] = [
-    { truncated: 2, quarantined: 1, server },
-    { truncated: 3, redacted: { maskedMatches: 1, failedRecords: 0 } },
+    { truncated: 2, omittedAttachments: 1, quarantined: 1, server },
+    { truncated: 3, omittedAttachments: 3, redacted: { maskedMatches: 1, failedRecords: 0 } },
   ];
   let calls = 0;
   const isolation = new CrashIsolation(tape, {
@@ -199,6 +199,7 @@ test("the report of a tape that was sent in halves counts both, and has what eit
     requests: 2,
     bytes: 20,
     truncated: 5,
+    omittedAttachments: 4,
     quarantined: 1,
     redacted: { maskedMatches: 1, failedRecords: 0 },
     server,

@@ -156,6 +156,8 @@ test.each([
         { name: "mine" },
         {
           attachment: "photo",
+          mime_type: "image/png",
+          bytes: 10,
           reason: "the server accepts runs only as JSON, without attachments",
         },
         { attachment: "sound _x" },

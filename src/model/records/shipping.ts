@@ -108,10 +108,12 @@ export interface ShipReport {
   /** Number of delivered records that the server already had, as far as it reports them; absent if zero. */
   readonly existing?: number;
   /**
-   * Number of payloads and attachments in delivered runs that were replaced by a marker, a text that says what is
-   * missing; absent if zero.
+   * Number of payloads in delivered runs that were replaced by a marker, a text that says what is missing; absent if
+   * zero.
    */
   readonly truncated?: number;
+  /** Number of attachments in delivered runs that were replaced by a marker; absent if zero. */
+  readonly omittedAttachments?: number;
   /** Results of redaction; absent if no rules are set. */
   readonly redacted?: RedactionCounts;
   readonly refused: readonly RefusedRun[];

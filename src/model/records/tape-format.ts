@@ -3,9 +3,9 @@
  * `workers/json/tape-reader.ts`; both use the constants of this file.
  *
  * A tape is a sequence of records. A record is the start or end of a run. It consists of a head of {@link
- * recordHeadBytes} bytes (u32 length of the whole record, u8 operation, u8 outcome, u8 number of withheld payloads, u8
- * redaction) and fields. Until the record is delivered, the byte for withheld payloads shows instead whether a worker
- * is writing the record's JSON.
+ * recordHeadBytes} bytes (u32 length of the whole record, u8 operation, u8 outcome, u8 {@link packWithheld | numbers
+ * of withheld payloads and attachments}, u8 redaction) and fields. Until the record is delivered, the byte for withheld
+ * payloads shows instead whether a worker is writing the record's JSON.
  *
  * A field is a u8 code, a u32 length of its content, and the content. The content of fields up to {@link
  * field.endMicros} is raw data, and the content of all others is a tagged value (see {@link tag}). Numbers are
@@ -28,6 +28,26 @@ export const headOffset = {
   beingWritten: 6,
   redaction: 7,
 } as const;
+
+/** How many parts of a delivered run were replaced by markers, texts that say what is missing. */
+export interface WithheldCounts {
+  /** At most one for each payload field. */
+  readonly payloads: number;
+  readonly attachments: number;
+}
+
+/** The bits of the byte {@link headOffset.withheld} that contain the number of attachments; the others are payloads. */
+const attachmentBits = 5;
+const maxWithheldAttachments = 2 ** attachmentBits - 1;
+
+/** Combines the numbers to one byte. More attachments than it can contain count as the largest number. */
+export const packWithheld = ({ payloads, attachments }: WithheldCounts): number =>
+  (payloads << attachmentBits) | Math.min(attachments, maxWithheldAttachments);
+
+export const unpackWithheld = (packed: number): WithheldCounts => ({
+  payloads: packed >>> attachmentBits,
+  attachments: packed & maxWithheldAttachments,
+});
 
 /** Redaction state of a record. Values from 2 on identify the rules that were applied. */
 export const redactionState = { none: 0, inProgress: 1 } as const;

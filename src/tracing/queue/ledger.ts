@@ -14,8 +14,11 @@ export const uncountedLosses = {
   details: 0,
 };
 
-/** Which limit caused a field to be truncated: the client's limit for a field, or the server's limit for a run. */
-export type TruncationReason = "field" | "run";
+/**
+ * What was truncated: a field at the client's limit, fields of a run at the server's limit, or an attachment, which was
+ * left out for the reason that the text in its place names.
+ */
+export type TruncationReason = "field" | "run" | "attachment";
 
 /**
  * Counts the outcome of every record (the start or the end of a run). A record is accepted once, and later delivered,

@@ -1,5 +1,6 @@
 import {
   headOffset,
+  unpackWithheld,
   writingCode,
   operationCode,
   outcomeCode,
@@ -12,19 +13,30 @@ export interface OutcomeCounts {
   readonly delivered: number;
   readonly rejected: number;
   readonly quarantined: number;
-  /** Number of payloads and attachments of delivered runs that were replaced by markers. */
+  /** Number of payloads of delivered runs that were replaced by markers. */
   readonly truncated: number;
+  /** Number of attachments of delivered runs that were replaced by markers. */
+  readonly omittedAttachments: number;
 }
 
 /**
  * Counts the outcomes that workers wrote into the heads of a tape's records, which are the fixed bytes at their start.
  */
 export function countOutcomes(tape: Tape): OutcomeCounts {
-  const counts = { pending: 0, delivered: 0, rejected: 0, quarantined: 0, truncated: 0 };
+  const counts = {
+    pending: 0,
+    delivered: 0,
+    rejected: 0,
+    quarantined: 0,
+    truncated: 0,
+    omittedAttachments: 0,
+  };
   for (const [offset, outcome] of readHeads(tape)) {
     if (outcome === outcomeCode.delivered) {
       counts.delivered += 1;
-      counts.truncated += tape.bytes[offset + headOffset.withheld] ?? 0;
+      const withheld = unpackWithheld(tape.bytes[offset + headOffset.withheld] ?? 0);
+      counts.truncated += withheld.payloads;
+      counts.omittedAttachments += withheld.attachments;
     } else if (outcome === outcomeCode.rejected) {
       counts.rejected += 1;
     } else if (outcome === outcomeCode.quarantined) {

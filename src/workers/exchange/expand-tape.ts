@@ -9,6 +9,7 @@ import {
   redactionState,
   tag,
 } from "../../model/records/tape-format.ts";
+import type { WithheldCounts } from "../../model/records/tape-format.ts";
 import { TapeReader } from "../json/tape-reader.ts";
 import type { RecordOutcome } from "../json/tape-reader.ts";
 import type { Redactor } from "../redaction/redactor.ts";
@@ -91,8 +92,8 @@ class ExpandedReader extends TapeReader {
     this.#original.writeOutcome(record, outcome);
   }
 
-  override writeWithheldCount(record: number, count: number): void {
-    this.#original.writeWithheldCount(record, count);
+  override writeWithheldCounts(record: number, counts: WithheldCounts): void {
+    this.#original.writeWithheldCounts(record, counts);
   }
 }
 

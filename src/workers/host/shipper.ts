@@ -20,7 +20,7 @@ import { HttpSink } from "../sinks/http-sink.ts";
 import { OtlpSink } from "../sinks/otlp-sink.ts";
 import { SpanBatch } from "../sinks/span-batch.ts";
 import { ContentDeduplication } from "../json/content-deduplication.ts";
-import { joinRecords, countTruncated } from "../json/operations.ts";
+import { joinRecords, countWithheld } from "../json/operations.ts";
 import type { RunOperation } from "../json/operations.ts";
 import { Redactor } from "../redaction/redactor.ts";
 import { createRetryingSink } from "../sinks/retrying-sink.ts";
@@ -351,6 +351,7 @@ type ResultCounts = Pick<
   | "delivered"
   | "existing"
   | "truncated"
+  | "omittedAttachments"
   | "refused"
   | "quarantined"
   | "undelivered"
@@ -362,6 +363,7 @@ function countResults(results: readonly BatchResult[]): ResultCounts {
   let delivered = 0;
   let existing = 0;
   let truncated = 0;
+  let omittedAttachments = 0;
   let quarantined = 0;
   let undelivered = 0;
   let isServerUnavailable = true;
@@ -372,7 +374,9 @@ function countResults(results: readonly BatchResult[]): ResultCounts {
     for (const run of batch.runs) {
       if (outcome.kind === "delivered") {
         delivered += run.records.length;
-        truncated += countTruncated(run);
+        const withheld = countWithheld(run);
+        truncated += withheld.payloads;
+        omittedAttachments += withheld.attachments;
       } else if (outcome.kind === "rejected") {
         refused.push({ runId: run.id, records: run.records.length, ...outcome.rejection });
       } else if (outcome.kind === "unwritable") {
@@ -391,6 +395,7 @@ function countResults(results: readonly BatchResult[]): ResultCounts {
     isServerUnavailable,
     ...(existing === 0 ? {} : { existing }),
     ...(truncated === 0 ? {} : { truncated }),
+    ...(omittedAttachments === 0 ? {} : { omittedAttachments }),
     ...(quarantined === 0 ? {} : { quarantined }),
     ...(reason === undefined ? {} : { reason }),
   };
@@ -406,9 +411,9 @@ function markOutcomes(reader: TapeReader, results: readonly BatchResult[]): void
       const outcomeName = outcome.kind === "unwritable" ? "quarantined" : outcome.kind;
       for (const run of batch.runs) {
         const [first = -1] = run.records;
-        const truncated = countTruncated(run);
-        if (truncated > 0 && outcome.kind === "delivered") {
-          reader.writeWithheldCount(first, truncated);
+        const withheld = countWithheld(run);
+        if (withheld.payloads + withheld.attachments > 0 && outcome.kind === "delivered") {
+          reader.writeWithheldCounts(first, withheld);
         }
         for (const record of run.records) {
           reader.writeOutcome(record, outcomeName);

@@ -114,12 +114,13 @@ export function appendOmittedEvents(
   }
   out.length -= 1;
   let separator = out.bytes[start] === 0x5b && out.length === start + 1 ? "" : ",";
-  for (const { name, mimeType, sizeBytes, omittedReason = "" } of attachments) {
+  for (const attachment of attachments) {
+    const { name, omittedReason = "", original = attachment } = attachment;
     const marker = {
       name: "[attachment left out]",
       attachment: name,
-      mime_type: mimeType,
-      bytes: sizeBytes,
+      mime_type: original.mimeType,
+      bytes: original.sizeBytes,
       reason: omittedReason,
     };
     const text = Buffer.from(separator + JSON.stringify(marker));

@@ -19,8 +19,17 @@ export interface Attachment {
    * {@link Attachment.openContent} returns the marker.
    */
   readonly omittedReason?: string;
+  /** What the marker replaced; absent if the attachment was not replaced. */
+  readonly original?: OriginalFacts;
   /** Reads the content in chunks that do not share memory with the recorded run. Can be called repeatedly. */
   openContent(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+}
+
+/** What is known of an attachment that was replaced by a marker. */
+interface OriginalFacts {
+  readonly mimeType: string;
+  /** Absent if the attachment is a file that was not looked at. */
+  readonly sizeBytes?: number;
 }
 
 /** Bytes of one chunk of an attachment that is in memory. */
@@ -92,7 +101,9 @@ async function readAttachmentAt(
 }
 
 /** An attachment without its content. */
-type AttachmentHead = Pick<Attachment, "name" | "mimeType" | "record">;
+type AttachmentHead = Pick<Attachment, "name" | "mimeType" | "record"> & {
+  readonly sizeBytes?: number;
+};
 
 /** Creates an attachment whose bytes are in memory. */
 export const createMemoryAttachment = (head: AttachmentHead, bytes: Buffer): Attachment => ({
@@ -108,13 +119,14 @@ export const createMemoryAttachment = (head: AttachmentHead, bytes: Buffer): Att
 
 /** Creates a marker: a text that is sent in place of an attachment and states why the attachment is missing. */
 export function createMarker(
-  { name, record }: Attachment | AttachmentHead,
+  { name, record, mimeType, sizeBytes }: AttachmentHead,
   reason: string,
 ): Attachment {
   const marker = Buffer.from(`[left out: ${reason}]`);
   return {
     ...createMemoryAttachment({ name, record, mimeType: markerMimeType }, marker),
     omittedReason: reason,
+    original: { mimeType, ...(sizeBytes === undefined ? {} : { sizeBytes }) },
   };
 }
 
@@ -136,7 +148,10 @@ async function createFileAttachment(
       return createMarker(head, "its path is not a regular file");
     }
     return fileStat.size > limitBytes
-      ? createMarker(head, `${fileStat.size} bytes exceed the limit of ${limitBytes}`)
+      ? createMarker(
+          { ...head, sizeBytes: fileStat.size },
+          `${fileStat.size} bytes exceed the limit of ${limitBytes}`,
+        )
       : {
           ...head,
           sizeBytes: fileStat.size,

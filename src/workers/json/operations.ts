@@ -1,3 +1,4 @@
+import type { WithheldCounts } from "../../model/records/tape-format.ts";
 import type { Operation, PayloadField } from "../../model/run.ts";
 import type { Attachment } from "./attachments.ts";
 import type { TapeReader } from "./tape-reader.ts";
@@ -94,10 +95,16 @@ export function findRecordWith(reader: TapeReader, operation: RunOperation, code
   return -1;
 }
 
+const nothingWithheld: WithheldCounts = { payloads: 0, attachments: 0 };
+
 /** Counts the payloads and attachments that are left out of the run, with a marker in their place. */
-export const countTruncated = ({ withheldFields, attachments }: RunOperation): number =>
-  (withheldFields?.length ?? 0) +
-  (attachments?.filter(({ omittedReason }) => omittedReason !== undefined).length ?? 0);
+export const countWithheld = ({ withheldFields, attachments }: RunOperation): WithheldCounts =>
+  withheldFields === undefined && attachments === undefined
+    ? nothingWithheld
+    : {
+        payloads: withheldFields?.length ?? 0,
+        attachments: attachments?.filter((one) => one.omittedReason !== undefined).length ?? 0,
+      };
 
 /** Returns the number of bytes of the contents of a run's records, which is about the size of the run's JSON. */
 export function measureRun(reader: TapeReader, operation: RunOperation): number {

@@ -8,8 +8,10 @@ import {
   writingCode,
   operationCode,
   outcomeCode,
+  packWithheld,
   recordHeadBytes,
 } from "../../model/records/tape-format.ts";
+import type { WithheldCounts } from "../../model/records/tape-format.ts";
 
 /**
  * How many numbers the field index of one record has. Each field code has two: the offset of the field, which is 0 if
@@ -209,8 +211,8 @@ export class TapeReader {
   /**
    * Stores how many payloads and attachments of the record's run were replaced by markers when the run was delivered.
    */
-  writeWithheldCount(record: number, count: number): void {
-    this.bytes[this.#findHead(record) + headOffset.withheld] = Math.min(count, 0xff);
+  writeWithheldCounts(record: number, counts: WithheldCounts): void {
+    this.bytes[this.#findHead(record) + headOffset.withheld] = packWithheld(counts);
   }
 
   #mark(records: readonly number[], code: number): void {
