@@ -300,6 +300,37 @@ describe("push", () => {
     });
   });
 
+  test("goes on with a prompt that another client created in the meantime", async () => {
+    let reads = 0;
+    const server = await mswServer(
+      settings(),
+      on.get("*/repos/:owner/:repo", () =>
+        reads++ === 0 ? json({ detail: "no such repo" }, 404) : json({ repo: wirePrompt }),
+      ),
+      on.post("*/repos", () => json({ detail: "A prompt with the handle r already exists." }, 409)),
+      patched,
+      commits(older),
+      createdCommit,
+    );
+    const pushed = await promptsAt(server.endpoint).push("r", { manifest, readme: "# R" });
+    expect(pushed).toMatchObject({ isNew: false, isCommitted: true, commitHash: hash });
+    expect(server.requests).toMatchObject([
+      { target: "GET /repos/-/r" },
+      { target: "POST /repos" },
+      { target: "GET /repos/-/r" },
+      { target: "PATCH /repos/-/r", body: { readme: "# R" } },
+      { target: "GET /commits/-/r?limit=1&offset=0" },
+      { target: "POST /commits/-/r" },
+      { target: "GET /settings" },
+    ]);
+  });
+
+  test("fails if the server refuses the creation for another reason than an existing prompt", async () => {
+    const conflict = on.post("*/repos", () => json({ detail: "not now" }, 409));
+    const server = await mswServer(settings(), noRepo, conflict);
+    await expect(promptsAt(server.endpoint).push("r")).rejects.toMatchObject({ code: "CONFLICT" });
+  });
+
   test("stops if reading the prompt is forbidden: nothing is created", async () => {
     const server = await mswServer(
       on.get("*/repos/:owner/:repo", () => json({ detail: "stay out" }, 403)),

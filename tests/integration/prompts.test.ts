@@ -27,6 +27,18 @@ async function ownClient(): Promise<Client> {
 const hostile = `<script>'; DROP TABLE prompts; --"\u0000 \ud800 😀`;
 
 describe("a prompt of the caller's tenant", () => {
+  test("is created once by clients that push it at the same time", async () => {
+    const { me } = await clients();
+    const manifest = { lc: 1 };
+    const pushes = await Promise.all(
+      [1, 2, 3, 4].map(() => me.prompts.push("deploy", { manifest, commitTags: ["prod"] })),
+    );
+    expect(pushes.filter(({ isNew }) => isNew)).toHaveLength(1);
+    expect(pushes.filter(({ isCommitted }) => isCommitted)).toHaveLength(1);
+    expect(new Set(pushes.map(({ commitHash }) => commitHash)).size).toBe(1);
+    expect(await me.prompts.listCommits("deploy").toArray()).toHaveLength(1);
+  });
+
   test("is pushed, pulled, changed, tagged and deleted", async () => {
     const { prompts } = (await clients()).me;
     expect(await prompts.has("p")).toBe(false);

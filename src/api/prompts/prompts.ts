@@ -47,7 +47,7 @@ import type {
 } from "./prompt-options.ts";
 import { ServerInfoReader } from "../http/server-info.ts";
 import type { Tenant } from "../tenant.ts";
-import { ValidationError } from "../../model/errors.ts";
+import { ConflictError, ValidationError } from "../../model/errors.ts";
 import { createHubPromptUrl, createOwnPromptUrl } from "../../model/links.ts";
 import type { PromptPage } from "../../model/links.ts";
 import type { TenantSettings } from "../../model/resources/tenant.ts";
@@ -290,11 +290,9 @@ export class Prompts {
     tags?.forEach(assertNewPromptTag);
     const ownership = this.#createOwnership(prompt);
     await ownership.assertOwn("push a prompt", promptPath.owner);
-    const isNew = !(await this.has(identifier, prompt));
     const fields = pickPromptFields(prompt);
-    if (isNew) {
-      await this.create(identifier, { ...fields, signal });
-    } else if (Object.keys(fields).length > 0) {
+    const isNew = await this.#createIfMissing(identifier, { ...fields, signal });
+    if (!isNew && Object.keys(fields).length > 0) {
       await this.update(identifier, { ...fields, signal });
     }
     const commit =
@@ -360,6 +358,24 @@ export class Prompts {
     const reference = parsePromptReference(identifier);
     const commitHash = await this.#commits.findCommitHash(reference, options);
     return this.#createOwnership(options).createUrl({ ...reference, commitHash }, this.#host);
+  }
+
+  /** Creates a prompt unless it exists, and returns whether it was created. */
+  async #createIfMissing(identifier: string, prompt: CreatePrompt): Promise<boolean> {
+    const { signal } = prompt;
+    if (await this.has(identifier, { signal })) {
+      return false;
+    }
+    try {
+      await this.create(identifier, prompt);
+      return true;
+    } catch (error) {
+      // Another client may have created the prompt since it was looked up.
+      if (error instanceof ConflictError && (await this.has(identifier, { signal }))) {
+        return false;
+      }
+      throw error;
+    }
   }
 
   #createOwnership(options: CallOptions): PromptOwnership {
