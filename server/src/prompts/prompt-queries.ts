@@ -384,6 +384,8 @@ interface FilterValues {
   readonly text?: string | undefined;
   readonly ownerId?: string | undefined;
   readonly tenantHandle?: string | undefined;
+  /** Id of the calling tenant, if only its own prompts are listed. */
+  readonly callerId?: string | undefined;
   readonly source?: string | undefined;
 }
 
@@ -393,9 +395,10 @@ type FilterOptions = {
 
 /** Builds the condition of a list from the filters that are set. */
 function buildCondition(
-  { tenantId, repoTypes, text, ownerId, tenantHandle, source, tags }: Parameters<FilterValues>,
+  values: Parameters<FilterValues>,
   { isPublic, isArchived, hasCommits }: FilterOptions,
 ) {
+  const { tenantId, repoTypes, text, ownerId, tenantHandle, callerId, source, tags } = values;
   const eb = expressionBuilder(selectFromPrompts());
   return eb.and([
     eb.or([eb("p.tenant_id", "=", tenantId), eb("p.is_public", "=", 1)]),
@@ -403,6 +406,7 @@ function buildCondition(
     ...(text === undefined ? [] : [eb(findPosition(eb.ref("p.search"), text), ">", 0)]),
     ...(ownerId === undefined ? [] : [eb("p.tenant_id", "=", ownerId)]),
     ...(tenantHandle === undefined ? [] : [eb("t.handle", "=", tenantHandle)]),
+    ...(callerId === undefined ? [] : [eb("p.tenant_id", "=", callerId)]),
     ...(isPublic === undefined ? [] : [eb("p.is_public", "=", Number(isPublic))]),
     ...(isArchived === undefined ? [] : [eb("p.is_archived", "=", Number(isArchived))]),
     ...(hasCommits === undefined ? [] : [eb("p.commits", hasCommits ? ">" : "=", 0)]),

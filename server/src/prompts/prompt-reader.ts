@@ -1,3 +1,4 @@
+import { ownOwner } from "millrace/model";
 import { RequestError } from "../model/errors.ts";
 import type {
   CommitPage,
@@ -47,7 +48,8 @@ export class PromptReader implements PromptReads {
       repoTypes: JSON.stringify(repoTypes),
       text: text === undefined ? undefined : toSearchText(text),
       ownerId,
-      tenantHandle,
+      tenantHandle: tenantHandle === ownOwner ? undefined : tenantHandle,
+      callerId: tenantHandle === ownOwner ? tenantId : undefined,
       source,
       tags: tags && JSON.stringify(tags),
     };

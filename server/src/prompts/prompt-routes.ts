@@ -60,7 +60,7 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
       summary: "Lists the tenant's own prompts and the public prompts of other tenants.",
       query: {
         query: "Part of the handle or the description, case-insensitive.",
-        tenant_handle: "Handle of the owner.",
+        tenant_handle: "Handle of the owner, or - for the calling tenant.",
         tenant_id: "Id of the owner.",
         is_public: "true or false; default both.",
         is_archived: "true, false (the default), or allow for both.",

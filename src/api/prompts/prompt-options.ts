@@ -31,7 +31,7 @@ export interface ListPrompts extends CallOptions {
   readonly isArchived?: boolean | "any" | undefined;
   /** Only prompts that have all these tags. */
   readonly tags?: readonly string[] | undefined;
-  /** Handle of the owner. */
+  /** Handle of the owner, or `-` for your own tenant. */
   readonly owner?: string | undefined;
   /** @defaultValue "updatedAt" */
   readonly sortField?: PromptSortField | undefined;

@@ -161,6 +161,8 @@ describe("lists", () => {
     expect(await list("?repo_type=agent")).toEqual(["robot"]);
     expect(await list("?repo_types=agent&repo_types=prompt")).toHaveLength(4);
     expect(await list("?tenant_handle=nobody")).toEqual([]);
+    expect(await list("?tenant_handle=-")).toEqual(await list(""));
+    expect(await list(`?tenant_handle=-&tenant_id=${randomUUID()}`)).toEqual([]);
     expect((await call(server, "GET /repos?limit=1&offset=1")).json).toMatchObject({
       repos: [{ repo_handle: "gamma" }],
       total: 3,
@@ -231,6 +233,7 @@ describe("tenants", () => {
     await me("POST /commits/-/p", { manifest: { a: 1 } });
     expect((await you("GET /commits/me/p/latest")).json["manifest"]).toEqual({ a: 1 });
     expect((await you("GET /repos?tenant_handle=me")).json["total"]).toBe(1);
+    expect((await you("GET /repos?tenant_handle=-")).json).toEqual({ repos: [], total: 0 });
     const likes = [
       await you("POST /likes/me/p", { like: true }),
       await you("POST /likes/me/p", { like: true }),
