@@ -1,3 +1,4 @@
+import { toImage } from "./image-parts.ts";
 import { toJson } from "./json-text.ts";
 
 /** A chat message in the form that runs use: `role`, `content`, `tool_calls`, and any other members. */
@@ -106,32 +107,6 @@ function toPartContent(part: unknown): unknown {
     ? { type, ...otherMembers, text: content }
     : (toImage(part) ?? part);
 }
-
-/** Converts an image of the semantic conventions; `undefined` if the part is not an image or has no content. */
-function toImage(part: Message): Message | undefined {
-  const {
-    type,
-    modality,
-    uri,
-    content,
-    data,
-    mime_type: mimeType,
-    mimeType: mimeTypeOfOlder,
-    ...otherMembers
-  } = part;
-  const mediaType = [mimeType, mimeTypeOfOlder].find((value) => typeof value === "string");
-  const isImage = modality === "image" || /^image\//i.test(mediaType ?? "");
-  const url = type === "uri" ? uri : toDataUrl(content ?? data, mediaType);
-  return isImage && (type === "uri" || type === "blob") && typeof url === "string"
-    ? { ...otherMembers, type: "image_url", image_url: { url } }
-    : undefined;
-}
-
-/** Returns the address that contains an image; a value that is no base64 text is returned unchanged. */
-const toDataUrl = (base64: unknown, mediaType = "image/*"): unknown =>
-  typeof base64 !== "string" || /^data:/i.test(base64)
-    ? base64
-    : `data:${mediaType};base64,${base64}`;
 
 /** Converts the member `message_content` of OpenInference. */
 function toContent(item: unknown): unknown {

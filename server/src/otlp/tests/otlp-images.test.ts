@@ -28,6 +28,9 @@ describe("an image has the same form in each convention:", () => {
     [{ type: "blob", modality: "image", content: "AQI=" }, "data:image/*;base64,AQI="],
     [{ type: "blob", modality: "image", content: dataUrl }, dataUrl],
     [{ type: "image_url", image_url: { url: address } }, address],
+    [{ type: "input_image", image_url: address }, address],
+    [{ type: "image", source: { type: "url", url: address } }, address],
+    [{ type: "image", source: { type: "base64", media_type: "image/png", data: "AQI=" } }, dataUrl],
   ])("the part %j", (part, url) => {
     expect(contentOf(withPart(part))).toEqual([question, image(url)]);
   });
@@ -71,6 +74,8 @@ test.each([
   [{ type: "blob", modality: "image", mime_type: "image/png" }],
   [{ type: "blob", content: "AQI=" }],
   [{ type: "file", modality: "image", file_id: "f1" }],
+  [{ type: "input_image", file_id: "f1" }],
+  [{ type: "image", source: { type: "file", file_id: "f1" } }],
 ])("a part that is no image, or has no content, stays as it is: %j", (part) => {
   expect(contentOf(withPart(part))).toEqual([question, part]);
 });
