@@ -25,7 +25,9 @@ describe("clone", () => {
       const offset = Number(searchParams.get("offset"));
       return HttpResponse.json(sharedExamples.slice(offset, offset + 100));
     }),
-    on.post("*/datasets", () => HttpResponse.json({ ...wireDataset, name: "shared" })),
+    on.post("*/datasets", () =>
+      HttpResponse.json({ ...wireDataset, name: "shared", example_count: 0 }),
+    ),
   ];
 
   test("copies dataset, examples and splits, each output with its inputs", async () => {
@@ -38,7 +40,11 @@ describe("clone", () => {
     );
     const { datasets, warnings } = createDatasetResources(server.endpoint);
     const cloned = await datasets.clone(token);
-    expect(cloned).toMatchObject({ kind: "cloned", dataset: { id }, exampleCount: 130 });
+    expect(cloned).toMatchObject({
+      kind: "cloned",
+      dataset: { id, exampleCount: 130 },
+      exampleCount: 130,
+    });
     const bodyOf = (target: string): unknown =>
       server.requests.find((request) => request.target === target)?.body;
     expect(bodyOf("POST /datasets")).toMatchObject({

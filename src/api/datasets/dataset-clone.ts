@@ -69,7 +69,9 @@ export async function cloneDataset(
     const copies = copyExamples(sharedExamples, readBytes);
     const request = { datasetId: dataset.id, examples: copies, signal };
     const { exampleIds } = await examples.createMany(request);
-    return { kind: "cloned", dataset, exampleCount: exampleIds.length };
+    const exampleCount = exampleIds.length;
+    // The dataset was read before it had examples.
+    return { kind: "cloned", dataset: { ...dataset, exampleCount }, exampleCount };
   } catch (cause) {
     const failure = toIncompleteError(dataset, cause);
     warn(failure.message);
