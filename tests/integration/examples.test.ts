@@ -48,6 +48,41 @@ test("an example is created, read back, updated and deleted, with its texts unch
   await expect(examples.update(created.id, { inputs: {} })).rejects.toMatchObject({ status: 404 });
 });
 
+test("a list in the order written skips nothing while its examples are deleted or leave the filter", async () => {
+  const all = resources();
+  const { examples } = all;
+  const { id: datasetId } = await newDataset(all);
+  const rows = Array.from({ length: 230 }, (_, n) => ({ inputs: { n } }));
+  await examples.createMany({ datasetId, examples: rows });
+  let moved = 0;
+  for await (const { id } of examples.list({ datasetId, order: "written", splits: ["base"] })) {
+    await examples.update(id, { split: "done" });
+    moved += 1;
+  }
+  expect(moved).toBe(230);
+  for await (const { id } of examples.list({ datasetId, order: "written" })) {
+    await examples.delete(id);
+  }
+  expect(await examples.count({ datasetId })).toBe(0);
+});
+
+test("deleteMany ignores unknown ids beside known ones; if none exists, that is an error", async () => {
+  const all = resources();
+  const { datasets, examples } = all;
+  const { id: datasetId } = await newDataset(all);
+  const { exampleIds } = await examples.createMany({ datasetId, examples: [{ inputs: {} }] });
+  for (const hardDelete of [false, true]) {
+    await expect(examples.deleteMany([randomUUID()], { hardDelete })).rejects.toMatchObject({
+      code: "NOT_FOUND",
+    });
+  }
+  await examples.deleteMany([...exampleIds, randomUUID()]);
+  expect(await examples.count({ datasetId })).toBe(0);
+  await expect(datasets.deleteMany([randomUUID()])).rejects.toMatchObject({ code: "NOT_FOUND" });
+  await datasets.deleteMany([datasetId, randomUUID()]);
+  expect(await datasets.has({ datasetId })).toBe(false);
+});
+
 test("an id sent twice with the same content is one example, with different content a conflict", async () => {
   const all = resources();
   const { examples } = all;

@@ -259,9 +259,10 @@ export class Datasets {
   }
 
   /**
-   * Deletes datasets, 100 per request.
+   * Deletes datasets, 100 per request. Ids of datasets that do not exist are ignored beside others that do.
    *
    * @throws {@link ValidationError} if an id is not a UUID.
+   * @throws {@link NotFoundError} if none of the datasets of a request exists. Those of earlier requests are deleted.
    */
   async deleteMany(ids: readonly string[], { signal }: CallOptions = {}): Promise<void> {
     validateIds(ids, "dataset id");

@@ -134,7 +134,8 @@ export type ListExamples = FilterExamples & {
   readonly offset?: number | undefined;
   /**
    * `recent`: newest first. `written`: in the order in which the examples were written, if the server supports this
-   * order; a later page then takes no longer than the first.
+   * order, as a Millrace server does. A later page then takes no longer than the first, and begins after the last
+   * example of the page before it, so that a loop may delete or change its examples, but not with `hardDelete`.
    *
    * @defaultValue "recent"
    */

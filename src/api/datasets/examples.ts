@@ -176,7 +176,8 @@ export class Examples {
   }
 
   /**
-   * Lists examples. Pages are fetched as they are consumed.
+   * Lists examples. Pages are fetched as they are consumed. A loop that deletes its examples needs `order: "written"`,
+   * or `.toArray()`; otherwise later examples are skipped.
    *
    * @throws {@link ValidationError} if an id is not a UUID, `limit` is not a whole number of at least 1, or `offset`
    * is combined with more than 100 ids.
@@ -291,9 +292,10 @@ export class Examples {
   }
 
   /**
-   * Deletes examples in order, 100 per request.
+   * Deletes examples in order, 100 per request. Ids of examples that do not exist are ignored beside others that do.
    *
    * @throws {@link ValidationError} if an id is not a UUID.
+   * @throws {@link NotFoundError} if none of the examples of a request exists. Those of earlier requests are deleted.
    */
   async deleteMany(
     ids: readonly string[],

@@ -3,6 +3,10 @@ import { ResponseError, ValidationError } from "../../model/errors.ts";
 /**
  * A list that is fetched page by page as it is consumed. Each `for await` starts again at the first page; after the
  * loop is left, no further page is fetched.
+ *
+ * Most lists continue at the number of items that they have fetched. A loop that deletes its items, or changes them so
+ * that they leave the list or move in it, therefore skips later ones: fetch the whole list with {@link Pages.toArray}
+ * first. Lists of runs, and lists of examples with `order: "written"`, continue after the last item instead.
  */
 export class Pages<Item> implements AsyncIterable<Item> {
   readonly #open: () => AsyncGenerator<readonly Item[], void>;
