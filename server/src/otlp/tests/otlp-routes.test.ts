@@ -79,6 +79,22 @@ test("costs that a span reports are those of its run, in place of computed ones"
   });
 });
 
+test("an embedding without a provider and without output tokens has a total and a cost", async () => {
+  const server = await runServer();
+  const attributes = {
+    "gen_ai.operation.name": "embeddings",
+    "gen_ai.request.model": "text-embedding-3-small",
+    "gen_ai.usage.input_tokens": 1_000_000,
+  };
+  const body = otlpRequest([otlpSpan({ attributes })]);
+  await call(server, path, { body, headers: json });
+  expect((await readRoot(server)).json).toMatchObject({
+    run_type: "embedding",
+    total_tokens: 1_000_000,
+    total_cost: "0.02",
+  });
+});
+
 test("every form of the path is routed", async () => {
   const server = await runServer();
   const responses = ["/otel/v1/traces", "/api/v1/otel/v1/traces", "/otel/v1/traces/"].map((form) =>
