@@ -1,4 +1,5 @@
 import { ValidationError } from "../model/errors.ts";
+import { normalizeTime } from "./http/iso-time.ts";
 
 /** A duration from now. Each field is a whole number of at least 0; together they must be more than 0. */
 export interface ExpiresIn {
@@ -28,14 +29,14 @@ export function toWireExpiry(
   nowMs = Date.now(),
 ): Readonly<Record<string, unknown>> {
   if (typeof expiration === "string" || expiration instanceof Date) {
-    const timeMs = new Date(expiration).getTime();
-    if (Number.isNaN(timeMs)) {
+    const time = normalizeTime(expiration);
+    if (time === undefined) {
       throw new ValidationError(
-        "expiration must be a Date, a date string, or an object with days, hours or minutes",
+        'expiration must be a Date, a time such as "2026-11-21T10:11:12Z" or "2026-11-21", or an object with days, hours or minutes',
       );
     }
-    assertInFuture(timeMs, nowMs);
-    return { expires_at: new Date(timeMs).toISOString() };
+    assertInFuture(Date.parse(time), nowMs);
+    return { expires_at: time };
   }
   const { days = 0, hours = 0, minutes = 0 } = Object(expiration) as ExpiresIn;
   const units = { days, hours, minutes };

@@ -166,7 +166,10 @@ describe("requests", () => {
       `DELETE /annotation-queues/${id}/runs/${other}`,
     ]);
     expect(server.requests[4]?.body).toEqual({ last_reviewed_time: "1970-01-01T00:00:00.000Z" });
-    expect(server.requests[5]?.body).toEqual({ last_reviewed_time: null, added_at: "2026-11-21" });
+    expect(server.requests[5]?.body).toEqual({
+      last_reviewed_time: null,
+      added_at: "2026-11-21T00:00:00Z",
+    });
   });
 });
 

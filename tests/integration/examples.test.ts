@@ -83,6 +83,21 @@ test("deleteMany ignores unknown ids beside known ones; if none exists, that is 
   expect(await datasets.has({ datasetId })).toBe(false);
 });
 
+test("a day, a time without a zone and the date of a mail are accepted as times", async () => {
+  const all = resources();
+  const { examples } = all;
+  const { id: datasetId } = await newDataset(all);
+  const times = {
+    "2024-05-01": "2024-05-01T00:00:00.000000Z",
+    "2024-05-01T10:11:12.345678": "2024-05-01T10:11:12.345678Z",
+    "Wed, 01 May 2024 10:11:12 GMT": "2024-05-01T10:11:12.000000Z",
+  };
+  for (const [createdAt, expected] of Object.entries(times)) {
+    const example = await examples.create({ datasetId, inputs: {}, createdAt });
+    expect(example.createdAt).toBe(expected);
+  }
+});
+
 test("an id sent twice with the same content is one example, with different content a conflict", async () => {
   const all = resources();
   const { examples } = all;
