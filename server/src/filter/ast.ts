@@ -45,6 +45,8 @@ export type Filter = Span &
   (
     | { readonly kind: "and" | "or"; readonly parts: readonly Filter[] }
     | { readonly kind: "not"; readonly part: Filter }
+    /** Whether a field has a value, as in `exists(model)`. */
+    | { readonly kind: "exists"; readonly field: FieldName }
     | {
         readonly kind: "comparison";
         readonly comparator: Comparator;
@@ -62,6 +64,8 @@ export function printFilter(filter: Filter): string {
       return `${filter.kind}(${filter.parts.map(printFilter).join(", ")})`;
     case "not":
       return `not(${printFilter(filter.part)})`;
+    case "exists":
+      return `exists(${filter.field.name})`;
     case "comparison": {
       const field = filter.field === undefined ? "" : `${filter.field.name}, `;
       return `${filter.comparator}(${field}${printLiteral(filter.operand)})`;

@@ -57,6 +57,8 @@ function checkPart(filter: Filter, context: CheckContext): CheckedFilter {
       return { kind: filter.kind, parts: filter.parts.map((part) => checkPart(part, context)) };
     case "not":
       return { kind: "not", part: checkPart(filter.part, context) };
+    case "exists":
+      return checkPresence(filter, context);
     case "comparison":
       return checkComparison(filter, context);
   }
@@ -69,34 +71,152 @@ function checkComparison(
   if (filter.field === undefined) {
     return { kind: "search", text: requireText(filter.operand, context) };
   }
-  const writtenName = resolveCommonName(filter.field.name, context.fields);
-  const name = context.fields.get(writtenName)?.alias ?? writtenName;
-  const entry = findEntryField(name, context.fields);
-  if (entry !== undefined) {
-    const isUser = name === metadataUser && filter.field.name !== metadataUser;
-    const paths = isUser ? userKeys : [entry.path];
-    return checkEntry(filter, { ...context, ...entry, paths });
+  const found = resolveField(filter.field, context);
+  if (found.kind === "entry") {
+    const { entry } = found;
+    const rest = found.isNamed ? splitNull(filter) : undefined;
+    if (rest === undefined) {
+      return checkEntry(filter, { ...context, ...entry });
+    }
+    const hasValue = createEntryPresence(entry);
+    if (filter.comparator === "neq") {
+      return hasValue;
+    }
+    const hasNone: CheckedFilter = { kind: "not", part: hasValue };
+    return rest.length === 0
+      ? hasNone
+      : {
+          kind: "or",
+          parts: [
+            hasNone,
+            checkEntry(
+              { ...filter, operand: { ...filter.operand, kind: "list", items: rest } },
+              { ...context, ...entry },
+            ),
+          ],
+        };
   }
-  const field = context.fields.get(name);
-  if (field === undefined) {
-    throw createUnknownFieldError(filter.field, context);
-  }
+  const { field } = found;
   const { comparator, operand } = filter;
   if (
     field.type === "texts" &&
     operand.kind === "null" &&
     (comparator === "eq" || comparator === "neq")
   ) {
-    const hasText: CheckedComparison = {
-      kind: "comparison",
-      comparator: "like",
-      field,
-      operand: anyText,
-    };
+    const hasText = createTextPresence(field);
     return comparator === "eq" ? { kind: "not", part: hasText } : hasText;
   }
   return checkField(filter, { ...context, field });
 }
+
+/** An entry that a filter names: by a path, or by the name of a field that stands for one or several paths. */
+interface NamedEntry extends EntryField {
+  readonly paths: readonly string[];
+}
+
+type FoundField =
+  | { readonly kind: "field"; readonly field: Field }
+  | {
+      readonly kind: "entry";
+      readonly entry: NamedEntry;
+      /** Whether the filter contains the name of a field instead of a path, so that null stands for no value. */
+      readonly isNamed: boolean;
+    };
+
+/** @throws FilterError there is no field of this name. */
+function resolveField(fieldName: FieldName, context: CheckContext): FoundField {
+  const writtenName = resolveCommonName(fieldName.name, context.fields);
+  const name = context.fields.get(writtenName)?.alias ?? writtenName;
+  const entry = findEntryField(name, context.fields);
+  if (entry !== undefined) {
+    const isNamed = name !== fieldName.name;
+    const paths = isNamed && name === metadataUser ? userKeys : [entry.path];
+    return { kind: "entry", entry: { ...entry, paths }, isNamed };
+  }
+  const field = context.fields.get(name);
+  if (field === undefined) {
+    throw createUnknownFieldError(fieldName, context);
+  }
+  return { kind: "field", field };
+}
+
+/** Returns the values of an equality other than null; `undefined` if null is none of them. */
+function splitNull({
+  comparator,
+  operand,
+}: Filter & { readonly kind: "comparison" }): readonly Literal[] | undefined {
+  if (operand.kind === "null") {
+    return comparator === "eq" || comparator === "neq" ? [] : undefined;
+  }
+  const items = comparator === "in" && operand.kind === "list" ? operand.items : [];
+  const rest = items.filter(({ kind }) => kind !== "null");
+  return rest.length === items.length ? undefined : rest;
+}
+
+/**
+ * Checks `exists` with a field alone, which is true if the field has a value. It can be used for every field that can be
+ * absent.
+ */
+function checkPresence(
+  { field: fieldName, offset }: Filter & { readonly kind: "exists" },
+  context: CheckContext,
+): CheckedFilter {
+  const found = resolveField(fieldName, context);
+  if (found.kind === "entry") {
+    return createEntryPresence(found.entry);
+  }
+  const { field } = found;
+  if (field.type === "texts") {
+    return createTextPresence(field);
+  }
+  const isEntryOrFeedback = field.group !== undefined;
+  if (field.type === "json" || (field.nullable && !isEntryOrFeedback)) {
+    const comparator = field.type === "json" ? "exists" : "neq";
+    return { kind: "comparison", comparator, field, operand: { kind: "scalar", value: null } };
+  }
+  throw new FilterError(context.text, {
+    reason: `exists can't be used with \`${field.name}\`; it supports ${comparatorsByType[field.type].join(", ")}`,
+    offset,
+    length: "exists".length,
+  });
+}
+
+/** Whether one of the texts of a field exists. */
+const createTextPresence = (field: Field): CheckedComparison => ({
+  kind: "comparison",
+  comparator: "like",
+  field,
+  operand: anyText,
+});
+
+/** Whether there is an entry at one of the paths whose value is not null. */
+const createEntryPresence = ({ key, entry, paths }: NamedEntry): CheckedFilter => ({
+  kind: "and",
+  parts: [
+    createKeyComparison(key, paths),
+    {
+      kind: "not",
+      part: {
+        kind: "comparison",
+        comparator: "eq",
+        field: entry,
+        operand: { kind: "scalar", value: null },
+      },
+    },
+  ],
+});
+
+/** Whether the key of an entry is one of some paths. */
+const createKeyComparison = (key: Field, paths: readonly string[]): CheckedComparison => {
+  const [path = ""] = paths;
+  return {
+    kind: "comparison",
+    field: key,
+    ...(paths.length === 1
+      ? { comparator: "eq", operand: { kind: "scalar", value: path } }
+      : { comparator: "in", operand: { kind: "list", values: paths } }),
+  };
+};
 
 /** A pattern of `like` that matches every text. */
 const anyText = { kind: "scalar", value: "%" } as const;
@@ -165,13 +285,7 @@ function createUnknownFieldError(
  */
 function checkEntry(
   filter: Filter & { readonly kind: "comparison" },
-  {
-    object,
-    key,
-    entry,
-    paths,
-    ...context
-  }: CheckContext & EntryField & { readonly paths: readonly string[] },
+  { object, key, entry, paths, ...context }: CheckContext & NamedEntry,
 ): CheckedFilter {
   const test = checkField(filter, { ...context, field: entry });
   if (test.comparator === "exists") {
@@ -183,14 +297,7 @@ function checkEntry(
     }));
     return joinAlternatives(parts);
   }
-  const [path = ""] = paths;
-  const keyComparison: CheckedComparison = {
-    kind: "comparison",
-    field: key,
-    ...(paths.length === 1
-      ? { comparator: "eq", operand: { kind: "scalar", value: path } }
-      : { comparator: "in", operand: { kind: "list", values: paths } }),
-  };
+  const keyComparison = createKeyComparison(key, paths);
   return test.comparator === "neq"
     ? { kind: "not", part: { kind: "and", parts: [keyComparison, { ...test, comparator: "eq" }] } }
     : { kind: "and", parts: [keyComparison, test] };

@@ -9,7 +9,7 @@ import {
 import type { ValueComparison } from "./conditions.ts";
 import type { FieldType, Group } from "./fields.ts";
 import type { FilterSql, JsonValue } from "./filter-sql.ts";
-import { joinConditions, negateCondition, never, sql } from "./sql.ts";
+import { always, joinConditions, negateCondition, never, sql } from "./sql.ts";
 import type { Sql } from "./sql.ts";
 
 /** The SQL expressions for the fields of one kind of row. No expression may fail, whatever the row contains. */
@@ -270,7 +270,12 @@ function compileObjectComparison(
   if (operand.kind === "json") {
     return language.createContainsObject(object, operand.json);
   }
-  const text = String(toSingleValue(operand));
+  const value = toSingleValue(operand);
+  if (value === null) {
+    // Any entry will do, so only those of the first level are read.
+    return language.createEntry(object, always, []);
+  }
+  const text = String(value);
   if (comparator === "search") {
     return language.createTextSearch(object, text);
   }

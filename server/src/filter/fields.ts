@@ -170,7 +170,7 @@ export const runFields: FieldTable = toTable([
   [
     "model",
     "entry",
-    "Model that the run calls: `metadata.ls_model_name`. In a list of traces, the same as `trace_model`.",
+    "Model that the run calls: `metadata.ls_model_name`; `null` if it names none. In a list of traces, the same as `trace_model`.",
     { group: "metadata", alias: "metadata.ls_model_name" },
   ],
   [

@@ -577,7 +577,7 @@ function endsInSearch(part: Filter | undefined): boolean {
 const quoteValue = (text: string): string => JSON.stringify(text.slice(0, 100));
 
 function listParts(node: Filter): readonly Filter[] {
-  if (node.kind === "comparison") {
+  if (node.kind === "comparison" || node.kind === "exists") {
     return [];
   }
   return node.kind === "not" ? [node.part] : node.parts;

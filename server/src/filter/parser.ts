@@ -106,6 +106,11 @@ class Parser extends TokenReader<Token> {
 
   #parseComparison(comparator: Comparator, offset: number): Filter {
     this.expectMark("(", `after ${comparator}`);
+    const onlyField = comparator === "exists" ? this.#parseOnlyField() : undefined;
+    if (onlyField !== undefined) {
+      this.expectMark(")", "after the field of exists");
+      return { kind: "exists", field: onlyField, ...this.#createSpan(offset) };
+    }
     const { field, operand } =
       (comparator === "exists" ? this.#parsePathArgument() : undefined) ??
       ({ field: this.#parseField(comparator), operand: this.#parseLiteral() } as const);
@@ -117,6 +122,21 @@ class Parser extends TokenReader<Token> {
       operand,
       ...this.#createSpan(offset),
     };
+  }
+
+  /** Parses the name of a field as the only argument of `exists`; `undefined` if it is a path or has a value after it. */
+  #parseOnlyField(): FieldName | undefined {
+    const token = this.peek();
+    if (
+      token.kind !== "name" ||
+      token.name.includes(".") ||
+      isKeyword(token.name) ||
+      !this.isMark(")", 1)
+    ) {
+      return undefined;
+    }
+    this.next += 1;
+    return { name: token.name, offset: token.offset, length: token.length };
   }
 
   /** Parses a path as the only argument of `exists`: `metadata.a.b` is short for `metadata, "a.b"`. */

@@ -8,7 +8,7 @@ import {
 import { findGroup } from "../filter/checker.ts";
 import type { CheckedComparison, CheckedFilter } from "../filter/checker.ts";
 import { determineRole } from "../filter/compiler.ts";
-import { toValues } from "../filter/conditions.ts";
+import { toSingleValue, toValues } from "../filter/conditions.ts";
 import { threadKeys } from "millrace/model";
 
 /** A list of facets of which a run must have at least one. */
@@ -65,7 +65,9 @@ function findComparisonFacets({
           ]),
         );
       }
-      return comparator === "exists" ? requireOneOf(texts.map(toPathFacet)) : [];
+      return comparator === "exists" && toSingleValue(operand) !== null
+        ? requireOneOf(texts.map(toPathFacet))
+        : [];
     default:
       return [];
   }

@@ -1,4 +1,7 @@
+import { runFields } from "../../src/filter/fields.ts";
+import type { Field } from "../../src/filter/fields.ts";
 import { exampleId } from "./filter-corpus.ts";
+import { someMicros, wireRun } from "./wire-runs.ts";
 
 /** Filters, and the names of the runs of the corpus that match them. */
 export const corpusFilters: readonly (readonly [filter: string, names: readonly string[]])[] = [
@@ -142,3 +145,105 @@ export const userFilters: readonly (readonly [filter: string, names: readonly st
   ["thread = t", ["thread"]],
   ["thread_id != null", ["thread"]],
 ];
+
+/**
+ * Runs for the comparisons of each field with null: `full` has every field, `bare` has none that can be absent, and
+ * `nulls` has entries whose values are null. `full` has a parent, so that its trace differs from those of the others.
+ */
+export function createRunsWithNulls() {
+  const parent = wireRun({ name: "parent of full" });
+  const full = wireRun({
+    name: "full",
+    parent,
+    run_type: "llm",
+    reference_example_id: exampleId,
+    end_time: someMicros / 1_000 + 2_000,
+    error: "boom",
+    tags: ["t"],
+    events: [{ name: "new_token", time: "2026-11-21T10:11:12.900Z" }],
+    inputs: { ls_model_name: "m" },
+    outputs: {
+      ls_model_name: "m",
+      usage_metadata: { total_tokens: 12, input_tokens: 5, output_tokens: 7, total_cost: 0.5 },
+    },
+    extra: { metadata: { ls_model_name: "m", user_id: "u", version: "1", thread_id: "t" } },
+  });
+  const entry = { ls_model_name: null };
+  const metadata = { ...entry, user_id: null, version: null, thread_id: null };
+  const nulls = wireRun({ name: "nulls", inputs: entry, outputs: entry, extra: { metadata } });
+  return {
+    post: [parent, full, wireRun({ name: "bare" }), nulls],
+    feedback: [
+      { run: full.id, key: "k", score: 1, value: "v", comment: "c" },
+      { run: nulls.id, key: "k", score: null },
+    ],
+  };
+}
+
+type NullFilter = readonly [filter: string, names: readonly string[]];
+
+/** Stands for the result of a filter that is refused. */
+const refused: readonly string[] = ["refused"];
+
+const allNullFilters: readonly NullFilter[] = [
+  ...[...runFields.values()].flatMap(listNullFilters),
+  // Common names of fields.
+  ...["user", "user_id", "version", "tokens", "cost", "duration", "end", "thread"].flatMap((name) =>
+    listFiltersOfAbsence(name),
+  ),
+  ["in(model, [null])", ["bare", "nulls"]],
+  ['in(model, [null, "m"])', ["bare", "full", "nulls"]],
+  ["in(user, [null])", ["bare", "nulls"]],
+  ["not exists(model) and not exists(metadata)", ["bare"]],
+  ["exists(metadata) and metadata_key = version and metadata_value = '1'", ["full"]],
+  ['and(eq(metadata_key, "version"), exists(model), eq(metadata_value, "1"))', ["full"]],
+];
+
+/**
+ * For each field of runs, its comparisons with null and its `exists`, with the names of the runs of
+ * {@link createRunsWithNulls} that match, other than the parent.
+ */
+export const nullFilters = allNullFilters.filter(([, names]) => names !== refused);
+
+/** Comparisons with null and `exists` of fields that can't be absent. */
+export const refusedNullFilters = allNullFilters
+  .filter(([, names]) => names === refused)
+  .map(([filter]) => filter);
+
+/** The filters of a field whose value may be absent. An entry that is null counts as absent. */
+function listFiltersOfAbsence(name: string): readonly NullFilter[] {
+  return [
+    [`${name} = null`, ["bare", "nulls"]],
+    [`${name} is null`, ["bare", "nulls"]],
+    [`not(neq(${name}, null))`, ["bare", "nulls"]],
+    [`${name} != null`, ["full"]],
+    [`exists(${name})`, ["full"]],
+    [`not exists(${name})`, ["bare", "nulls"]],
+  ];
+}
+
+function listNullFilters({
+  name: nameWithPlaceholder,
+  type,
+  nullable,
+  group,
+  alias,
+}: Field): readonly NullFilter[] {
+  const name = nameWithPlaceholder.replace("<path>", "ls_model_name");
+  if (group === undefined || alias !== undefined) {
+    if (nullable || type === "texts") {
+      return listFiltersOfAbsence(name);
+    }
+    return [
+      [`${name} = null`, refused],
+      [`${name} != null`, refused],
+      [`exists(${name})`, type === "json" ? ["full", "nulls"] : refused],
+    ];
+  }
+  // These are conditions on an entry, which may be null.
+  return [
+    [`${name} = null`, nullable ? ["nulls"] : refused],
+    [`${name} != null`, nullable ? ["bare", "full"] : refused],
+    [`exists(${name})`, type === "entry" ? ["full", "nulls"] : refused],
+  ];
+}

@@ -20,12 +20,17 @@ interface Corpus {
 export function fillFixture(fixture: FilterFixture): readonly EvaluatedRun[] {
   const { batches, feedback } = createCorpus();
   batches.forEach((batch) => fixture.send(batch));
+  insertFeedback(fixture, feedback);
+  return addFeedback(fixture.runs(), feedback);
+}
+
+/** Stores feedback on runs of the fixture. */
+export function insertFeedback(fixture: FilterFixture, feedback: readonly WireObject[]): void {
   fixture.db.exec(feedbackIfMissing(fixture));
   const insert = fixture.db.prepare(
     `INSERT INTO feedback (${feedbackColumns.join(", ")}) VALUES (${feedbackColumns.map(() => "?").join(", ")})`,
   );
   listFeedbackRows(fixture.tenantId, feedback).forEach((row) => insert.run([...row]));
-  return addFeedback(fixture.runs(), feedback);
 }
 
 /** The runs as they are read back, each with its feedback and the runs of its trace. */

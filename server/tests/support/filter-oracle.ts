@@ -1,4 +1,4 @@
-import type { Filter, Literal } from "../../src/filter/ast.ts";
+import type { FieldName, Filter, Literal } from "../../src/filter/ast.ts";
 import { parseTime } from "../../src/model/parse-time.ts";
 import {
   compareJson,
@@ -30,6 +30,8 @@ export function matches(filter: Filter, judged: EvaluatedRun): boolean {
       return filter.parts.some((part) => matches(part, judged));
     case "not":
       return !matches(filter.part, judged);
+    case "exists":
+      return hasValue(filter.field, judged);
     case "comparison": {
       if (filter.field === undefined) {
         return searchedTexts(judged).some((text) =>
@@ -56,6 +58,8 @@ const pairs: Readonly<Record<string, string>> = {
   feedback_comment: "feedback",
 };
 
+const nothing: Literal = { kind: "null", offset: 0, length: 0 };
+
 function leavesOf(filter: Filter): Comparison[] {
   switch (filter.kind) {
     case "and":
@@ -63,6 +67,8 @@ function leavesOf(filter: Filter): Comparison[] {
       return filter.parts.flatMap(leavesOf);
     case "not":
       return leavesOf(filter.part);
+    case "exists":
+      return [{ ...filter, kind: "comparison", comparator: "exists", operand: nothing }];
     case "comparison":
       return [filter];
   }
@@ -125,6 +131,8 @@ function suits(part: Filter, entry: Entry): boolean {
       return part.parts.some((inner) => suits(inner, entry));
     case "not":
       return !suits(part.part, entry);
+    case "exists":
+      return false;
     case "comparison": {
       const value = isKey(part) ? entry["key"] : entry[nameOf(part)];
       return compareJson(value, part);
@@ -173,8 +181,34 @@ const errorTexts = ({ error }: WireObject): string[] =>
     ? []
     : [typeof error === "string" ? error : JSON.stringify(error)];
 
+/** Whether a field has a value, and an object an entry. */
+function hasValue(field: FieldName, judged: EvaluatedRun): boolean {
+  return ["metadata", "inputs", "outputs"].includes(field.name)
+    ? flatten(objectOf(field.name, judged.run)).length > 0
+    : !meetsComparison(
+        { kind: "comparison", comparator: "eq", field, operand: nothing, offset: 0, length: 0 },
+        judged,
+      );
+}
+
+/** Whether a run names its model. An entry that is null names none. */
+const namesModel = (run: WireObject): boolean =>
+  flatten(objectOf("metadata", run)).some(
+    ([path, value]) => path === "ls_model_name" && value !== null,
+  );
+
 function meetsComparison(filter: Comparison, judged: EvaluatedRun): boolean {
   const { comparator, operand } = filter;
+  if (nameOf(filter) === "model" && operand.kind === "null") {
+    return namesModel(judged.run) === (comparator === "neq");
+  }
+  if (nameOf(filter) === "model" && operand.kind === "list") {
+    const items = operand.items.filter(({ kind }) => kind !== "null");
+    if (items.length < operand.items.length) {
+      const rest = { ...filter, operand: { ...operand, items } };
+      return !namesModel(judged.run) || meetsComparison(rest, judged);
+    }
+  }
   // `model` is another name of this entry.
   const name = nameOf(filter) === "model" ? "metadata.ls_model_name" : nameOf(filter);
   const { run } = judged;

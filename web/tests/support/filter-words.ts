@@ -43,7 +43,7 @@ export const filterWords: FilterLanguage = {
   })),
   fields: [
     field("name", `${equal} like search`, { words: "name" }),
-    field("model", equal, { type: "entry", isNullable: true }),
+    field("model", `${equal} exists`, { type: "entry", isNullable: true }),
     field("status", equal, { type: "choice", choices: ["success", "error", "pending"] }),
     field("start_time", `eq neq ${ordered}`, { type: "time" }),
     field("latency", `eq neq ${ordered}`, { type: "duration", isNullable: true }),

@@ -50,6 +50,16 @@ describe("a filter at its limits is compiled and run", () => {
       ["one"],
     ],
     [
+      "users that are absent",
+      nested(depth - 1, ['or(eq(name, "x"), ', 'and(eq(name, "one"), ', "not("], "neq(user, null)"),
+      ["one"],
+    ],
+    [
+      "users in lists with null",
+      nested(depth - 1, ['or(eq(name, "x"), ', 'and(eq(name, "one"), '], 'in(user, [null, "x"])'),
+      ["one"],
+    ],
+    [
       "paths",
       `and(${Array.from({ length: nodes - 1 }, () => "neq(metadata.x.y, 1)").join(", ")})`,
       ["one"],

@@ -151,7 +151,18 @@ describe("a fault", () => {
       16,
     ],
     ["exists(metadata.a, '')", "exists takes a text that is not empty", 19],
-    ["exists(metadata)", "expected , after the field of exists, found )", 15],
+    ["exists(name)", "exists can't be used with `name`; it supports eq, neq, in, like, search", 0],
+    [
+      "a exists(feedback_score)",
+      "exists can't be used with `feedback_score`; it supports eq, neq, in, gt, gte, lt, lte",
+      2,
+    ],
+    [
+      "exists(modle)",
+      `unknown field \`modle\`, did you mean \`model\`? fields are ${[...runFields.keys()].join(", ")}`,
+      7,
+    ],
+    ["exists(metadata, null)", "exists takes a text that is not empty", 17],
     [
       "exists(name.a)",
       "exists can't be used with `name`; it supports eq, neq, in, like, search",

@@ -14,7 +14,9 @@ import { encodeJsonTexts } from "../../storage/postgres/text-encoding.ts";
 import { anyFilter } from "../../../tests/support/any-filter.ts";
 import {
   corpusFilters,
+  createRunsWithNulls,
   metadataOfUsers,
+  nullFilters,
   userFilters,
 } from "../../../tests/support/corpus-filters.ts";
 import {
@@ -53,6 +55,18 @@ const findAll = async (
 const find = (fixture: StoreFixture<RunTestStore>, filter: string): Promise<readonly string[]> =>
   findAll(fixture, { runFilters: [check(filter)] });
 
+async function insertFeedback(
+  fixture: StoreFixture<RunTestStore>,
+  feedback: readonly WireObject[],
+): Promise<void> {
+  for (const row of listFeedbackRows(fixture.tenantId, feedback)) {
+    await store.db.query(
+      `INSERT INTO feedback (${feedbackColumns.join(", ")}) VALUES (${feedbackColumns.map((_name, index) => `$${index + 1}`).join(", ")})`,
+      row,
+    );
+  }
+}
+
 test("users and threads are found under each key of the metadata that names them", async () => {
   const fixture = createTenant();
   await fixture.send({
@@ -62,6 +76,18 @@ test("users and threads are found under each key of the metadata that names them
   });
   for (const [filter, names] of userFilters) {
     expect({ filter, names: await find(fixture, filter) }).toEqual({ filter, names });
+  }
+});
+
+test("null and exists find the runs without and with a field, for every field", async () => {
+  const fixture = createTenant();
+  const { post, feedback } = createRunsWithNulls();
+  await fixture.send({ post });
+  await insertFeedback(fixture, feedback);
+  for (const [filter, names] of nullFilters) {
+    const found = await find(fixture, filter);
+    const others = found.filter((name) => name !== "parent of full");
+    expect({ filter, names: others }).toEqual({ filter, names });
   }
 });
 
@@ -76,12 +102,7 @@ describe("over a corpus of runs", () => {
       // Sequential: a patch must arrive after the one before it.
       await fixture.send(batch);
     }
-    for (const row of listFeedbackRows(fixture.tenantId, feedback)) {
-      await store.db.query(
-        `INSERT INTO feedback (${feedbackColumns.join(", ")}) VALUES (${feedbackColumns.map((_name, index) => `$${index + 1}`).join(", ")})`,
-        row,
-      );
-    }
+    await insertFeedback(fixture, feedback);
     const { runs } = await store.read.runs.query(fixture.tenantId, {
       filter: {},
       order: "asc",

@@ -2,13 +2,17 @@ import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { printFilter } from "../ast.ts";
+import { FilterError } from "../filter-error.ts";
 import { parseFilter } from "../infix-parser.ts";
 import { toConditions } from "../../runs/sqlite/run-conditions.ts";
 import { anyFilter } from "../../../tests/support/any-filter.ts";
-import { fillFixture } from "../../../tests/support/filter-corpus.ts";
+import { fillFixture, insertFeedback } from "../../../tests/support/filter-corpus.ts";
 import {
   corpusFilters,
+  createRunsWithNulls,
   metadataOfUsers,
+  nullFilters,
+  refusedNullFilters,
   userFilters,
 } from "../../../tests/support/corpus-filters.ts";
 import { FilterFixture } from "../../../tests/support/filter-fixture.ts";
@@ -25,6 +29,20 @@ test("users and threads are found under each key of the metadata that names them
   });
   for (const [filter, names] of userFilters) {
     expect({ filter, names: fixture.find(filter) }).toEqual({ filter, names });
+  }
+});
+
+test("null and exists find the runs without and with a field, for every field", () => {
+  const fixture = new FilterFixture();
+  const { post, feedback } = createRunsWithNulls();
+  fixture.send({ post });
+  insertFeedback(fixture, feedback);
+  for (const [filter, names] of nullFilters) {
+    const found = fixture.find(filter).filter((name) => name !== "parent of full");
+    expect({ filter, names: found }).toEqual({ filter, names });
+  }
+  for (const filter of refusedNullFilters) {
+    expect(() => fixture.check(filter)).toThrow(FilterError);
   }
 });
 

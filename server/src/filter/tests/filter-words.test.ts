@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { printFilter } from "../ast.ts";
 import { checkFilter, describeFields } from "../checker.ts";
-import { exampleFields, runFields } from "../fields.ts";
+import { exampleFields, runFields, selectRunFields } from "../fields.ts";
 import { FilterError } from "../filter-error.ts";
 import { parseFilter } from "../infix-parser.ts";
 
@@ -128,6 +128,25 @@ describe("words and operators are other forms of functions", () => {
       checkFilter('eq(metadata.ls_model_name, "gpt-5")', runFields),
     );
     expect(() => checkFilter('model = "gpt-5"', exampleFields)).toThrow(FilterError);
+  });
+
+  test("a model is absent from a list of traces if none of their runs calls one", () => {
+    const traceFields = selectRunFields(true);
+    for (const [filter, meant] of [
+      ["model = null", "trace_model = null"],
+      ["model != null", "trace_model != null"],
+      ["exists(model)", "neq(trace_model, null)"],
+    ] as const) {
+      expect(checkFilter(filter, traceFields)).toEqual(checkFilter(meant, traceFields));
+    }
+    expect(() => checkFilter("exists(model)", exampleFields)).toThrow("unknown field `model`");
+  });
+
+  test("exists with a field alone is printed as it is written, and combined with other forms", () => {
+    expect(print("exists( model ) a")).toBe('and(exists(model), search("a"))');
+    expect(print("not exists(model) && not exists(error)")).toBe(
+      "and(not(exists(model)), not(exists(error)))",
+    );
   });
 
   test("a cost can be written with a dollar sign, and first_token with a unit", () => {

@@ -292,7 +292,9 @@ function completeField(
       return {
         label: isPath ? `${name.slice(0, -pathPlaceholder.length)}.…` : name,
         detail: `${doc} ${values}.`,
-        insertedText: isPath ? name.slice(0, -pathPlaceholder.length + 1) : `${name}, `,
+        insertedText: isPath
+          ? name.slice(0, -pathPlaceholder.length + 1)
+          : `${name}${isExistsCondition ? ")" : ", "}`,
       };
     });
   return metadataMatch === null
@@ -327,10 +329,7 @@ function completeValue(
   const fixedValues = [
     ...field.choices.map((choice) => (isPlain ? toPlainValue(choice) : JSON.stringify(choice))),
     ...(field.type === "boolean" ? ["true", "false"] : []),
-    // The models of a trace are a list, which is never null.
-    ...(field.isNullable && !modelFields.has(field.name) && equalityNames.has(openCall.name)
-      ? ["null"]
-      : []),
+    ...(field.isNullable && equalityNames.has(openCall.name) ? ["null"] : []),
   ];
   const suggestions = fixedValues
     .filter((value) => startsWithIgnoringCase(value.replaceAll('"', ""), unquoted))

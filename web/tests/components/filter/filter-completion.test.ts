@@ -93,6 +93,12 @@ describe("the suggestions for a filter", () => {
     );
     expect(labels("eq(is_root, |")).toEqual(["true", "false"]);
     expect(labels("eq(latency, n|")).toEqual(["null"]);
+    expect(labels("model = n|")).toEqual(["null"]);
+  });
+
+  test("for exists alone are complete with a field", () => {
+    expect(take("exists(mod|", "model")).toBe("exists(model)|");
+    expect(take("exists(mod|)", "model")).toBe("exists(model|)");
   });
 
   test("request the values that occur in runs from the server", () => {
@@ -135,7 +141,7 @@ describe("the suggestions for a filter", () => {
         key: "ls_model_name",
       });
     }
-    expect(labels("model = |")).toEqual([]);
+    expect(labels("model = |")).toEqual(["null"]);
     expect(labels("status =|")).toEqual(["success", "error", "pending"]);
     expect(take("status = er|", "error")).toBe("status = error|");
     expect(take('status = "er|', '"error"')).toBe('status = "error"|');
