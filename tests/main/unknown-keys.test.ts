@@ -127,7 +127,18 @@ describe("before anything is sent", () => {
       "unknown filter `split`; did you mean `splits`?",
     ],
     ["projects", "read", { name: "p" }, "unknown option `name`; did you mean `projectName`?"],
-    ["projects", "list", { timeoutMs: 1 }, "did you mean `signal`?"],
+    [
+      "projects",
+      "list",
+      { timeoutMs: 1 },
+      "projects.list: unknown filter `timeoutMs`; it is an option of `new Client`, for each attempt; pass a `signal` to end the call",
+    ],
+    [
+      "projects",
+      "create",
+      { name: "p", attempts: 1 },
+      "projects.create: unknown option `attempts`; it is an option of `new Client`",
+    ],
     [
       "examples",
       "createMany",

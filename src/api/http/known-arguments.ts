@@ -145,6 +145,15 @@ function describeType(value: unknown): string {
   return Array.isArray(value) ? "a list" : `a ${typeof value}`;
 }
 
+/** What to say about options of the client that are passed to a call, by name: they apply to all calls. */
+const clientOptionAdvice: ReadonlyMap<string, string> = new Map([
+  [
+    "timeoutMs",
+    "it is an option of `new Client`, for each attempt; pass a `signal` to end the call",
+  ],
+  ["attempts", "it is an option of `new Client`"],
+]);
+
 /** Where a checked value is, for the error message. */
 interface ArgumentPosition {
   readonly call: string;
@@ -176,9 +185,13 @@ export function checkValue(
   const [unknownKey] = unknownKeysOf(value, Object.keys(allowed));
   if (unknownKey !== undefined) {
     const location = path === "" ? "" : ` (in ${path.replace(/^\./, "")})`;
-    throw new ValidationError(
-      `${call}: ${unknownKeyText(nameKeyKind(call), unknownKey)}${location}`,
-    );
+    const kind = nameKeyKind(call);
+    const advice = path === "" ? clientOptionAdvice.get(unknownKey.name) : undefined;
+    const text =
+      advice === undefined
+        ? unknownKeyText(kind, unknownKey)
+        : `unknown ${kind} \`${unknownKey.name}\`; ${advice}`;
+    throw new ValidationError(`${call}: ${text}${location}`);
   }
   for (const [name, nested] of Object.entries(allowed)) {
     if (typeof nested === "object" && nested !== null) {
