@@ -1,5 +1,5 @@
 import type { EvaluationExample, ExampleAttachments } from "./data.ts";
-import type { KeyValues } from "../main/index.ts";
+import type { KeyValues, RunOptions } from "../main/index.ts";
 
 /** The second argument of a target, after the inputs. */
 export interface TargetContext<Inputs = KeyValues, Reference = KeyValues> {
@@ -18,6 +18,26 @@ export type TargetFunction<Inputs = KeyValues, Outputs = unknown, Reference = Ke
   inputs: Inputs,
   context: TargetContext<Inputs, Reference>,
 ) => Outputs | Promise<Outputs>;
+
+/**
+ * The key of a method of a target that starts and ends the root run of each row itself: a {@link StartRowRun}. The
+ * package `@millrace/langsmith` uses it, because traced functions of langsmith record themselves.
+ */
+export const startRowRunKey = Symbol.for("millrace.startRowRun");
+
+/** Starts the root run of a row. The id, the project and the start time must be those of the options. */
+export type StartRowRun = (options: RunOptions) => RowRun;
+
+/** The root run of a row. */
+export interface RowRun {
+  /** Whether the run is recorded. */
+  readonly sampled: boolean;
+  /** Calls a function with the run as the current run. */
+  call<Result>(fn: () => Result): Result;
+  end(outputs: unknown): void;
+  fail(error: unknown): void;
+  addEvent(event: { readonly name: string; readonly kwargs: KeyValues }): void;
+}
 
 /** The code that is evaluated: a function, or an object with the method `invoke`, such as a LangChain chain. */
 export type Target<Inputs = KeyValues, Outputs = unknown, Reference = KeyValues> =

@@ -19,9 +19,13 @@ import { warnOnce } from "../environment.ts";
 import { warnOfUnknownOptions } from "../unknown-options.ts";
 import type { OptionTable } from "../unknown-options.ts";
 import type { AttachmentInfo, Example, KVMap, Run } from "../schemas.ts";
-import { getCurrentRunTree } from "../tracing/current-run.ts";
+import { traceableMark } from "../tracing/context.ts";
+import { isTraceableFunction } from "../tracing/current-run.ts";
+import { traceable } from "../tracing/traceable.ts";
 import type { EvaluationResults, EvaluatorReturn } from "../client/evaluation-result.ts";
 import { toEvaluationResult, convertRow, toMillraceEvaluators, toScores } from "./evaluator.ts";
+import { printFailures, printSummaryFailures } from "./failures.ts";
+import { TargetRuns } from "./target-run.ts";
 import type { EvaluatorT, ConvertedRow } from "./evaluator.ts";
 import { evaluateComparative } from "./comparative.ts";
 import type { ComparativeEvaluator, ComparisonEvaluationResults } from "./comparative.ts";
@@ -188,11 +192,13 @@ class ExperimentRun {
   readonly #client: Client;
   /** The examples by id, each with the attachments that the target and the evaluators get. */
   readonly #examples = new Map<string, { example: Example; attachments: KVMap | undefined }>();
+  readonly #targetRuns: TargetRuns;
 
   constructor(target: StandardTarget, options: EvaluateOptions) {
     this.#target = target;
     this.#options = options;
     this.#client = options.client ?? findSharedClient();
+    this.#targetRuns = new TargetRuns(this.#client, options.metadata ?? {});
     warnOfUnknownOptions("evaluate", options, evaluateOptions);
     if (options.disableEvaluatorTracing === true) {
       warnOnce(
@@ -223,13 +229,21 @@ class ExperimentRun {
           client: this.#client,
           toRow: (args) => {
             const remembered = this.#examples.get(args.example.id);
-            const row = convertRow(args, remembered?.attachments);
+            const converted = convertRow(args, remembered?.attachments);
+            const run = this.#targetRuns.find(args.run.id) ?? converted.run;
+            const sessionId = args.run.projectId;
+            const row = {
+              ...converted,
+              run: { ...run, ...(sessionId === undefined ? {} : { session_id: sessionId }) },
+            };
             return remembered === undefined ? row : { ...row, example: remembered.example };
           },
         }),
+        onRow: (row) => printFailures(this.#targetName, row),
         summaryEvaluators: summaryEvaluators.map((evaluator) => this.#toSummary(evaluator)),
       });
       const result = await evaluation;
+      printSummaryFailures(result.summaryScores);
       console.log(
         `Evaluated ${result.rows} rows as the experiment ${result.experiment.name}: ${result.experiment.url ?? ""}`,
       );
@@ -242,25 +256,39 @@ class ExperimentRun {
   }
 
   #toTarget(): (inputs: KVMap, context: TargetContext) => unknown {
-    const target = this.#target;
+    const target = this.#toTraced();
     const call = async (inputs: KVMap, { example }: TargetContext): Promise<unknown> => {
       const attachments = this.#examples.get(example.id)?.attachments;
       this.#remember(example);
-      const run = getCurrentRunTree(true);
-      if (run !== undefined && this.#options.metadata !== undefined) {
-        // The runs below this one inherit the metadata, as with langsmith.
-        run.metadata = this.#options.metadata;
-      }
       const config =
         this.#options.includeAttachments === true ? { attachments: attachments ?? {} } : undefined;
-      const args = (config === undefined ? [inputs] : [inputs, config]) as [KVMap, TargetConfigT?];
-      return "invoke" in target ? target.invoke(...args) : target(...args);
+      return this.#targetRuns.call(() =>
+        target(...(config === undefined ? [inputs] : [inputs, config])),
+      );
     };
-    return Object.defineProperty(call, "name", { value: this.#targetName });
+    Object.defineProperty(call, "name", { value: this.#targetName });
+    return this.#targetRuns.recordRunsOf(call);
+  }
+
+  /** Returns the target as a traced function, whose runs become the root runs of the rows. */
+  #toTraced(): (...args: unknown[]) => unknown {
+    const target = this.#target;
+    if (isTraceableFunction(target)) {
+      return target;
+    }
+    const call = (...args: unknown[]): unknown => {
+      const passed = args as [KVMap, TargetConfigT?];
+      return "invoke" in target ? target.invoke(...passed) : target(...passed);
+    };
+    return traceable(call, { name: this.#targetName }) as (...args: unknown[]) => unknown;
   }
 
   get #targetName(): string {
     const target = this.#target;
+    if (isTraceableFunction(target)) {
+      const { name } = Reflect.get(target, traceableMark) as { readonly name?: string };
+      return name ?? "target";
+    }
     return "invoke" in target ? "target" : target.name || "target";
   }
 
@@ -345,9 +373,10 @@ class ExperimentRun {
     const positions = new Map([...this.#examples.keys()].map((id, index) => [id, index]));
     for await (const row of rows) {
       const example = this.#examples.get(row.exampleId)?.example ?? toBareExample(row);
+      const run = toRowRun(row, { name: this.#targetName, example, projectId });
       collected.push({
         row: {
-          run: toRowRun(row, { name: this.#targetName, example, projectId }),
+          run: { ...run, ...this.#targetRuns.find(row.runId) },
           example,
           evaluationResults: {
             results: row.scores.filter(({ error }) => error === undefined).map(toEvaluationResult),
@@ -401,8 +430,8 @@ function toRowRun(
     inputs: row.inputs,
     ...(outputs === undefined ? {} : { outputs: isObject ? outputs : { outputs } }),
     ...(error === undefined ? {} : { error }),
-    start_time: row.startTime,
-    end_time: new Date(Date.parse(row.startTime) + row.durationMs).toISOString(),
+    start_time: Date.parse(row.startTime),
+    end_time: Date.parse(row.startTime) + row.durationMs,
     reference_example_id: example.id,
     ...(projectId === undefined ? {} : { session_id: projectId }),
   };

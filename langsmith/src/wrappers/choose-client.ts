@@ -3,6 +3,7 @@ import type { TracingClient } from "millrace";
 import type { Client } from "../client/client.ts";
 import { findSharedClient } from "../client/shared-client.ts";
 import { AsyncLocalStorageProviderSingleton } from "../tracing/context.ts";
+import { rememberOtherRun } from "../tracing/other-runs.ts";
 
 /** What decides which client records a call. */
 interface Choice {
@@ -19,11 +20,16 @@ interface Choice {
  */
 export const chooseClient =
   ({ client, tracingEnabled }: Choice): (() => TracingClient | undefined) =>
-  () =>
-    currentRun()?.client ??
-    (tracingEnabled !== true && isTracingOff()
+  () => {
+    const run = currentRun();
+    if (run !== undefined) {
+      rememberOtherRun();
+      return run.client;
+    }
+    return tracingEnabled !== true && isTracingOff()
       ? undefined
-      : (client ?? findSharedClient()).millrace);
+      : (client ?? findSharedClient()).millrace;
+  };
 
 /** Whether the call is inside a function that is not traced because of its option `tracingEnabled`. */
 function isTracingOff(): boolean {

@@ -12,7 +12,8 @@ import { createRowContext, rowContexts } from "./row-context.ts";
 import type { RowContext } from "./row-context.ts";
 import { unwrap } from "../../scorers/scorers.ts";
 import { toRowScores } from "./scores.ts";
-import type { Target, TargetContext, TargetFunction } from "../target.ts";
+import { startRowRunKey } from "../target.ts";
+import type { RowRun, StartRowRun, Target, TargetContext, TargetFunction } from "../target.ts";
 
 /** Options of a {@link RowRunner}. */
 export interface RowRunnerInit {
@@ -47,6 +48,8 @@ export interface RowTask {
 export interface NamedTarget {
   readonly name: string;
   readonly call: TargetFunction<unknown, unknown, unknown>;
+  /** Starts the root run of a row, if the target records it itself. */
+  readonly startRun?: StartRowRun | undefined;
 }
 
 /** Longest wait before a failed call of the target is repeated, in milliseconds. */
@@ -77,16 +80,17 @@ export class RowRunner {
   async #run(target: NamedTarget, task: RowTask, { problems }: RowContext): Promise<UntypedRow> {
     const { client, project } = this.#init;
     const { example, repetition, runId, startMs } = task;
-    const run = client.startRun({
+    const runOptions = {
       id: runId,
       name: target.name,
       inputs: toPayload(example.inputs, "input"),
-      parent: null,
       projectName: project.name,
       referenceExampleId: example.datasetId === undefined ? undefined : example.id,
       metadata: createRunMetadata({ exampleId: example.id, repetition }),
       startTime: startMs,
-    });
+    };
+    const run =
+      target.startRun?.(runOptions) ?? toRowRun(client.startRun({ ...runOptions, parent: null }));
     assertRecorded(run);
     const outcome = await this.#callTarget(target, task, run);
     const { inputs } = example;
@@ -134,14 +138,14 @@ export class RowRunner {
   async #callTarget(
     target: NamedTarget,
     { example, repetition }: RowTask,
-    run: RecordedRunTree,
+    run: RowRun,
   ): Promise<TargetOutcome> {
     const { timeoutMs, signal, retries } = this.#init;
     const limits = { timeoutMs, signal, label: `The target ${target.name}` };
     for (let attempt = 1; ; attempt += 1) {
       const startedAt = performance.now();
       try {
-        const outputs = await withRun(run, () =>
+        const outputs = await run.call(() =>
           callWithLimits(
             (lazy) =>
               target.call(example.inputs, new CallContext(lazy, { example, repetition, attempt })),
@@ -294,8 +298,16 @@ function createArguments(
   };
 }
 
+const toRowRun = (run: RecordedRunTree): RowRun => ({
+  sampled: run.sampled,
+  call: (fn) => withRun(run, fn),
+  end: (outputs) => run.end(outputs),
+  fail: (error) => run.fail(error),
+  addEvent: (event) => run.addEvent(event),
+});
+
 /** @throws {@link ValidationError} if a run is not recorded, because the experiment would then lack the row. */
-function assertRecorded(run: RecordedRunTree): void {
+function assertRecorded(run: RowRun): void {
   if (!run.sampled) {
     throw new ValidationError(
       "The client does not record every run, so rows would be missing from the experiment. Pass a client with enabled: true and samplingRate: 1, and unset MILLRACE_TRACING=false and LANGSMITH_TRACING=false",
@@ -307,7 +319,11 @@ function assertRecorded(run: RecordedRunTree): void {
 export function toNamedTarget(target: Target<unknown, unknown, unknown>): NamedTarget {
   const untyped: unknown = target;
   if (typeof untyped === "function") {
-    return { name: untyped.name || "target", call: untyped as NamedTarget["call"] };
+    return {
+      name: untyped.name || "target",
+      call: untyped as NamedTarget["call"],
+      startRun: Reflect.get(untyped, startRowRunKey) as StartRowRun | undefined,
+    };
   }
   if (
     typeof untyped === "object" &&
