@@ -7,6 +7,7 @@ import type { KeyValues } from "../model/run.ts";
 import type { KeyTable } from "../model/unknown-keys.ts";
 import { toWireExpiry } from "./feedback-expiry.ts";
 import type { Expiration } from "./feedback-expiry.ts";
+import { abortSignal, notNull, oneOf } from "./http/argument-checks.ts";
 import type { CallOptions } from "./http/http.ts";
 import { toIsoTime } from "./http/iso-time.ts";
 
@@ -57,9 +58,16 @@ export type CreateFeedback = FeedbackTarget &
     readonly runStartTime?: Date | string | undefined;
   };
 
+const sourceTypes: { readonly [Type in FeedbackSourceType]: true } = {
+  api: true,
+  model: true,
+  app: true,
+  auto_eval: true,
+};
+
 /** Every key that a feedback object and its nested objects may have; other keys are refused. */
 export const feedbackKeys: KeyTable<CreateFeedback> = {
-  signal: true,
+  signal: abortSignal,
   runId: true,
   projectId: true,
   key: true,
@@ -71,8 +79,8 @@ export const feedbackKeys: KeyTable<CreateFeedback> = {
   id: true,
   error: true,
   createdAt: true,
-  sourceType: true,
-  sourceMetadata: true,
+  sourceType: oneOf(...Object.keys(sourceTypes)),
+  sourceMetadata: notNull("{}"),
   sourceRunId: true,
   comparativeExperimentId: true,
   traceId: true,

@@ -21,6 +21,7 @@ import type {
 } from "./feedback-input.ts";
 import type { Call, CallOptions } from "./http/http.ts";
 import { Pages, listByIds, listByOffset } from "./http/pages.ts";
+import { oneOf, texts } from "./http/argument-checks.ts";
 import { callOptionKeys } from "./http/known-arguments.ts";
 import type { CallTable } from "./http/known-arguments.ts";
 import { uploadSettingKeys } from "./uploads.ts";
@@ -196,9 +197,9 @@ export const feedbackCalls: CallTable<Feedbacks> = {
         ...callOptionKeys,
         runIds: true,
         projectIds: true,
-        keys: true,
-        sourceTypes: true,
-        level: true,
+        keys: texts,
+        sourceTypes: texts,
+        level: oneOf("run", "project"),
         hasScore: true,
         hasComment: true,
         comparativeExperimentId: true,

@@ -12,6 +12,7 @@ import { toIsoTime } from "./http/iso-time.ts";
 import { listByIds, listByOffset } from "./http/pages.ts";
 import type { Pages } from "./http/pages.ts";
 import { toJson } from "./http/request.ts";
+import { notNull } from "./http/argument-checks.ts";
 import { callOptionKeys } from "./http/known-arguments.ts";
 import type { CallTable } from "./http/known-arguments.ts";
 
@@ -60,9 +61,11 @@ export type UpdateProject = ProjectKey &
   CallOptions & {
     /** The new name. */
     readonly name?: string | undefined;
+    /** An empty text removes the description. */
     readonly description?: string | undefined;
-    /** Replaces the whole `extra` object, including its `metadata`. */
+    /** Replaces the whole `extra` object, including its `metadata`; `{}` removes all of it. */
     readonly extra?: KeyValues | undefined;
+    /** Replaces the metadata; `{}` removes all of it. */
     readonly metadata?: KeyValues | undefined;
     readonly endTime?: Date | string | undefined;
   };
@@ -364,9 +367,9 @@ export const projectCalls: CallTable<Projects> = {
         ...callOptionKeys,
         ...projectKeyNames,
         name: true,
-        description: true,
-        extra: true,
-        metadata: true,
+        description: notNull('""'),
+        extra: notNull("{}"),
+        metadata: notNull("{}"),
         endTime: true,
       },
     ],

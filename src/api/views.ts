@@ -4,6 +4,7 @@ import { Fields, omitUndefined, parseList } from "../model/fields.ts";
 import { assertUuid } from "../model/ids.ts";
 import { assertChange } from "./http/assert-change.ts";
 import type { Call, CallOptions } from "./http/http.ts";
+import { notNull } from "./http/argument-checks.ts";
 import { callOptionKeys } from "./http/known-arguments.ts";
 import type { HttpErrorResponse } from "./http/request.ts";
 import type { CallTable } from "./http/known-arguments.ts";
@@ -132,10 +133,10 @@ export class Views {
 
 const viewFieldKeys = {
   name: true,
-  description: true,
-  filter: true,
-  traceFilter: true,
-  treeFilter: true,
+  description: notNull('""'),
+  filter: notNull('""'),
+  traceFilter: notNull('""'),
+  treeFilter: notNull('""'),
 } as const;
 const viewKeyNames = { ...callOptionKeys, ...projectKeyNames, viewId: true } as const;
 

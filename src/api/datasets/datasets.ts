@@ -67,6 +67,7 @@ import type {
 import type { Examples } from "./examples.ts";
 import { listSharedExamples, toSharedExampleQuery } from "./shared-examples.ts";
 import { toIsoTime } from "../http/iso-time.ts";
+import { texts } from "../http/argument-checks.ts";
 import { callOptionKeys } from "../http/known-arguments.ts";
 import type { CallTable } from "../http/known-arguments.ts";
 import { newDatasetKeys } from "./dataset-options.ts";
@@ -576,8 +577,8 @@ export const datasetCalls: CallTable<Datasets> = {
       {
         ...callOptionKeys,
         file: true,
-        inputKeys: true,
-        outputKeys: true,
+        inputKeys: texts,
+        outputKeys: texts,
         name: true,
         fileName: true,
         description: true,
@@ -617,7 +618,7 @@ export const datasetCalls: CallTable<Datasets> = {
     ],
   },
   delete: { args: [{ ...callOptionKeys, ...datasetKeyNames }] },
-  deleteMany: { args: [null, callOptionKeys] },
+  deleteMany: { args: [texts, callOptionKeys] },
   url: { args: [{ ...callOptionKeys, ...datasetKeyNames }] },
   listVersions: {
     args: [{ ...callOptionKeys, ...datasetKeyNames, exampleId: true, search: true, limit: true }],

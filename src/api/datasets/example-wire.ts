@@ -13,6 +13,7 @@ import type {
   NewAttachments,
   NewExample,
 } from "./example-options.ts";
+import { texts } from "../http/argument-checks.ts";
 import { createFormBody } from "../http/form.ts";
 import type { FormPart } from "../http/form.ts";
 import type { CallOptions } from "../http/http.ts";
@@ -242,7 +243,18 @@ export function validateUpdate(update: ExampleUpdate): ExampleUpdate {
     Object.keys(changeKeys).filter((name) => name !== "id" && name !== "signal"),
   );
   validateContent(changes);
+  validateRetained(changes.retainAttachments);
+  if (changes.renameAttachments !== undefined) {
+    assertObject(changes.renameAttachments, "renameAttachments");
+  }
   return update;
+}
+
+function validateRetained(retained: unknown): void {
+  const problem = retained === undefined ? undefined : texts(retained);
+  if (problem !== undefined) {
+    throw new ValidationError(`retainAttachments ${problem}`);
+  }
 }
 
 function validateContent(content: NewExample | ExampleChanges): void {

@@ -46,6 +46,7 @@ import type { OffsetRequest, Pages } from "../http/pages.ts";
 import type { QueryValue } from "../http/request.ts";
 import { ServerInfoReader } from "../http/server-info.ts";
 import type { UploadExamples, UploadStream, Uploader } from "../uploads.ts";
+import { texts } from "../http/argument-checks.ts";
 import { callOptionKeys } from "../http/known-arguments.ts";
 import type { CallTable } from "../http/known-arguments.ts";
 import { uploadSettingKeys } from "../uploads.ts";
@@ -323,7 +324,7 @@ const exampleFilterKeys = {
   ...datasetKeyNames,
   ids: true,
   asOf: true,
-  splits: true,
+  splits: texts,
   metadata: true,
   filter: true,
 } as const;
@@ -391,7 +392,7 @@ export const exampleCalls: CallTable<Examples> = {
   },
   count: { args: [exampleFilterKeys] },
   delete: { args: [null, callOptionKeys] },
-  deleteMany: { args: [null, { ...callOptionKeys, hardDelete: true }] },
+  deleteMany: { args: [texts, { ...callOptionKeys, hardDelete: true }] },
   upload: { args: [null, uploadExampleKeys] },
   uploadStream: { args: [uploadExampleKeys], throws: true },
 };

@@ -15,13 +15,18 @@ export interface ReadAttachmentOptions extends CallOptions {
  */
 export async function readAttachmentBytes(
   transport: ApiTransport,
-  { presignedUrl }: Attachment,
+  attachment: Attachment,
   { endpoint, signal }: ReadAttachmentOptions,
 ): Promise<Uint8Array> {
+  // A program without types may pass an attachment without a URL.
+  const given: unknown = attachment.presignedUrl;
+  const presignedUrl = typeof given === "string" ? given : "";
   const base = presignedUrl.startsWith("/") ? endpoint : undefined;
   const address = URL.canParse(presignedUrl, base) ? new URL(presignedUrl, base) : undefined;
   if (address === undefined || !/^https?:$/.test(address.protocol)) {
-    throw new ValidationError("The address of an attachment must be http or https");
+    throw new ValidationError(
+      "The address of an attachment must be http or https: pass an attachment that the server returned, with its presignedUrl",
+    );
   }
   const chunks: Uint8Array[] = [];
   for await (const chunk of transport.fetchFile(address, { action: "read attachment", signal })) {

@@ -1,6 +1,8 @@
 import { ValidationError } from "../../model/errors.ts";
 import { unknownKeysOf, unknownKeyText } from "../../model/unknown-keys.ts";
 import type { KeyTable } from "../../model/unknown-keys.ts";
+import { abortSignal, describeType } from "./argument-checks.ts";
+import type { ArgumentCheck } from "./argument-checks.ts";
 
 /** Whether the type of an argument is an options object, and not a text or a list. */
 type IsOptions<Arg> = [Exclude<Arg, string | Iterable<unknown> | AsyncIterable<unknown>>] extends [
@@ -12,15 +14,18 @@ type IsOptions<Arg> = [Exclude<Arg, string | Iterable<unknown> | AsyncIterable<u
 /** Allowed keys of a nested object, or of each object in a list. Values of any other kind are not checked. */
 export type NestedKeys = Readonly<Record<string, unknown>>;
 
-/** For each argument of a method: the table of its allowed keys, or `null` if its keys are not checked. */
+/**
+ * For each argument of a method: the table of its allowed keys, an {@link ArgumentCheck}, or `null` if it is not checked.
+ * The value of a key in a table may be an {@link ArgumentCheck} too.
+ */
 type ArgumentKeys<Args extends readonly unknown[]> = {
   readonly [Index in keyof Args]-?: IsOptions<NonNullable<Args[Index]>> extends true
     ? KeyTable<Exclude<NonNullable<Args[Index]>, Iterable<unknown>>>
-    : null | readonly [NestedKeys];
+    : null | ArgumentCheck | readonly [NestedKeys];
 };
 
 /**
- * For each method of a resource, the allowed keys of its arguments. `throws` marks a method that returns no promise:
+ * For each method of a resource, the allowed keys of its arguments, and checks of some of their values. `throws` marks a method that returns no promise:
  * for an unknown key it throws an error instead of returning a rejected promise.
  */
 export type CallTable<Resource> = {
@@ -45,8 +50,8 @@ interface CallKeys {
 }
 
 /**
- * Wraps resources so that each method refuses an options object with an unknown key before anything is sent.
- * Free-form objects, such as inputs and metadata, are not checked, and neither are calls that a resource makes
+ * Wraps resources so that each method refuses an options object that is missing, has an unknown key, or has a value that
+ * its {@link ArgumentCheck} refuses, before anything is sent. Free-form objects, such as inputs and metadata, are not checked, and neither are calls that a resource makes
  * to its own methods.
  */
 export function refuseUnknownKeys<Resources extends object>(
@@ -74,7 +79,11 @@ function wrapResource(name: string, resource: object, callTable: object): object
   ][]) {
     const original = Reflect.get(resource, method) as (...args: unknown[]) => unknown;
     const checkedMethod = (...args: unknown[]): unknown => {
-      const error = findProblem(`${name}.${method}`, args, argumentKeys);
+      const error = findProblem(`${name}.${method}`, args, {
+        argumentKeys,
+        // Parameters with a default value do not count, so these are the arguments that a call can't leave out.
+        requiredCount: original.length,
+      });
       if (error === undefined) {
         return Reflect.apply(original, resource, args);
       }
@@ -100,49 +109,68 @@ function wrapResource(name: string, resource: object, callTable: object): object
 const nameKeyKind = (call: string): string =>
   /\.(?:list|count|stats|size)/.test(call) ? "filter" : "option";
 
+/** What the arguments of a method must be. */
+interface ArgumentRules {
+  readonly argumentKeys: readonly unknown[];
+  /** Number of arguments at the beginning that can't be left out. */
+  readonly requiredCount: number;
+}
+
 function findProblem(
   call: string,
   args: readonly unknown[],
-  argumentKeys: readonly unknown[],
+  rules: ArgumentRules,
 ): Error | undefined {
   try {
-    checkArguments(call, args, argumentKeys);
+    checkArguments(call, args, rules);
     return undefined;
   } catch (error) {
     return error as Error;
   }
 }
 
-/** @throws {@link ValidationError} if an argument is not an object of options, or has an unknown key. */
+/** @throws {@link ValidationError} if an argument is missing, is no object of options, or has an unknown key or a wrong value. */
 function checkArguments(
   call: string,
   args: readonly unknown[],
-  argumentKeys: readonly unknown[],
+  { argumentKeys, requiredCount }: ArgumentRules,
 ): void {
-  for (const [index, allowed] of argumentKeys.entries()) {
-    const argument = args[index];
-    if (allowed === null || argument === undefined) {
-      continue;
-    }
-    if (
-      typeof argument !== "object" ||
-      argument === null ||
-      Array.isArray(argument) !== Array.isArray(allowed)
-    ) {
-      const expected = Array.isArray(allowed) ? "a list" : `an object of ${nameKeyKind(call)}s`;
-      throw new ValidationError(
-        `${call} takes ${expected} as argument ${index + 1}, not ${describeType(argument)}`,
-      );
-    }
-    checkValue(argument, allowed, { call, path: "" });
+  // An argument that is given is checked first: its error says more about the mistake than that another is missing.
+  const indexes = [...argumentKeys.keys()];
+  for (const index of indexes.filter((one) => args[one] !== undefined)) {
+    checkArgument(args[index], argumentKeys[index], { call, index });
+  }
+  for (const index of indexes.filter((one) => one < requiredCount && args[one] === undefined)) {
+    checkArgument(undefined, argumentKeys[index], { call, index });
   }
 }
 
-function describeType(value: unknown): string {
-  if (value === null) {
-    return "null";
+function checkArgument(
+  argument: unknown,
+  allowed: unknown,
+  { call, index }: { readonly call: string; readonly index: number },
+): void {
+  if (allowed === null) {
+    return;
   }
-  return Array.isArray(value) ? "a list" : `a ${typeof value}`;
+  if (typeof allowed === "function") {
+    const problem = (allowed as ArgumentCheck)(argument);
+    if (problem !== undefined) {
+      throw new ValidationError(`${call}: argument ${index + 1} ${problem}`);
+    }
+    return;
+  }
+  if (
+    typeof argument !== "object" ||
+    argument === null ||
+    Array.isArray(argument) !== Array.isArray(allowed)
+  ) {
+    const expected = Array.isArray(allowed) ? "a list" : `an object of ${nameKeyKind(call)}s`;
+    throw new ValidationError(
+      `${call} takes ${expected} as argument ${index + 1}, not ${describeType(argument)}`,
+    );
+  }
+  checkValue(argument, allowed, { call, path: "" });
 }
 
 /** What to say about options of the client that are passed to a call, by name: they apply to all calls. */
@@ -162,21 +190,28 @@ interface ArgumentPosition {
 }
 
 /**
- * Refuses an object with a key that is not allowed, and checks its nested objects in the same way.
+ * Refuses an object with a key that is not allowed or a value that its check refuses, and checks its nested objects in
+ * the same way.
  *
- * @throws {@link ValidationError} if a key is not allowed. The message contains the call and the most similar
- * allowed key.
+ * @throws {@link ValidationError} if a key is not allowed, or a value is wrong. The message contains the call, and the
+ * most similar allowed key.
  */
 export function checkValue(
   value: unknown,
   allowed: unknown,
   { call, path }: ArgumentPosition,
 ): void {
+  if (typeof allowed === "function") {
+    const problem = value === undefined ? undefined : (allowed as ArgumentCheck)(value);
+    if (problem !== undefined) {
+      throw new ValidationError(`${call}: ${path.replace(/^\./, "")} ${problem}`);
+    }
+    return;
+  }
   if (Array.isArray(allowed)) {
-    const items: readonly unknown[] = Array.isArray(value) ? value : [];
-    items.forEach((item, index) =>
-      checkValue(item, allowed[0], { call, path: `${path}[${index}]` }),
-    );
+    if (value !== undefined && value !== null) {
+      checkList(value, allowed[0], { call, path });
+    }
     return;
   }
   if (!hasCheckedKeys(value, path) || typeof allowed !== "object" || allowed === null) {
@@ -194,10 +229,23 @@ export function checkValue(
     throw new ValidationError(`${call}: ${text}${location}`);
   }
   for (const [name, nested] of Object.entries(allowed)) {
-    if (typeof nested === "object" && nested !== null) {
+    if (typeof nested === "function" || (typeof nested === "object" && nested !== null)) {
       checkValue(Reflect.get(value, name), nested, { call, path: `${path}.${name}` });
     }
   }
+}
+
+/** @throws {@link ValidationError} if the value is no list of objects, or one of these has a key that is not allowed. */
+function checkList(value: unknown, allowed: unknown, { call, path }: ArgumentPosition): void {
+  const items: readonly unknown[] | undefined = Array.isArray(value) ? value : undefined;
+  const wrongItem = items?.find((item) => typeof item !== "object" || item === null);
+  if (items === undefined || wrongItem !== undefined) {
+    const name = path === "" ? "the list" : path.replace(/^\./, "");
+    const given =
+      items === undefined ? describeType(value) : `a list with ${describeType(wrongItem)}`;
+    throw new ValidationError(`${call}: ${name} must be a list of objects, not ${given}`);
+  }
+  items.forEach((item, index) => checkValue(item, allowed, { call, path: `${path}[${index}]` }));
 }
 
 /**
@@ -210,4 +258,4 @@ const hasCheckedKeys = (value: unknown, path: string): value is object =>
   (path === "" || [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null));
 
 /** The option names of {@link CallOptions}. */
-export const callOptionKeys = { signal: true } as const;
+export const callOptionKeys = { signal: abortSignal } as const;

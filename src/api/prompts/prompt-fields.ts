@@ -100,7 +100,7 @@ function toJson(manifest: unknown): string | undefined {
 }
 
 /** Wire names of the sort fields. */
-const sortFields: { readonly [Name in PromptSortField]: string } = {
+export const sortFields: { readonly [Name in PromptSortField]: string } = {
   updatedAt: "updated_at",
   likes: "num_likes",
   downloads: "num_downloads",

@@ -26,6 +26,7 @@ import { PromptCommits } from "./prompt-commits.ts";
 import {
   assertMilliseconds,
   pickPromptFields,
+  sortFields,
   toListQuery,
   copyManifest,
   promptMustExistMessage,
@@ -51,6 +52,7 @@ import { ConflictError, ValidationError } from "../../model/errors.ts";
 import { createHubPromptUrl, createOwnPromptUrl } from "../../model/links.ts";
 import type { PromptPage } from "../../model/links.ts";
 import type { TenantSettings } from "../../model/resources/tenant.ts";
+import { flag, notNull, oneOf, texts } from "../http/argument-checks.ts";
 import { callOptionKeys } from "../http/known-arguments.ts";
 import type { CallTable } from "../http/known-arguments.ts";
 
@@ -453,10 +455,10 @@ class PromptOwnership {
 
 const promptFieldKeys = {
   ...callOptionKeys,
-  description: true,
-  readme: true,
-  tags: true,
-  isPublic: true,
+  description: notNull('""'),
+  readme: notNull('""'),
+  tags: texts,
+  isPublic: flag,
 } as const;
 
 /** The option names that each method accepts. */
@@ -470,26 +472,26 @@ export const promptCalls: CallTable<Prompts> = {
         ...callOptionKeys,
         query: true,
         owner: true,
-        tags: true,
-        isPublic: true,
-        isArchived: true,
-        sortField: true,
-        sortDirection: true,
+        tags: texts,
+        isPublic: flag,
+        isArchived: oneOf(true, false, "any"),
+        sortField: oneOf(...Object.keys(sortFields)),
+        sortDirection: oneOf("asc", "desc"),
         limit: true,
       },
     ],
     throws: true,
   },
-  update: { args: [null, { ...promptFieldKeys, isArchived: true }] },
+  update: { args: [null, { ...promptFieldKeys, isArchived: flag }] },
   delete: { args: [null, callOptionKeys] },
-  deleteMany: { args: [null, callOptionKeys] },
+  deleteMany: { args: [texts, callOptionKeys] },
   like: { args: [null, callOptionKeys] },
   unlike: { args: [null, callOptionKeys] },
   url: { args: [null, callOptionKeys] },
   commit: {
     args: [
       null,
-      { ...callOptionKeys, manifest: true, parentCommit: true, description: true, tags: true },
+      { ...callOptionKeys, manifest: true, parentCommit: true, description: true, tags: texts },
     ],
   },
   listCommits: { args: [null, { ...callOptionKeys, tag: true, limit: true }], throws: true },
@@ -508,7 +510,7 @@ export const promptCalls: CallTable<Prompts> = {
         manifest: true,
         parentCommit: true,
         commitDescription: true,
-        commitTags: true,
+        commitTags: texts,
       },
     ],
   },

@@ -21,6 +21,7 @@ import type { Projects } from "../projects.ts";
 import { toWireFilter } from "./run-filter.ts";
 import type { RunFilter } from "./run-filter.ts";
 import type { Uploader, UploadRuns } from "../uploads.ts";
+import { oneOf, texts } from "../http/argument-checks.ts";
 import { callOptionKeys } from "../http/known-arguments.ts";
 import type { CallTable } from "../http/known-arguments.ts";
 import { uploadSettingKeys } from "../uploads.ts";
@@ -272,7 +273,7 @@ function attachChildren(run: Run, children: Map<string, Run[]>): Run {
 const runFilterKeys = {
   ...callOptionKeys,
   projectIds: true,
-  projectNames: true,
+  projectNames: texts,
   ids: true,
   traceId: true,
   parentRunId: true,
@@ -294,7 +295,10 @@ export const runCalls: CallTable<Runs> = {
   read: { args: [null, { ...callOptionKeys, withChildRuns: true }] },
   readAttachments: { args: [null, callOptionKeys] },
   readAttachment: { args: [attachmentKeys, callOptionKeys] },
-  list: { args: [{ ...runFilterKeys, select: true, order: true, limit: true }], throws: true },
+  list: {
+    args: [{ ...runFilterKeys, select: texts, order: oneOf("asc", "desc"), limit: true }],
+    throws: true,
+  },
   stats: { args: [runFilterKeys] },
   share: { args: [null, callOptionKeys] },
   unshare: { args: [null, callOptionKeys] },

@@ -1,0 +1,57 @@
+/**
+ * Checks the value of an option. Returns what is wrong with it, as the end of a sentence about the option;
+ * `undefined` if it is valid. Options that are left out are not checked.
+ */
+export type ArgumentCheck = (value: unknown) => string | undefined;
+
+/** The option is a list of texts. */
+export const texts: ArgumentCheck = (value) =>
+  Array.isArray(value) && value.every((item) => typeof item === "string")
+    ? undefined
+    : `must be a list of texts, not ${Array.isArray(value) ? "a list of other values" : describeType(value)}`;
+
+/** The option is a boolean. */
+export const flag: ArgumentCheck = (value) =>
+  typeof value === "boolean" ? undefined : `must be true or false, not ${describeType(value)}`;
+
+/** The option is one of these values. */
+export const oneOf =
+  (...values: readonly (string | boolean)[]): ArgumentCheck =>
+  (value) =>
+    values.some((known) => known === value)
+      ? undefined
+      : `must be one of ${values.map((known) => JSON.stringify(known)).join(", ")}`;
+
+/**
+ * The option is an AbortSignal. Signals of another library or realm are accepted, as long as the client can ask them and
+ * listen to them.
+ */
+export const abortSignal: ArgumentCheck = (value) => {
+  const { aborted, addEventListener } = Object(value) as Partial<AbortSignal>;
+  return typeof aborted === "boolean" && typeof addEventListener === "function"
+    ? undefined
+    : `must be an AbortSignal, not ${describeType(value)}: pass the signal of an AbortController, or AbortSignal.timeout(ms)`;
+};
+
+/**
+ * The option can't be `null`, which servers read as "unchanged".
+ *
+ * @param empty - what to pass to remove the value, as code.
+ */
+export const notNull =
+  (empty: string): ArgumentCheck =>
+  (value) =>
+    value === null
+      ? `can't be null: pass ${empty} to remove the value, or leave it out to keep it`
+      : undefined;
+
+/** Describes the type of a value in an error message, without the value itself. */
+export function describeType(value: unknown): string {
+  if (value === null || value === undefined) {
+    return String(value);
+  }
+  if (Array.isArray(value)) {
+    return "a list";
+  }
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
