@@ -63,6 +63,19 @@ export class Client extends QueueMethods implements LangSmithTracingClientInterf
   }
 
   /** Not supported. */
+  get sessions(): never {
+    throw createUnsupportedError(
+      "Client.sessions",
+      "Use listProjects and readProject, or client.millrace.projects.",
+    );
+  }
+
+  /** Not supported. */
+  get agents(): never {
+    throw createUnsupportedError("Client.agents", "File the runs of each agent in a project.");
+  }
+
+  /** Not supported. */
   get public(): never {
     throw createUnsupportedError("Client.public", "Use readSharedDataset and listSharedRuns.");
   }

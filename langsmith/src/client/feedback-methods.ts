@@ -209,6 +209,19 @@ export class FeedbackMethods extends ExampleMethods {
   }
 
   /** Not supported. */
+  addFeedbackCategories(_feedbackKey: string, _categories: object): Promise<FeedbackConfigSchema> {
+    throw createUnsupportedError("Client.addFeedbackCategories", feedbackConfigAdvice);
+  }
+
+  /** Not supported. */
+  removeFeedbackCategories(
+    _feedbackKey: string,
+    _categories: object,
+  ): Promise<FeedbackConfigSchema> {
+    throw createUnsupportedError("Client.removeFeedbackCategories", feedbackConfigAdvice);
+  }
+
+  /** Not supported. */
   updateFeedbackConfig(_feedbackKey: string, _options?: object): Promise<FeedbackConfigSchema> {
     throw createUnsupportedError("Client.updateFeedbackConfig", feedbackConfigAdvice);
   }

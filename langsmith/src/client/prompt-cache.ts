@@ -30,3 +30,22 @@ export class PromptCache {
 export function configureGlobalPromptCache(_config: CacheConfig = {}): never {
   throw createUnsupportedError("configureGlobalPromptCache", promptCacheAdvice);
 }
+
+/** Not supported: each member throws. */
+export const promptCacheSingleton: PromptCache = new Proxy(
+  Object.create(PromptCache.prototype) as PromptCache,
+  {
+    get: (target, key): unknown => {
+      // Promises, consoles and test frameworks read these of any object.
+      if (
+        typeof key === "symbol" ||
+        key === "then" ||
+        key === "toJSON" ||
+        key in Object.prototype
+      ) {
+        return Reflect.get(target, key);
+      }
+      throw createUnsupportedError(`promptCacheSingleton.${key}`, promptCacheAdvice);
+    },
+  },
+);

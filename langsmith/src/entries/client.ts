@@ -1,4 +1,12 @@
 export { Client } from "../client/client.ts";
+export {
+  _checkBackendVersion,
+  AutoBatchQueue,
+  DEFAULT_MAX_SIZE_BYTES,
+  DEFAULT_UNCOMPRESSED_BATCH_SIZE_LIMIT_BYTES,
+  Langsmith,
+  mergeRuntimeEnvIntoRun,
+} from "../unsupported-names.ts";
 export type { LangSmithTracingClientInterface } from "../client/client.ts";
 export type { ClientConfig } from "../client/client-config.ts";
 export type { CreateExampleOptions } from "../client/example-methods.ts";

@@ -23,6 +23,7 @@ export {
 } from "../client/errors.ts";
 export {
   configureGlobalPromptCache,
+  promptCacheSingleton,
   PromptCache,
   PromptCache as Cache,
 } from "../client/prompt-cache.ts";
@@ -41,6 +42,19 @@ export type {
 export { RunTree } from "../tracing/run-tree.ts";
 export type { RunTreeConfig, WriteReplica } from "../tracing/run-tree.ts";
 export { uuid7, uuid7FromTime } from "../uuid7.ts";
+export {
+  AgentAddress,
+  APIPromise,
+  EnvAddressError,
+  EvaluatorAddress,
+  ExperimentAddress,
+  Langsmith,
+  PagePromise,
+  toFile,
+} from "../unsupported-names.ts";
+export type { Address, ApiAddress, Environment } from "../unsupported-names.ts";
+// oxlint-disable-next-line import/no-default-export -- langsmith has this default export
+export { Langsmith as default } from "../unsupported-names.ts";
 
 /** The version of this package. */
 export const __version__: string = version;

@@ -1,3 +1,4 @@
+export { convertMessageToTracedFormat } from "../unsupported-names.ts";
 export {
   createLangSmithProviderOptions,
   LangSmithTelemetry,

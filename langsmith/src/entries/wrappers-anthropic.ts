@@ -1,1 +1,2 @@
+export { createUsageMetadata } from "../unsupported-names.ts";
 export { wrapAnthropic } from "../wrappers/anthropic.ts";

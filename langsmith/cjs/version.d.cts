@@ -1,0 +1,1 @@
+export * from "../dist/entries/version.js";

@@ -1,0 +1,1 @@
+export { __version__ as VERSION } from "./index.ts";
