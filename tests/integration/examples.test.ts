@@ -242,6 +242,41 @@ test("attachments are read back byte for byte, kept, renamed, replaced and added
   expect(Object.keys(await read(plain))).toEqual(["e"]);
 });
 
+test("a renaming keeps all other attachments, also in updateMany and in blocking calls", async () => {
+  const client = new Client({ endpoint: server.url });
+  onTestFinished(async () => void (await client.close()));
+  const { examples } = client;
+  const { id: datasetId } = await client.datasets.create({ name: `d ${randomUUID()}` });
+  const file = { mimeType: "text/plain", data: Buffer.from("text") };
+  const attachments = { a: file, b: file, c: file };
+  const { exampleIds } = await examples.createMany({
+    datasetId,
+    examples: [
+      { inputs: { n: 0 }, attachments },
+      { inputs: { n: 1 }, attachments },
+    ],
+  });
+  const [first = "", second = ""] = exampleIds;
+  const namesOf = async (id: string): Promise<readonly string[]> =>
+    Object.keys((await examples.read(id)).attachments ?? {}).toSorted();
+  await examples.update(first, { renameAttachments: { a: "a2" } });
+  expect(await namesOf(first)).toEqual(["a2", "b", "c"]);
+  await examples.updateMany({
+    examples: [
+      { id: first, renameAttachments: { b: "b2" } },
+      { id: second, renameAttachments: { c: "c2" }, attachments: { d: file } },
+    ],
+  });
+  expect(await namesOf(first)).toEqual(["a2", "b2", "c"]);
+  expect(await namesOf(second)).toEqual(["a", "b", "c2", "d"]);
+  client.sync.examples.update(second, { renameAttachments: { d: "d2" } });
+  expect(await namesOf(second)).toEqual(["a", "b", "c2", "d2"]);
+  const unknown = randomUUID();
+  await expect(examples.update(unknown, { renameAttachments: { a: "b" } })).rejects.toMatchObject({
+    code: "NOT_FOUND",
+  });
+});
+
 test("an example created from a run has the run's inputs and outputs", async () => {
   const all = resources();
   const { examples } = all;

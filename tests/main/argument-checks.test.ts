@@ -52,7 +52,7 @@ describe("before anything is sent", () => {
     ["runs.list", [{ order: "up" }], 'order must be one of "asc", "desc"'],
     ["prompts.push", ["x", { manifest, commitTags: "prod" }], "commitTags must be a list of texts"],
     ["prompts.commit", ["x", { manifest, tags: "prod" }], "tags must be a list of texts"],
-    ["prompts.push", ["x", { tags: null }], "tags must be a list of texts, not null"],
+    ["prompts.push", ["x", { tags: null }], "a list of texts, not null: pass [] for none"],
     ["prompts.update", ["x", { tags: null }], "tags must be a list of texts, not null"],
     [
       "prompts.update",

@@ -5,10 +5,15 @@
 export type ArgumentCheck = (value: unknown) => string | undefined;
 
 /** The option is a list of texts. */
-export const texts: ArgumentCheck = (value) =>
-  Array.isArray(value) && value.every((item) => typeof item === "string")
-    ? undefined
-    : `must be a list of texts, not ${Array.isArray(value) ? "a list of other values" : describeType(value)}`;
+export const texts: ArgumentCheck = (value) => {
+  if (Array.isArray(value)) {
+    return value.every((item) => typeof item === "string")
+      ? undefined
+      : "must be a list of texts, not a list of other values";
+  }
+  const advice = value === null ? ": pass [] for none" : "";
+  return `must be a list of texts, not ${describeType(value)}${advice}`;
+};
 
 /** The option is a boolean. */
 export const flag: ArgumentCheck = (value) =>
