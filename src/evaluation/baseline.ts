@@ -1,5 +1,5 @@
 import { NotFoundError, ValidationError } from "../main/index.ts";
-import type { Client, Dataset, KeyValues, Project, Run } from "../main/index.ts";
+import type { Client, Dataset, KeyValues, Project, RunField, SelectedRun } from "../main/index.ts";
 import { checkKeys, formatValue } from "../model/index.ts";
 import { findProject, readUrl, toAverageScores } from "./store/experiment.ts";
 import { createRunId } from "./ids.ts";
@@ -208,7 +208,7 @@ async function compareExamples(
   if (exampleIds.length === 0) {
     return;
   }
-  const [current, earlier] = [new Map<string, Run[]>(), new Map<string, Run[]>()];
+  const [current, earlier] = [new Map<string, ComparedRun[]>(), new Map<string, ComparedRun[]>()];
   for (const [projectId, runs] of [
     [info.id, current],
     [baseline.project.id, earlier],
@@ -226,12 +226,23 @@ async function compareExamples(
 /** Number of repetitions that are compared for rows that are not examples of a dataset. */
 const comparedRepetitions = 10;
 
+/** What is read of the runs that are compared. */
+const comparedFields = [
+  "id",
+  "referenceExampleId",
+  "feedbackStats",
+  "error",
+  "extra",
+] as const satisfies readonly RunField[];
+
+type ComparedRun = SelectedRun<(typeof comparedFields)[number]>;
+
 /** Lists the runs of examples in an experiment. */
 function listRuns(
   client: Client,
   projectId: string,
   { exampleIds, info }: { readonly exampleIds: readonly string[]; readonly info: ExperimentInfo },
-): AsyncIterable<Run> {
+): AsyncIterable<ComparedRun> {
   const filter =
     info.datasetId === undefined
       ? {
@@ -247,7 +258,7 @@ function listRuns(
   return client.runs.list({
     projectIds: [projectId],
     ...filter,
-    select: ["id", "referenceExampleId", "feedbackStats", "error", "extra"],
+    select: comparedFields,
   });
 }
 
@@ -271,7 +282,11 @@ class Comparison {
     return this.#examples;
   }
 
-  addExample(exampleId: string, current: readonly Run[], baseline: readonly Run[]): void {
+  addExample(
+    exampleId: string,
+    current: readonly ComparedRun[],
+    baseline: readonly ComparedRun[],
+  ): void {
     for (const { feedbackStats } of [...current, ...baseline]) {
       Object.keys(feedbackStats ?? {}).forEach((key) => this.keys.add(key));
     }
@@ -336,7 +351,7 @@ class Comparison {
  * Returns the scores of an example's runs by key. The key `error` contains 1 for each failed run and 0 for each other
  * run.
  */
-function collectScores(runs: readonly Run[]): ReadonlyMap<string, readonly number[]> {
+function collectScores(runs: readonly ComparedRun[]): ReadonlyMap<string, readonly number[]> {
   const scores = new Map<string, number[]>([[errorKey, []]]);
   for (const { error, feedbackStats } of runs) {
     scores.get(errorKey)?.push(error === undefined ? 0 : 1);

@@ -57,6 +57,7 @@ export type {
   CreatedExamples,
   DeleteExamples,
   ExampleChanges,
+  ExampleContent,
   ExampleUpdate,
   FilterExamples,
   LangChainMessage,
@@ -238,7 +239,7 @@ export type {
   RuntimePrompt,
 } from "../model/resources/runtime-prompt.ts";
 export type { PromptPath } from "../model/resources/prompt-identifier.ts";
-export type { Run, RunField } from "../model/resources/run-response.ts";
+export type { Run, RunField, SelectedRun } from "../model/resources/run-response.ts";
 export type { RunShare } from "../model/resources/run-share.ts";
 export type { RunStats } from "../model/resources/run-stats.ts";
 export { runTypes } from "../model/run.ts";

@@ -19,6 +19,22 @@ test("an example is of one dataset", () => {
   void examples.list({});
 });
 
+test("a new example needs inputs, or a run to take them from", () => {
+  const sourceRunId = id;
+  expectTypeOf(
+    examples.create({ datasetName: "d", sourceRunId, useSourceRunIo: true }),
+  ).toEqualTypeOf<Promise<Example>>();
+  void examples.create({ datasetName: "d", inputs: { q: 1 }, sourceRunId, useSourceRunIo: false });
+  // @ts-expect-error neither inputs nor a run
+  void examples.create({ datasetName: "d" });
+  // @ts-expect-error the inputs of the run are not taken unless that is asked for
+  void examples.create({ datasetName: "d", sourceRunId });
+  // @ts-expect-error inputs that may be missing
+  void examples.create({ datasetName: "d", ...some });
+  // Rows without inputs are rejected one by one, so their type allows them.
+  void examples.upload([1], { datasetName: "d", toExample: () => some });
+});
+
 test("many come from whatever can be iterated", () => {
   expectTypeOf(examples.createMany({ datasetId: id, examples: [some] })).toEqualTypeOf<
     Promise<CreatedExamples>

@@ -1,6 +1,7 @@
 import { omitUndefined } from "../omit-undefined.ts";
 import type {
   ChatMessage,
+  CreateExample,
   ExampleUpdate as MillraceUpdate,
   NewAttachment,
   NewExample,
@@ -67,7 +68,8 @@ export class ExampleMethods extends DatasetMethods {
       await this.millrace.examples.create({
         ...toDatasetKey(toSelector(example)),
         ...(await this.#toNewExample(example)),
-      }),
+        // The types of langsmith allow an example without inputs, which the call refuses.
+      } as CreateExample),
     );
   }
 

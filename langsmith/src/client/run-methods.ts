@@ -183,22 +183,19 @@ export class RunMethods extends BaseClient {
   async *listRuns(props: ListRunsParams): AsyncIterable<Run> {
     const { projectId, projectName, id, executionOrder, referenceExampleId, select, ...others } =
       props;
-    yield* convert(
-      this.millrace.runs.list(
-        omitUndefined({
-          ...others,
-          isRoot: others.isRoot ?? (executionOrder === 1 ? true : undefined),
-          projectIds: toList(projectId),
-          projectNames: toList(projectName),
-          ids: id,
-          referenceExampleIds: toList(referenceExampleId),
-          select: select?.map(toCamelName) as RunField[] | undefined,
-          // The server validates the type.
-          runType: others.runType as ListRuns["runType"],
-        }),
-      ),
-      toRun,
-    );
+    // The type of the filter says nothing of the selected fields, as the types of langsmith don't.
+    const filter: ListRuns = omitUndefined({
+      ...others,
+      isRoot: others.isRoot ?? (executionOrder === 1 ? true : undefined),
+      projectIds: toList(projectId),
+      projectNames: toList(projectName),
+      ids: id,
+      referenceExampleIds: toList(referenceExampleId),
+      select: select?.map(toCamelName) as RunField[] | undefined,
+      // The server validates the type.
+      runType: others.runType as ListRuns["runType"],
+    });
+    yield* convert(this.millrace.runs.list(filter), toRun);
   }
 
   /** Lists the runs of a conversation. */

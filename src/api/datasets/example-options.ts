@@ -32,8 +32,13 @@ export interface NewExample {
   readonly attachments?: NewAttachments | undefined;
 }
 
+/** What every new example needs: inputs, or a run whose inputs and outputs it takes. */
+export type ExampleContent =
+  | { readonly inputs: KeyValues }
+  | { readonly sourceRunId: string; readonly useSourceRunIo: true };
+
 /** Arguments of {@link Examples.create}: the example, and its dataset. */
-export type CreateExample = DatasetKey & NewExample & CallOptions;
+export type CreateExample = DatasetKey & NewExample & ExampleContent & CallOptions;
 
 /** Arguments of {@link Examples.createMany}: the examples, and their dataset. */
 export type CreateExamples = DatasetKey &

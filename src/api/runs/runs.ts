@@ -5,7 +5,7 @@ import { omitUndefined, Fields, parseList } from "../../model/fields.ts";
 import { assertUuid } from "../../model/ids.ts";
 import { extractShareToken, createRunUrl, createSharedRunUrl } from "../../model/links.ts";
 import { parseRun, runFields } from "../../model/resources/run-response.ts";
-import type { Run, RunField } from "../../model/resources/run-response.ts";
+import type { Run, RunField, SelectedRun } from "../../model/resources/run-response.ts";
 import type { WirePost } from "../../model/run.ts";
 import { parseRunShare } from "../../model/resources/run-share.ts";
 import type { RunShare } from "../../model/resources/run-share.ts";
@@ -131,11 +131,17 @@ export class Runs {
   }
 
   /**
-   * Lists runs, newest first unless `order` says otherwise. Pages are fetched as they are consumed.
+   * Lists runs, newest first unless `order` says otherwise. Pages are fetched as they are consumed. With `select`, a run
+   * has only its id and the selected fields.
    *
    * @throws {@link ValidationError} if an id is not a UUID, a time is malformed, or `limit` is not a whole
    * number of at least 1.
    */
+  list<Field extends RunField>(
+    filter: ListRuns & { readonly select: readonly Field[] },
+  ): Pages<SelectedRun<Field>>;
+  /** Lists runs with the fields that the server chooses. Otherwise as with `select`. */
+  list(filter?: ListRuns): Pages<Run>;
   list(filter: ListRuns = {}): Pages<Run> {
     const { projectNames, select, order, limit, signal } = filter;
     const wireFilter = omitUndefined({

@@ -68,6 +68,14 @@ export interface Run {
 /** A member of a {@link Run} that `select` can request. */
 export type RunField = Exclude<keyof Run, "attachments" | "childRuns">;
 
+/**
+ * A run of a list with `select`: only its id and the selected members are returned. The others are absent even if the
+ * run has them.
+ */
+export type SelectedRun<Field extends RunField> = Partial<Run> &
+  // If the type names every field, only the running program knows which are selected.
+  Pick<Run, "id" | (RunField extends Field ? never : Field)>;
+
 /** Names of the members of a run in the wire format. */
 export const runFields: { readonly [Name in RunField]: string } = {
   id: "id",
