@@ -91,3 +91,30 @@ test("with LANGSMITH_TEST_TRACKING=false no dataset and no experiment is stored,
   expect(real?.datasets).toEqual([]);
   expect(moved?.projects).toMatchObject([{ name: "default", dataset: false }]);
 }, 120_000);
+
+test("the reporter alone prints which tests failed and why, as vitest's default one, and the scores", async () => {
+  await mkdir(join(root, "temp"), { recursive: true });
+  const folder = await mkdtemp(join(root, "temp/vitest-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const config = {
+    root,
+    resolve: { alias: [{ find: "langsmith", replacement: "@millrace/langsmith" }] },
+    test: {
+      include: [evals],
+      reporters: [join(root, "langsmith/dist/entries/vitest-reporter.js")],
+      watch: false,
+    },
+  };
+  const configFile = join(folder, "vitest.config.mjs");
+  await writeFile(configFile, `export default ${JSON.stringify(config)};`);
+  const vitest = join(root, "node_modules/vitest/vitest.mjs");
+  const failure: unknown = await run(process.execPath, [vitest, "run", "--config", configFile], {
+    cwd: root,
+    env: { PATH: process.env["PATH"], LANGSMITH_TEST_TRACKING: "false", NO_COLOR: "1" },
+  }).catch((error: unknown) => error);
+  const { stdout, stderr } = failure as { readonly stdout: string; readonly stderr: string };
+  expect(stderr).toContain("FAIL");
+  expect(stderr).toContain("AssertionError");
+  expect(stdout).toMatch(/Test Files +1 failed/);
+  expect(stdout).toMatch(/score +average/);
+}, 60_000);

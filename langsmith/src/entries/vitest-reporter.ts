@@ -1,2 +1,30 @@
-// oxlint-disable-next-line import/no-default-export -- vitest looks for a default export
-export { default } from "millrace/vitest/reporter";
+import MillraceReporter from "millrace/vitest/reporter";
+import * as vitestNode from "vitest/node";
+import type { DefaultReporter, Vitest } from "vitest/node";
+
+/** Vitest's default reporter. Vitest 3 exports it from another entry point, which vitest 5 does not have. */
+const Base = await findDefaultReporter();
+
+async function findDefaultReporter(): Promise<typeof DefaultReporter> {
+  const exported: Partial<typeof vitestNode> = vitestNode;
+  return exported.DefaultReporter ?? (await import("vitest/reporters")).DefaultReporter;
+}
+
+/**
+ * Prints what vitest's default reporter prints, and then the scores of each dataset. It is used alone, as that of
+ * langsmith: `reporters: ["langsmith/vitest/reporter"]`.
+ */
+// oxlint-disable-next-line import/no-default-export -- vitest creates the default export of a reporter's module
+export default class LangSmithEvalReporter extends Base {
+  readonly #scores = new MillraceReporter();
+
+  override onInit(vitest: Vitest): void {
+    super.onInit(vitest);
+    this.#scores.onInit(vitest);
+  }
+
+  override onTestRunEnd(...args: Parameters<DefaultReporter["onTestRunEnd"]>): void {
+    super.onTestRunEnd(...args);
+    this.#scores.onTestRunEnd(args[0]);
+  }
+}
