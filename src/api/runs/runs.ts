@@ -38,7 +38,7 @@ export interface FilterRuns extends RunFilter, CallOptions {
   readonly projectNames?: readonly string[] | undefined;
 }
 
-/** Arguments of {@link Runs.list}. */
+/** Arguments of `Runs.list`. */
 export interface ListRuns extends FilterRuns {
   /** Fields to return for each run. @defaultValue the fields that the server chooses */
   readonly select?: readonly RunField[] | undefined;
@@ -169,7 +169,7 @@ export class Runs {
   /**
    * Returns statistics of the runs that match a filter.
    *
-   * @throws {@link ValidationError} as for {@link Runs.list}.
+   * @throws {@link ValidationError} as for `Runs.list`.
    */
   async stats(filter: FilterRuns = {}): Promise<RunStats> {
     const { projectIds, projectNames, signal } = filter;
