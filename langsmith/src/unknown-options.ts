@@ -13,12 +13,18 @@ export function warnOfUnknownOptions<Options extends object>(
   known: OptionTable<Options>,
 ): void {
   for (const name of Object.keys(options)) {
-    if (!Object.hasOwn(known, name)) {
+    if (!Object.hasOwn(known, name) && Reflect.get(options, name) !== undefined) {
       // JSON escapes control characters, which could move the terminal's cursor.
       const shown = JSON.stringify(name.slice(0, 100)).slice(1, -1);
       warnOnce(
-        `The option ${shown} of ${functionName} has no effect: there is no such option. Known: ${Object.keys(known).join(", ")}.`,
+        `The option ${shown} of ${functionName} has no effect: there is no such option. Known: ${listNames(known)}.`,
       );
     }
   }
 }
+
+/** Lists the options that programs use. Those of LangChain only begin with two underscores. */
+const listNames = (known: object): string =>
+  Object.keys(known)
+    .filter((name) => !name.startsWith("__"))
+    .join(", ");

@@ -46,6 +46,7 @@ beforeAll(async () => {
 beforeEach(() => {
   vi.spyOn(console, "warn").mockImplementation(() => {});
   vi.spyOn(console, "log").mockImplementation(() => {});
+  vi.spyOn(console, "error").mockImplementation(() => {});
 });
 
 afterEach(() => {
@@ -127,6 +128,23 @@ test("an option that evaluate does not have causes a warning that lists those it
     expect.stringContaining("The option maxConcurency of evaluateComparative has no effect"),
     expect.stringContaining("The option numRepetitions of evaluateComparative has no effect"),
   ]);
+});
+
+test("an option that a client or a traced function does not have causes a warning", async () => {
+  const misspelled = { apiUrl: server.url, hideInput: true, mode: undefined };
+  const own = new Client(misspelled);
+  onTestFinished(async () => void (await own.millrace.close()));
+  const options = { nmae: "answer", runType: "llm", client, project_name: "misspelled" };
+  const answer = traceable(async () => 1, options);
+  expect(await answer()).toBe(1);
+  traceable(async () => 1, { name: "answer", __finalTracedIteratorKey: "stream" });
+  const warnings = vi.mocked(console.warn).mock.calls.flat();
+  expect(warnings).toEqual([
+    expect.stringMatching(/The option hideInput of Client has no effect: .* Known: .*hideInputs/),
+    expect.stringMatching(/The option nmae of traceable has no effect: .* Known: name, run_type/),
+    expect.stringContaining("The option runType of traceable has no effect"),
+  ]);
+  expect(String(warnings[1])).not.toContain("__");
 });
 
 test("errors name the calls of langsmith's client", async () => {

@@ -2,6 +2,8 @@ import { omitUndefined } from "../omit-undefined.ts";
 import type { ClientOptions, Hide } from "millrace";
 import { OptionError } from "millrace";
 import { readVariable, warnOnce } from "../environment.ts";
+import { warnOfUnknownOptions } from "../unknown-options.ts";
+import type { OptionTable } from "../unknown-options.ts";
 import { createUnsupportedError } from "../unsupported.ts";
 import type { KVMap } from "../schemas.ts";
 import type { PromptCache } from "./prompt-cache.ts";
@@ -36,7 +38,42 @@ export interface ClientConfig {
   tracingMode?: "langsmith" | "otel";
   headers?: Record<string, string>;
   cache?: boolean | PromptCache;
+  profile?: string;
+  profileConfigPath?: string;
+  preferProfileAuth?: boolean;
 }
+
+const clientOptions: OptionTable<ClientConfig> = {
+  apiUrl: true,
+  apiKey: true,
+  callerOptions: true,
+  timeout_ms: true,
+  webUrl: true,
+  anonymizer: true,
+  hideInputs: true,
+  hideOutputs: true,
+  hideMetadata: true,
+  omitTracedRuntimeInfo: true,
+  autoBatchTracing: true,
+  batchSizeBytesLimit: true,
+  batchSizeLimit: true,
+  maxIngestMemoryBytes: true,
+  blockOnRootRunFinalization: true,
+  traceBatchConcurrency: true,
+  fetchOptions: true,
+  manualFlushMode: true,
+  tracingSamplingRate: true,
+  debug: true,
+  workspaceId: true,
+  fetchImplementation: true,
+  disablePromptCache: true,
+  tracingMode: true,
+  headers: true,
+  cache: true,
+  profile: true,
+  profileConfigPath: true,
+  preferProfileAuth: true,
+};
 
 /** The options that have no effect, each with the reason. A program that passes one gets a warning once. */
 const withoutEffect: Readonly<Record<string, string>> = {
@@ -48,6 +85,11 @@ const withoutEffect: Readonly<Record<string, string>> = {
   manualFlushMode: "runs are also sent without a flush",
   fetchImplementation:
     "requests are sent by worker threads; see the proxy options in docs/options.md",
+  profile: "keys are not read from profiles; pass apiUrl and apiKey, or set the variables",
+  profileConfigPath:
+    "keys are not read from profiles; pass apiUrl and apiKey, or set the variables",
+  preferProfileAuth:
+    "keys are not read from profiles; pass apiUrl and apiKey, or set the variables",
   omitTracedRuntimeInfo: "the runtime is recorded with each run",
 };
 
@@ -59,6 +101,7 @@ const isDefault = (name: string, value: unknown): boolean =>
 
 /** Converts langsmith's options to Millrace's. */
 export function toClientOptions(config: ClientConfig): ClientOptions {
+  warnOfUnknownOptions("Client", config, clientOptions);
   for (const [name, reason] of Object.entries(withoutEffect)) {
     if (!isDefault(name, Reflect.get(config, name))) {
       warnOnce(`The client option ${name} has no effect: ${reason}.`);

@@ -1,5 +1,7 @@
 import type { Any, AnyFunction } from "../any.ts";
 import { isEnvTracingEnabled, warnOnce } from "../environment.ts";
+import { warnOfUnknownOptions } from "../unknown-options.ts";
+import type { OptionTable } from "../unknown-options.ts";
 import type { Attachments, InvocationParamsSchema, KVMap } from "../schemas.ts";
 import { AsyncLocalStorageProviderSingleton, ROOT, traceableMark } from "./context.ts";
 import type { ContextPlaceholder } from "./context.ts";
@@ -69,6 +71,44 @@ type UntypedConfig = Partial<Omit<RunTreeConfig, "inputs" | "outputs">> & {
   readonly processOutputs?: (outputs: KVMap) => KVMap | Promise<KVMap>;
 };
 
+const knownOptions: OptionTable<UntypedConfig> = {
+  name: true,
+  run_type: true,
+  metadata: true,
+  tags: true,
+  client: true,
+  project_name: true,
+  tracingEnabled: true,
+  processInputs: true,
+  processOutputs: true,
+  aggregator: true,
+  argsConfigPath: true,
+  on_start: true,
+  on_end: true,
+  getInvocationParams: true,
+  extractAttachments: true,
+  reference_example_id: true,
+  extra: true,
+  id: true,
+  parent_run: true,
+  parent_run_id: true,
+  child_runs: true,
+  start_time: true,
+  end_time: true,
+  error: true,
+  serialized: true,
+  execution_order: true,
+  child_execution_order: true,
+  trace_id: true,
+  dotted_order: true,
+  attachments: true,
+  replicas: true,
+  distributedParentId: true,
+  tracer: true,
+  __finalTracedIteratorKey: true,
+  __deferredSerializableArgOptions: true,
+};
+
 const generatorPrototype: unknown = Object.getPrototypeOf(function* () {});
 
 /**
@@ -85,6 +125,7 @@ export function traceable<Func extends AnyFunction>(
     settings;
   const { on_start: onStart, getInvocationParams, __finalTracedIteratorKey: streamKey } = settings;
   const runConfig = toRunConfig(settings);
+  warnOfUnknownOptions("traceable", settings, knownOptions);
   if (tracer !== undefined) {
     warnOnce(
       "The option `tracer` of traceable has no effect. Use `millrace/otel` for OpenTelemetry.",
