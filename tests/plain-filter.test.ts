@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { printFilter } from "../server/src/filter/ast.ts";
 import type { Filter } from "../server/src/filter/ast.ts";
-import { checkFilter } from "../server/src/filter/checker.ts";
+import { checkFilter, describeFields } from "../server/src/filter/checker.ts";
 import { runFields } from "../server/src/filter/fields.ts";
 import { parseFilter } from "../server/src/filter/infix-parser.ts";
 import { anyFilter } from "../server/tests/support/any-filter.ts";
@@ -18,6 +18,8 @@ function simplify(filter: Filter): unknown {
     }
     case "not":
       return { kind: "not", part: simplify(filter.part) };
+    case "exists":
+      return { kind: "exists", field: filter.field.name };
     case "comparison": {
       const { comparator, field, operand } = filter;
       const json = JSON.stringify(operand, (key, value: unknown) =>
@@ -28,14 +30,14 @@ function simplify(filter: Filter): unknown {
   }
 }
 
-const isDuration = (name: string): boolean => runFields.get(name)?.type === "duration";
+const knownFields = describeFields(runFields);
 
 describe("the form in which the UI writes a filter", () => {
   test("is read as the same filter", () => {
     fc.assert(
       fc.property(anyFilter(), (filter) => {
         const plainText = toPlainFilter(printFilter(filter));
-        expect(simplify(parseFilter(plainText, isDuration))).toEqual(simplify(filter));
+        expect(simplify(parseFilter(plainText, knownFields))).toEqual(simplify(filter));
       }),
       { numRuns: 2_000 },
     );
@@ -52,7 +54,7 @@ describe("the form in which the UI writes a filter", () => {
           [`latency > 5 and(${other})`, [parseFilter("latency > 5"), second]],
         ] as const) {
           const expected: Filter = { kind: "and", parts, offset: 0, length: 0 };
-          expect(simplify(parseFilter(text, isDuration))).toEqual(simplify(expected));
+          expect(simplify(parseFilter(text, knownFields))).toEqual(simplify(expected));
         }
       }),
       { numRuns: 500 },
