@@ -116,8 +116,11 @@ export async function giveFeedbackByLink(
   return reply.type("text/html; charset=utf-8").headers(confirmationHeaders).send(confirmationPage);
 }
 
-/** Matches the parameters that mailing services add to every link of a mail, also to one that submits feedback. */
-const campaignPattern = /^utm_/;
+/**
+ * Matches the parameters that mailing services, search engines and social networks add to every link, also to one that
+ * submits feedback.
+ */
+const campaignPattern = /^(?:utm_\w*|[a-z]+clid|mc_[ce]id|_hs\w*|mkt_tok)$/;
 
 /**
  * A page of its own, not the page of the UI: it needs no script, so that it also appears where the UI was not built, and

@@ -225,7 +225,7 @@ describe("tokens", () => {
     const server = await runServer();
     const body = { run_id: randomUUID(), feedback_key: "k" };
     const { json } = await call(server, "POST /feedback/tokens", { body });
-    const query = "score=1&utm_source=mail&utm_campaign=autumn";
+    const query = "score=1&utm_source=mail&fbclid=a&mc_eid=b&_hsenc=c&mkt_tok=d";
     expect((await open(`${urlOf(json)}?${query}`)).status).toBe(200);
     expect((await call(server, "GET /feedback")).json).toMatchObject([{ score: 1 }]);
   });
