@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { extractSearchTerms } from "../search/search-terms.ts";
 import { DatasetFixture, itemsOf, textOf } from "../../../../tests/support/dataset-fixture.ts";
