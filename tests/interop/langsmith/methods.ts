@@ -206,6 +206,8 @@ export const excluded: Readonly<Record<Version, Readonly<Record<string, string>>
     listFeedbackConfigs: unsupported,
     updateFeedbackConfig: unsupported,
     deleteFeedbackConfig: unsupported,
+    addFeedbackCategories: unsupported,
+    removeFeedbackCategories: unsupported,
     pullAgent: unsupported,
     pullSkill: unsupported,
     pushAgent: unsupported,
