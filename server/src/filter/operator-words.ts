@@ -21,7 +21,10 @@ export function findOperatorWord(word: string): Comparator | undefined {
   return Object.hasOwn(comparatorsByWord, lowerWord) ? comparatorsByWord[lowerWord] : undefined;
 }
 
-/** Whether an operator word takes a text: before a quoted text it is an operator after any word, and `not` negates it. */
+/**
+ * Whether an operator word takes a text. If a quoted text follows such a word, it is an operator whatever word precedes
+ * it. It can be negated with `not`.
+ */
 export const isTextOperator = (comparator: Comparator): boolean =>
   comparator === "search" || comparator === "like" || comparator === "has";
 

@@ -183,6 +183,9 @@ function assertPart(identifier: unknown, text: string, { label, pattern, rule }:
 const createIdentifierError = (identifier: unknown, reason: string): ValidationError =>
   new ValidationError(`Invalid prompt identifier ${formatValue(identifier)}: ${reason}`);
 
-/** Formats a value as JSON, so that no line break or control character gets into a log. */
+/**
+ * Describes a value for an error message: the beginning of a text as JSON, so that no line break or control character
+ * gets into a log, and the type of any other value.
+ */
 const formatValue = (value: unknown): string =>
   typeof value === "string" ? JSON.stringify(value.slice(0, 64)) : `of type ${typeof value}`;

@@ -158,10 +158,10 @@ function writeKeyFile(folder: string, text: string): void {
 }
 
 /**
- * Adds the keys of a file to those of a data folder, as the first ones: new tokens are encrypted with them, and earlier
- * keys still decrypt.
+ * Puts the keys of a file before those of a data folder. New tokens are encrypted with the first key, and tokens of any
+ * of the keys can be decrypted.
  *
- * @throws Error the file contains no key.
+ * @throws Error if the file contains no key.
  */
 export function addTokenKeys(folder: string, file: string): void {
   const addedText = readFileSync(file, "utf8").trim();

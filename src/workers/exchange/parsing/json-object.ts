@@ -1,7 +1,7 @@
 /** An object as `JSON.parse` returns it. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** An object that a reader builds. */
+/** A JSON object that can still be changed, for code that builds one while it parses a response. */
 export type MutableJsonObject = Record<string, unknown>;
 
 /** Whether a value is an object, and not a list. */

@@ -77,7 +77,7 @@ export const OwnPrices = ({
             await queryClient.invalidateQueries({ queryKey: pricesQuery.queryKey });
           }}
         >
-          <p>Costs of stored runs stay until they are recomputed.</p>
+          <p>The costs of stored runs do not change until you recompute them.</p>
         </Confirm>
       )}
     </FormSection>

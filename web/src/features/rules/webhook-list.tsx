@@ -63,7 +63,10 @@ export const WebhookList = () => {
             await queryClient.invalidateQueries({ queryKey: webhooksQuery.queryKey });
           }}
         >
-          <p>Its deliveries are deleted. Rules and alerts that use it will report errors.</p>
+          <p>
+            The records of its deliveries will be deleted, too. Rules and alerts that use it will
+            report errors.
+          </p>
         </Confirm>
       )}
     </>
