@@ -40,5 +40,6 @@ export interface FilterSql {
   ) => Sql;
   /** The value of an entry in the condition of `createEntry`. */
   readonly entryValue: JsonValue;
-  readonly toNumberText: (number: string) => string;
+  /** Converts the SQL of a number to the SQL of its text. */
+  readonly toNumberText: (numberSql: string) => string;
 }

@@ -144,7 +144,7 @@ export function selectWithStatus(
   });
 }
 
-/** Selects the row number of an entry. */
+/** Selects `place`, the number by which reviews refer to an entry of a queue. */
 export const selectPlace = ({ tenantId, queueId, entryId }: Parameters<TenantEntryKey>) =>
   queueBuilder
     .selectFrom("annotation_queue_runs")

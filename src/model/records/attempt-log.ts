@@ -22,7 +22,7 @@ export class AttemptLog {
     this.#report = report;
   }
 
-  /** An attempt begins. */
+  /** Counts an attempt that begins. Reports it if all attempts before it had no effect, because this one may have one. */
   start(): void {
     this.#started += 1;
     if (this.#lastState?.mayHaveTakenEffect === false) {

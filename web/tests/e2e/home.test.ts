@@ -108,7 +108,9 @@ describe.skipIf(browser === undefined)("the home page, in Chromium", () => {
     await client.flush();
     await page.goto(url);
     await page.getByRole("radiogroup", { name: "Time range" }).getByText("24 h").click();
-    const box = page.getByRole("checkbox", { name: "Include the projects playground" });
+    const box = page.getByRole("checkbox", {
+      name: "Include the projects “playground” and “evaluators”",
+    });
     await box.waitFor({ timeout: 15_000 });
     const traces = page
       .locator(".tile")

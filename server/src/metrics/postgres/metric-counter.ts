@@ -216,7 +216,7 @@ export class PostgresMetricCounter {
     );
   }
 
-  /** Replaces stored metrics. All bodies are sent as parts of one parameter. */
+  /** Replaces stored metrics. The serialized metrics of all units are sent as one parameter, one after the other. */
   async #replace(
     { tenantId, projectId }: MarkedUnit,
     { level, from, to, units }: ReplacedUnits,

@@ -273,6 +273,9 @@ class FacetSets {
 
 const stampLength = 22;
 
-/** The start of the root, which the first segment of a dotted order contains; `undefined` if it is not known. */
+/**
+ * Reads the start time of the root run, in microseconds, from the first segment of a dotted order; `undefined` if the
+ * dotted order is empty.
+ */
 export const readRootMicros = (dottedOrder: string): number | undefined =>
   dottedOrder === "" ? undefined : stampToMicros(dottedOrder.slice(0, stampLength));

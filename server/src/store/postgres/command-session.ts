@@ -12,7 +12,7 @@ import { postgresFormats } from "./formats.ts";
 export const commandLimits = { statementMs: 600_000, lockMs: 20_000 } as const;
 
 /**
- * Opens a connection for a command, with the rights of a server.
+ * Opens a database connection for a command of the CLI, with the role that a Millrace server uses.
  *
  * @throws ServerError the database can't be reached, or refuses the login. The message contains no password.
  */

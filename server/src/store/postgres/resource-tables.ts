@@ -1,8 +1,8 @@
 /**
  * SQL that creates the tables of all resources except runs: format 1 of the PostgreSQL store. A test compares tables and
  * columns with those of SQLite. The differences:
- * - Each table of tenants has a `tenant_id`, with which its keys begin, so that tenants may use the same ids. A column that
- *   SQLite lacks is filled in with the tenant of the transaction.
+ * - Each table with data of tenants has a column `tenant_id`, with which its keys begin, so that tenants may use the same
+ *   ids. Where the table of SQLite has no such column, its default is the tenant of the transaction.
  * - Texts are compared by bytes (`COLLATE "C"`), as SQLite does. A database of another collation would sort lists and
  *   ranges of hashes differently, and would have to rebuild its indexes after an update of its operating system.
  * - `readable_json` converts stored JSON to `jsonb`, in which NUL becomes the character that `text-encoding.ts` uses for it,

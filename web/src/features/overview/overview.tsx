@@ -165,7 +165,7 @@ const RangeMetrics = ({
               checked={countsOwnProjects}
               onChange={({ currentTarget }) => onCountsOwnProjects(currentTarget.checked)}
             />
-            Include the projects playground and evaluators
+            Include the projects “playground” and “evaluators”
           </label>
         )}
       </div>

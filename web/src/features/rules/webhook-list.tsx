@@ -19,7 +19,7 @@ type OpenDialog = {
   readonly webhook: Webhook;
 };
 
-/** The webhooks of the tenant, with the numbers of their deliveries. */
+/** The webhooks of the tenant, each with how many of its deliveries arrived, wait or failed. */
 export const WebhookList = () => {
   const { data: webhooks, error, refetch } = useQuery(webhooksQuery);
   const [dialog, setDialog] = useState<OpenDialog>();

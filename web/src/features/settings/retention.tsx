@@ -133,7 +133,7 @@ const NewRule = ({
       <TextInput
         label="Retention (days)"
         inputMode="numeric"
-        // Above the input, a message leaves the input in line with the other fields of the row.
+        // The error message is above the input, so that the input stays in line with the other fields of the row.
         inputWrapperOrder={["label", "error", "input"]}
         error={
           days === undefined &&
