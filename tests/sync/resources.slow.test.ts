@@ -158,7 +158,7 @@ describe("with the local server in the same process", () => {
     });
     const [worker, caller] = error.stack!.split("called by client.sync.projects.read, from");
     expect(worker).toContain("at Projects.read");
-    expect(caller?.trim()).toMatch(/^at readConfiguration .*resources\.test\.ts/);
+    expect(caller?.trim()).toMatch(/^at readConfiguration .*resources\.slow\.test\.ts/);
     const bad = errorOf(() => sync.runs.read("no id"));
     expect(bad).toBeInstanceOf(ValidationError);
     expect(bad.message).toBe(
