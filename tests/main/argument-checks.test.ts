@@ -1,35 +1,16 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Client, ValidationError } from "../../src/main/index.ts";
+import { describe, expect, test } from "vitest";
+import { ValidationError } from "../../src/main/index.ts";
 import { callTables } from "../../src/main/resources.ts";
+import { useCountedRequests } from "../support/counted-requests.ts";
 
-let requests = 0;
-const server = createServer((_request, response) => {
-  requests += 1;
-  response.end("{}");
-});
-let client: Client;
-
-beforeAll(async () => {
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  client = new Client({ endpoint: `http://127.0.0.1:${port}`, enabled: false });
-});
-
-afterAll(async () => {
-  await client.close();
-  server.close();
-});
+const counted = useCountedRequests();
 
 type Method = (...args: readonly unknown[]) => unknown;
 
 /** Makes a call that may throw or reject, and returns its error. */
 async function failureOf(name: string, args: readonly unknown[]): Promise<unknown> {
   const [resource = "", method = ""] = name.split(".");
-  const target = Reflect.get(client, resource) as Record<string, Method>;
+  const target = Reflect.get(counted.client, resource) as Record<string, Method>;
   try {
     const answer = target[method]?.(...args);
     await (Symbol.asyncIterator in Object(answer) ? undefined : answer);
@@ -93,7 +74,7 @@ describe("before anything is sent", () => {
     expect(failure).toBeInstanceOf(ValidationError);
     expect(String(failure)).toContain(`ValidationError: ${name}: `);
     expect(String(failure)).toContain(message);
-    expect(requests).toBe(0);
+    expect(counted.requests).toBe(0);
   });
 
   test.each([{}, { presignedUrl: 7 }, { presignedUrl: null }])(
@@ -123,7 +104,7 @@ describe("before anything is sent", () => {
         expect(failure).toBeInstanceOf(ValidationError);
         expect(String(failure)).toMatch(/: signal must be an AbortSignal, not /);
       }
-      expect(requests).toBe(0);
+      expect(counted.requests).toBe(0);
     },
   );
 

@@ -1,29 +1,10 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Client, OptionError, ValidationError } from "../../src/main/index.ts";
 import type { ClientOptions } from "../../src/main/index.ts";
 import { callTables } from "../../src/main/resources.ts";
+import { useCountedRequests } from "../support/counted-requests.ts";
 
-let requests = 0;
-const server = createServer((_request, response) => {
-  requests += 1;
-  response.end("{}");
-});
-let client: Client;
-
-beforeAll(async () => {
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  client = new Client({ endpoint: `http://127.0.0.1:${port}`, enabled: false });
-});
-
-afterAll(async () => {
-  await client.close();
-  server.close();
-});
+const counted = useCountedRequests();
 
 type Method = (...args: readonly unknown[]) => unknown;
 
@@ -77,7 +58,7 @@ const methodsOf = (target: object): readonly string[] => {
 
 test("the keys of every call of every resource are declared", () => {
   for (const [resource, table] of Object.entries(callTables)) {
-    const target = Reflect.get(client, resource) as object;
+    const target = Reflect.get(counted.client, resource) as object;
     expect(Object.keys(table)).toEqual(expect.arrayContaining([...methodsOf(target)]));
   }
   expect(calls.length).toBeGreaterThan(90);
@@ -85,7 +66,7 @@ test("the keys of every call of every resource are declared", () => {
 
 describe("before anything is sent", () => {
   test.each(calls)("$name is refused", async ({ resource, method, args }) => {
-    const target = Reflect.get(client, resource) as Record<string, Method>;
+    const target = Reflect.get(counted.client, resource) as Record<string, Method>;
     const failure = await (async () => {
       const answer = target[method]?.(...args);
       return Symbol.asyncIterator in Object(answer) ? undefined : answer;
@@ -97,16 +78,16 @@ describe("before anything is sent", () => {
     expect(String(failure)).toMatch(
       new RegExp(`^ValidationError: ${resource}\\.${method}: unknown (option|filter) \`colour\`; `),
     );
-    expect(requests).toBe(0);
+    expect(counted.requests).toBe(0);
   });
 
   test("client.sync refuses it too", () => {
     // A stream can't be passed to the thread that makes the blocking call.
     for (const { resource, method, args } of calls.filter((one) => one.method !== "uploadStream")) {
-      const target = Reflect.get(client.sync, resource) as Record<string, Method>;
+      const target = Reflect.get(counted.client.sync, resource) as Record<string, Method>;
       expect(() => target[method]?.(...args)).toThrow("unknown");
     }
-    expect(requests).toBe(0);
+    expect(counted.requests).toBe(0);
   });
 
   test.each([
@@ -157,14 +138,14 @@ describe("before anything is sent", () => {
     ],
     ["projects", "list", { "a\u001b[2J\nb": 1 }, "unknown filter `a\\u001b[2J\\nb`; known: "],
   ])("%s.%s(%j) says %s", async (resource, method, options, message) => {
-    const target = Reflect.get(client, resource) as Record<string, Method>;
+    const target = Reflect.get(counted.client, resource) as Record<string, Method>;
     await expect((async () => target[method]?.(options))()).rejects.toThrow(message);
-    expect(requests).toBe(0);
+    expect(counted.requests).toBe(0);
   });
 
   test("an argument that is no options object is refused too", async () => {
     const name = "p" as unknown as { projectName: string };
-    await expect(client.projects.read(name)).rejects.toThrow(
+    await expect(counted.client.projects.read(name)).rejects.toThrow(
       "projects.read takes an object of options",
     );
   });
@@ -187,7 +168,7 @@ test.each(["flush", "drain", "close", "waitForCapacity"] as const)(
   "%s takes no unknown option",
   async (call) => {
     const options = { timeout: 5 } as object;
-    await expect(client[call](options)).rejects.toThrow(
+    await expect(counted.client[call](options)).rejects.toThrow(
       `client.${call}: unknown option \`timeout\`; did you mean \`timeoutMs\`?`,
     );
   },
