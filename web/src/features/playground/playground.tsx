@@ -1,7 +1,7 @@
 import { Button, Switch } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { useEffect, useMemo, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
 import { formatDollars } from "../../components/text/cost.ts";
@@ -91,11 +91,30 @@ const Editor = ({
   const [commitPurpose, setCommitPurpose] = useState<CommitPurpose>();
   const navigate = routeApi.useNavigate();
   const { answers, run, stop } = useAnswers();
+  const unstoredState = useRef<PlaygroundState>(undefined);
   // Store the state only when the user pauses, so that storing it does not slow down typing.
   useEffect(() => {
-    const timer = setTimeout(() => setIsStored(storeState(state)), storeDelayMs);
+    unstoredState.current = state;
+    const timer = setTimeout(() => {
+      unstoredState.current = undefined;
+      setIsStored(storeState(state));
+    }, storeDelayMs);
     return () => clearTimeout(timer);
   }, [state]);
+  // A user who leaves the page without such a pause finds the state as it was, too.
+  useEffect(() => {
+    const storeNow = (): void => {
+      if (unstoredState.current !== undefined) {
+        storeState(unstoredState.current);
+        unstoredState.current = undefined;
+      }
+    };
+    addEventListener("pagehide", storeNow);
+    return () => {
+      removeEventListener("pagehide", storeNow);
+      storeNow();
+    };
+  }, []);
   const change = (changes: Partial<PlaygroundState>): void =>
     setState((current) => ({ ...current, ...changes }));
   const keyEndpoint = models.endpoints.find(({ name }) => name === keyEndpointName);
@@ -122,7 +141,7 @@ const Editor = ({
   };
   /** Opens a new experiment with a saved prompt and the chosen models. */
   const openExperiment = async (source: PromptSource): Promise<void> => {
-    storeState({ ...state, source });
+    unstoredState.current = { ...state, source };
     await navigate({
       to: "/experiments/new",
       search: {
