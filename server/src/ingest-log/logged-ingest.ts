@@ -14,7 +14,7 @@ import { logLimits } from "./log-limits.ts";
 import type { ObservedLog } from "./log-state.ts";
 import { decodeMessage, encodeReference } from "./message-format.ts";
 import { RecentMessages } from "./recent-messages.ts";
-import type { RecentLimits } from "./recent-messages.ts";
+import type { RecentMessageLimits } from "./recent-messages.ts";
 
 /** How long {@link LoggedIngest} waits, and what it keeps. */
 export interface LoggedIngestOptions {
@@ -25,7 +25,8 @@ export interface LoggedIngestOptions {
   readonly observed?: ObservedLog;
   /** Milliseconds after which a message is stored in the database if the log has not acknowledged it. */
   readonly lateMs?: number;
-  readonly recent?: RecentLimits;
+  /** How many recent messages are kept, and for how long. */
+  readonly recent?: RecentMessageLimits;
 }
 
 /**

@@ -12,7 +12,7 @@ export interface DisturbedLog {
 }
 
 /** How long messages are kept; see {@link RecentMessages}. */
-export interface RecentLimits {
+export interface RecentMessageLimits {
   /** Milliseconds for which a message is kept at least, and between two checks for a disturbance. */
   readonly keepMs: number;
   readonly checkMs: number;
@@ -22,7 +22,7 @@ export interface RecentLimits {
   readonly bytes: number;
 }
 
-const recentLimits: RecentLimits = {
+const recentLimits: RecentMessageLimits = {
   keepMs: logLimits.recentMs,
   checkMs: logLimits.recentCheckMs,
   quietMs: logLimits.quietMs,
@@ -60,7 +60,7 @@ interface KeptMessage extends AcknowledgedMessage {
 export class RecentMessages {
   readonly #log: DisturbedLog;
   readonly #store: StoreAgain;
-  readonly #limits: RecentLimits;
+  readonly #limits: RecentMessageLimits;
   readonly #timer: NodeJS.Timeout;
   readonly #kept: KeptMessage[] = [];
   #bytes = 0;
@@ -70,7 +70,7 @@ export class RecentMessages {
   #storing: Promise<void> = Promise.resolve();
   #isStoring = false;
 
-  constructor(log: DisturbedLog, store: StoreAgain, limits: RecentLimits = recentLimits) {
+  constructor(log: DisturbedLog, store: StoreAgain, limits: RecentMessageLimits = recentLimits) {
     this.#log = log;
     this.#store = store;
     this.#limits = limits;

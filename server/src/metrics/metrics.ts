@@ -79,10 +79,10 @@ export interface MetricGroup {
   readonly total: MetricValues;
   /** The total of the period before. */
   readonly previous: MetricValues;
-  /** The values of each point. */
+  /** The values of each time interval of a chart, the oldest first. */
   readonly points: readonly MetricValues[];
   /**
-   * The counts of each point of the period before. Their sum over all groups is more than the number of runs if a run
+   * The counts of each interval of the period before. Their sum over all groups is more than the number of runs if a run
    * can be in several groups.
    */
   readonly previousPoints: readonly CountValues[];

@@ -9,7 +9,7 @@ import type { TextIndexWriter } from "../runs/sqlite/text-index/text-index-write
 import type { ResourceCall, ThreadReply } from "../storage/thread-reply.ts";
 import type { Writers } from "./repositories.ts";
 
-/** The resources of the writer thread: those of requests, the text index, and the metrics. */
+/** What the writer thread can be called on: the writers for API requests, the text index, and the metrics. */
 export type WriterResources = Writers & {
   readonly textIndex: TextIndexWriter;
   readonly metrics: MetricWrites;

@@ -14,11 +14,11 @@ export interface IngestCountWrites {
    * Stores how many bytes of a tenant one server has counted on a day. Returns the sum of the counts of all servers.
    * Repeating a call changes nothing, so a caller that does not know whether a call took effect may repeat it.
    */
-  set(tenantId: string, day: string, count: ServerCount): Promise<number>;
+  set(tenantId: string, day: string, count: ServerIngest): Promise<number>;
 }
 
-/** What one server has counted on a day. */
-export interface ServerCount {
+/** The bytes that one server has received from a tenant on a day. */
+export interface ServerIngest {
   /** Identifies the process of the server: after a restart, the server has a new id. */
   readonly server: string;
   readonly bytes: number;
@@ -86,7 +86,7 @@ export class IngestCountRepository implements IngestCountReads, IngestCountWrite
     return (await this.#db.first(ingestCountQueries.sum, range))?.bytes ?? 0;
   }
 
-  async set(tenantId: string, day: string, { server, bytes }: ServerCount): Promise<number> {
+  async set(tenantId: string, day: string, { server, bytes }: ServerIngest): Promise<number> {
     const row = { tenant_id: tenantId, day: `${day}/${server}`, bytes };
     await this.#db.run(ingestCountQueries.set, row);
     await this.#db.run(ingestCountQueries.removeEarlier, { tenantId, day });

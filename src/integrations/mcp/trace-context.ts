@@ -17,8 +17,9 @@ interface SendOptions {
 }
 
 /**
- * Returns `meta` with members added that make `run` the parent of the runs with which the peer handles the request. A
- * `traceparent` of another library, and the entries of other vendors in `baggage`, are kept.
+ * Returns a copy of `meta` that also contains the trace context of `run`. With it, the runs that the peer records while
+ * it handles the request become children of `run`. A `traceparent` of another library, and the entries of other vendors
+ * in `baggage`, are kept.
  */
 export function writeTraceContext(run: RunTree, meta: Meta, { sendsMetadata }: SendOptions): Meta {
   const existing = meta[baggageKey];

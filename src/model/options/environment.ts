@@ -88,7 +88,7 @@ export function readOptionFromEnvironment({
   return row.failClosed === "withhold" && row.kind === "hide" ? true : row.fallback;
 }
 
-/** Returns the first variable that is set. An empty variable counts as unset, as in a shell. */
+/** Returns the name of the first variable that is set. An empty or blank variable counts as unset. */
 const findVariable = (row: OptionRow, env: Environment): string | undefined =>
   row.env.find((key) => readVariable(key, env) !== "");
 

@@ -15,7 +15,7 @@ export const exchangeFormats = [
   "otel.span",
 ] as const;
 
-/** One of {@link exchangeFormats}. */
+/** The API whose request and response an exchange contains. */
 export type ExchangeFormat = (typeof exchangeFormats)[number];
 
 /**

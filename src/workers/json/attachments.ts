@@ -165,8 +165,8 @@ async function createFileAttachment(
 /**
  * Reads the first `size` bytes of a file.
  *
- * @throws RangeError if the file became shorter, or the file system's error if it is gone. When the
- * tape is sent again, the file is checked anew.
+ * @throws RangeError if the file became shorter, or the file system's error if it no longer exists. The
+ * batch is then sent again, for which the file is checked again.
  */
 async function* readFileBytes(path: string, size: number): AsyncGenerator<Uint8Array, void> {
   let remaining = size;

@@ -195,7 +195,11 @@ export class Redactor {
     }
   }
 
-  /** Masks matches in a tagged value and returns the offset of the next value. */
+  /**
+   * Masks a tagged value and returns the offset of the next value.
+   *
+   * @param maskName the name of the mask that replaces the whole value; without it, only what the rules match is masked
+   */
   #redactValue(offset: number, maskName: string | undefined): number {
     const bytes = this.#bytes;
     const tagByte = bytes[offset] ?? tag.null;

@@ -33,6 +33,7 @@ import { parseExampleRow, parsePreviewRow, parseSplitList } from "./example-row.
 
 /** The dependencies that differ between the database engines. */
 export interface ExampleEngine {
+  /** Encrypts the tokens of share links. */
   readonly tokenCipher: TokenCipher;
   readonly search: ExampleTextSearch;
 }
@@ -214,7 +215,10 @@ export class ExampleReader implements ExampleReads {
     ];
   }
 
-  /** Replaces a time at or after the newest version by `null`: the index on rows of the newest version is faster. */
+  /**
+   * Replaces the time of a version with `null`, which stands for the newest version, if the time is not before it. Rows
+   * of the newest version have an index of their own, which is faster than a search by time.
+   */
   async #preferNewest<Filter extends ExampleFilter>(
     tenantId: string,
     filter: Filter,

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { DailyIngest } from "../daily-ingest.ts";
 import type { IngestCountStore } from "../daily-ingest.ts";
-import type { ServerCount } from "../ingest-counts.ts";
+import type { ServerIngest } from "../ingest-counts.ts";
 
 const dayMs = 86_400_000;
 
@@ -24,7 +24,7 @@ class FakeCounts implements IngestCountStore {
   };
   readonly write = {
     ingestCounts: {
-      set: async (tenantId: string, day: string, count: ServerCount): Promise<number> => {
+      set: async (tenantId: string, day: string, count: ServerIngest): Promise<number> => {
         this.#note("set", tenantId);
         const key = `${tenantId} ${day}`;
         const byServer = this.bytes.get(key) ?? new Map<string, number>();

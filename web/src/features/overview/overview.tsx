@@ -158,7 +158,7 @@ const RangeMetrics = ({
           [...overview.projects.values()].some(({ isCounted }) => !isCounted)) && (
           <label
             className="quiet"
-            title="Model calls of the playground and of judges are recorded in these projects"
+            title="Millrace itself records the calls of its playground and of its judges in these projects"
           >
             <input
               type="checkbox"

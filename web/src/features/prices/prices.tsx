@@ -65,7 +65,7 @@ export const Prices = () => {
       <Recompute tenantId={tenantId} />
       <FormSection
         title="Public prices"
-        description="The prices that the server contains, in US dollars per million tokens. Your own prices take precedence."
+        description="Built-in prices, in US dollars per million tokens. Your own prices take precedence."
       >
         <LibraryPrices
           text={q}

@@ -134,7 +134,7 @@ const RuleCard = ({
           </ul>
           {failed > 0 && (
             <ActionButton
-              label="Retry failed runs"
+              label="Retry where it failed"
               onClick={async () => change(async () => retryRule(id))}
             />
           )}

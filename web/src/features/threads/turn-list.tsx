@@ -7,7 +7,7 @@ import { createCostFormat } from "../../components/text/cost.ts";
 import { TurnView } from "./turn-view.tsx";
 
 const estimatedTurnHeight = 220;
-/** The number of turns below the view at which more turns are loaded. */
+/** More turns are loaded when fewer than this number of loaded turns follow the last one in view. */
 const readAheadTurns = 10;
 
 /** The turns of a thread, one below the other. Only those in view are rendered, and only their runs are loaded. */

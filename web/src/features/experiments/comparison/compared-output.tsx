@@ -8,8 +8,8 @@ import type { ComparedRow, ComparedRun } from "./comparison.ts";
 import { ScoreMark } from "../score-mark.tsx";
 
 /**
- * An experiment's output for an example, with its scores and a link to its trace. The link is a plain `<a>`, which the
- * table opens with the router.
+ * An experiment's output for an example, with its scores and a link to its trace. The link is a plain `<a>`: the
+ * table handles clicks on it, and navigates with the router.
  */
 export const ComparedOutput = ({
   context,
