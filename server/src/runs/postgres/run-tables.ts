@@ -91,3 +91,7 @@ export const runTables = `
     SELECT CASE WHEN abs(n) < 1e300 AND (abs(n) > 1e-300 OR n = 0) THEN n END
       FROM (SELECT CASE jsonb_typeof(value) WHEN 'number' THEN value::numeric END AS n) v $$;
 `;
+
+/** SQL that creates the index of `threads` in the order of their list: the last active first. */
+export const threadListIndex =
+  "CREATE INDEX threads_by_block ON threads (tenant_id, project_id, last_block DESC, id);";

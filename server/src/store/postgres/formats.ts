@@ -2,6 +2,7 @@ import { markMetricsFunction } from "../../metrics/postgres/metric-tables.ts";
 import { publicPromptPolicies, tenantPolicies } from "../../storage/postgres/tenant-policies.ts";
 import { postgresIngestCountTables } from "../../tenants/ingest-counts.ts";
 import { valueCandidateTables } from "../../runs/postgres/unused-values.ts";
+import { threadListIndex } from "../../runs/postgres/run-tables.ts";
 import { expiredWeekTables } from "../../runs/retention/postgres/expired-weeks.ts";
 import { createMeasureIndexes } from "../../runs/tables/run-measure-tables.ts";
 import { sharedTextTables } from "../../runs/shared-texts/postgres-shared-texts.ts";
@@ -20,4 +21,5 @@ export const postgresFormats: readonly string[] = [
   createMeasureIndexes,
   // The trigger also marks the roots above runs with a first token.
   markMetricsFunction,
+  threadListIndex,
 ];

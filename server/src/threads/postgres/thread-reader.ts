@@ -184,7 +184,8 @@ export class PostgresThreadReader implements ThreadReads {
     const { rows } = await this.#db.query<{ readonly id: string; readonly last: number }>(
       `SELECT id, max(block) AS last FROM (
          (SELECT id, last_block AS block FROM threads
-           WHERE tenant_id = $1 AND project_id = $2 AND ($3 = '' OR strpos(id, $3) > 0) AND ($4::bigint IS NULL OR last_block <= $4::bigint)
+           WHERE tenant_id = $1 AND project_id = $2 AND ($3 = '' OR strpos(id, $3) > 0)
+             ${after === undefined ? "" : "AND last_block <= $4::bigint"}
            ORDER BY last_block DESC, id LIMIT ${maxListedThreads})
          UNION ALL
          SELECT w.id COLLATE "C", floor(w.start_us::numeric / ${blockMicros})::bigint FROM (
