@@ -76,7 +76,7 @@ test("a tenant is restored beside another one, and a backup says which kind it i
     await run("restore", file, "--data", other, "--tenant", "acme", "--token-key", keyFile),
   ).toEqual({
     code: 0,
-    output: `restored 3 rows (runs: 0) of ${file} to the tenant acme; the counts and hashes of the rows match the file\n`,
+    output: `restored 3 rows (runs: 0) from ${file} to the tenant acme; the counts and hashes of the rows match the file\n`,
     errors: "",
   });
   const server = start(["serve", "--port", "0", "--data", other]);

@@ -228,7 +228,7 @@ describe("runs of a project", () => {
   });
 
   test.each([
-    [[], "--dataset <name> or --project <name> is required"],
+    [[], "pass --dataset <name> to download examples, or --project <name> to download runs"],
     [["--project", "p", "--dataset", "d"], "--dataset and --project can't be combined"],
     [["--project", "p", "--split", "a"], "--as-of and --split apply only to the examples"],
     [["--project", "p", "--as-of", "a"], "--as-of and --split apply only to the examples"],

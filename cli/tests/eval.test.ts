@@ -110,7 +110,7 @@ describe("exit codes", () => {
     expect(failed.output).toContain("failed: half right: right is 0.5, below 0.8\n");
     const misspelled = await runEval("a.eval.js", "--fail-under", "rihgt=0.1");
     expect(misspelled.code).toBe(1);
-    expect(misspelled.output).toContain("no evaluation has a score rihgt; its scores are right");
+    expect(misspelled.output).toContain("no evaluation has a score rihgt; the scores are right");
     expect((await runEval("a.eval.js", "--fail-under", "right=0.5")).code).toBe(0);
   });
 
@@ -295,7 +295,7 @@ describe("an interrupt", () => {
     run.child.kill("SIGINT");
     const { code, output } = await run.ended;
     expect(code).toBe(1);
-    expect(output).toContain("failed: interrupted; the same command continues\n");
+    expect(output).toContain("failed: interrupted; to continue, run the same command again\n");
     const second = await start([script, "eval", "a.eval.js"]).ended;
     expect(second.output).toContain("interrupted: 4 rows (2 resumed), right 1");
     expect(second.code).toBe(0);
@@ -332,7 +332,7 @@ test("--watch runs only those files again whose modules have changed", async () 
     "plus.ts": "export const plus = (a: number): number => a + 1;",
   });
   const run = startEval("--watch");
-  await run.printed("waiting for changes; Ctrl-C ends");
+  await run.printed("waiting for changes; press Ctrl-C to stop");
   expect(run.text()).toContain("watched two: 4 rows");
   write("plus.ts", "export const plus = (a: number): number => a + 2;");
   await run.printed(/watched one-2: 4 rows, right 0.*\n[^]*waiting for changes/);

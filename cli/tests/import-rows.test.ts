@@ -87,10 +87,7 @@ test("pages that are too large are read in parts, and only a run that is too lar
   const tally = await importAll(source.url, target, { limits: { maxBytes: 20_000 } });
   expect(tally.read("runs")).toEqual({ imported: 32, existing: 0, leftOut: 1 });
   expect([...tally.readReasons("runs")]).toEqual([
-    [
-      "it is larger than a response may be",
-      { count: 1, example: String(content.runs[10]?.["id"]) },
-    ],
+    ["it is too large for one response", { count: 1, example: String(content.runs[10]?.["id"]) }],
   ]);
   expect(tally.read("examples").imported).toBe(31);
   expect(tally.read("feedback").imported).toBe(32);

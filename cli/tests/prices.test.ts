@@ -3,8 +3,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { recompute } from "../src/prices/recompute.ts";
-import { PriceServer } from "../src/prices/price-server.ts";
-import type { RecomputeProgress } from "../src/prices/price-server.ts";
+import { PriceClient } from "../src/prices/price-client.ts";
+import type { RecomputeProgress } from "../src/prices/price-client.ts";
 import { addressOf, ended, firstLine, folder, start } from "./support/command.ts";
 
 /** Starts a server with an empty data folder. */
@@ -136,11 +136,11 @@ test("what can't be done is reported with what to do", async () => {
   );
 });
 
-/** A server whose recomputation has these steps. A step that is a text fails. */
-function scriptedServer(steps: readonly (Partial<RecomputeProgress> | string)[]) {
+/** A client of a server whose recomputation has these steps. A step that is a text fails. */
+function createScriptedClient(steps: readonly (Partial<RecomputeProgress> | string)[]) {
   const modes: string[] = [];
-  const server = new PriceServer({ endpoint: { value: "http://unused", source: "test" } });
-  server.recompute = async (mode) => {
+  const client = new PriceClient({ endpoint: { value: "http://unused", source: "test" } });
+  client.recompute = async (mode) => {
     const step = steps[modes.length] ?? { done: true };
     modes.push(mode);
     if (typeof step === "string") {
@@ -149,17 +149,17 @@ function scriptedServer(steps: readonly (Partial<RecomputeProgress> | string)[])
     const counts = { examined: 0, changed: 0, unreadable: 0, unknown_models: {} };
     return { position: 0, last: 4_000, done: false, ...counts, ...step };
   };
-  return { server, modes };
+  return { client, modes };
 }
 
 test("a recomputation shows its progress", async () => {
   const lines: string[] = [];
-  const { server, modes } = scriptedServer([
+  const { client, modes } = createScriptedClient([
     { position: 1_000, examined: 900 },
     { position: 2_000 },
   ]);
   const screen = { isTTY: true, write: (text: string) => lines.push(text) };
-  await recompute(server, { restart: true, screen });
+  await recompute(client, { restart: true, screen });
   expect(modes).toEqual(["restart", "continue", "continue"]);
   expect(lines).toEqual([
     "\r25%, 900 model calls examined, 0 changed\u001b[K",
@@ -169,9 +169,9 @@ test("a recomputation shows its progress", async () => {
 });
 
 test("a recomputation that fails says that the next one continues", async () => {
-  const { server, modes } = scriptedServer([{ position: 1 }, "no response"]);
+  const { client, modes } = createScriptedClient([{ position: 1 }, "no response"]);
   const screen = { write: () => undefined };
-  await expect(recompute(server, { restart: false, screen })).rejects.toThrow(
+  await expect(recompute(client, { restart: false, screen })).rejects.toThrow(
     "no response; then run the same command again to continue where it stopped",
   );
   expect(modes).toEqual(["resume", "continue"]);

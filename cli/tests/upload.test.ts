@@ -186,7 +186,7 @@ describe("formats", () => {
     const { code, errors } = await fixture.upload(file);
     expect({ code, errors }).toEqual({
       code: 3,
-      errors: `warning: ${file}, row 2, and possibly others: the number -9007199254740993 is uploaded as -9007199254740992, because JavaScript has no exact integers beyond 2^53; write such numbers as text\n`,
+      errors: `warning: ${file}, row 2, and possibly others: the number -9007199254740993 is uploaded as -9007199254740992, because JavaScript can't represent integers beyond 2^53 exactly; write such numbers as strings\n`,
     });
     expect(JSON.parse(readFileSync(`${file}.rejected.jsonl`, "utf8"))).toMatchObject({
       row: 4,
@@ -243,7 +243,7 @@ test("a dry run into a dataset that does not exist yet checks the rows, warns, a
 
 describe("a source with a column inputs and one that is not read", () => {
   const reason =
-    'column "output" is not read, did you mean outputs? (beside inputs: outputs, metadata, split, id, created_at; a mapping file, --map, can name other columns or leave some out)';
+    'column "output" is not one of inputs, outputs, metadata, split, id, created_at (did you mean outputs?). To read other columns, or to ignore some, pass a mapping file with --map';
 
   test("a CSV file is refused before anything is sent, unless a mapping leaves the column out", async () => {
     const file = fixture.path("a.csv");

@@ -7,8 +7,8 @@ import type { PostgresBackgroundRequest } from "./store/postgres/postgres-backgr
 import { PostgresBackground } from "./store/postgres/postgres-background.ts";
 import { postgresRuns } from "./store/postgres/postgres-runs.ts";
 
-// Counts metrics and indexes texts while this server is the leader. Queries read from the runs what is not counted or
-// indexed yet.
+// Counts metrics and indexes texts while this server is the leader. For runs that are not counted or indexed yet,
+// queries read the runs themselves.
 
 if (parentPort !== null) {
   lowerPriority();

@@ -134,8 +134,8 @@ async function listen(app: App, { host, port }: ServerThreadData): Promise<void>
 }
 
 /**
- * Accepts no further connections, and waits until all others have ended, for at most
- * {@link serverLimits.lastRequestsMs}. A connection ends with its next response; one without a request ends now.
+ * Accepts no new connections, and waits until the open ones have ended, for at most
+ * {@link serverLimits.lastRequestsMs}. A connection ends with its next response; an idle one ends now.
  */
 async function endConnections({ server }: App): Promise<void> {
   const ended = new Promise<void>((resolve) => {

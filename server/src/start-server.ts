@@ -18,7 +18,7 @@ export interface RunningServer {
   readonly publicUrl: string | undefined;
   /**
    * The token that the UI asks for before it calls models; `undefined` if the server has no model endpoints, or requires
-   * a key. It is a new one at each start.
+   * a key. Each start creates a new token.
    */
   readonly modelToken: string | undefined;
   /** Where runs are stored before they reach the database; `undefined` without the option `log`. */

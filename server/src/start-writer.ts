@@ -18,7 +18,7 @@ import { RetentionSweeper } from "./runs/retention/retention-sweeper.ts";
 import { openPostgresStore } from "./store/postgres/postgres-store.ts";
 import type { Store } from "./store/store.ts";
 
-/** Options of a writer: a process that stores what the ingest log contains in the database. */
+/** Options of a writer: a process that stores the runs of the ingest log in the database, and performs jobs. */
 export interface WriterOptions {
   /** URL of the PostgreSQL database in which runs are stored, as for a server. */
   readonly store: string;
@@ -39,7 +39,7 @@ export interface WriterOptions {
 export interface RunningWriter {
   /** The address of the log, without credentials; `undefined` without the option `log`. */
   readonly log: string | undefined;
-  /** The port on which it answers; `undefined` without the option `port`. */
+  /** The port of the health checks and metrics; `undefined` without the option `port`. */
   readonly port: number | undefined;
   /**
    * Completes the transactions that have begun, and returns all other messages to the log. Other processes continue the
@@ -52,8 +52,8 @@ export interface RunningWriter {
 const jobPollMs = 2_000;
 
 /**
- * Starts a writer in this process: it stores in PostgreSQL what servers have received into the ingest log, performs jobs
- * that need nothing but the database, and deletes expired runs. Any number of writers may run, in any number of processes.
+ * Starts a writer in this process: it stores the runs of the ingest log in PostgreSQL, performs jobs that need nothing
+ * but the database, and deletes expired runs. Any number of writers may run, in any number of processes.
  *
  * @throws OptionError an option is malformed.
  * @throws ServerError the database or the log can't be used, or the port is in use.

@@ -34,8 +34,8 @@ import type {
 import type { SpansTask } from "./otlp/spans-task.ts";
 import type { ResultOf, WorkMessage } from "./storage/work-threads.ts";
 
-// A thread for work whose duration depends on the request: parsing large bodies and checking schemas. The thread is
-// terminated if a task takes too long.
+// A thread for work whose duration depends on the request, such as parsing large bodies, checking schemas and rendering
+// prompts. The thread is terminated if a task takes too long.
 
 type Task =
   | RenderTask
@@ -74,7 +74,7 @@ const toErrorMessage = (cause: unknown): WorkMessage =>
 
 interface TaskResult {
   readonly result: ResultOf<Task>;
-  /** Buffers of the result to transfer, not copy, to the main thread. */
+  /** Buffers of the result to transfer, not copy, to the server thread. */
   readonly transferList: readonly ArrayBuffer[];
 }
 

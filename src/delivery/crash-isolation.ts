@@ -8,18 +8,18 @@ import {
 import type { Tape } from "../tracing/tape/tape.ts";
 
 /**
- * After this many crashes of workers while they wrote the same run, that run is quarantined, which means that it is not
- * sent again.
+ * Number of workers that may crash while they write the same run. After the last of them, the run is quarantined: it is
+ * not sent again.
  */
 const maxCrashesOfRun = 2;
 /**
- * After this many crashes that no run explains, the range of the tape (the buffer of recorded runs) that is being sent
- * is split into halves, which are sent one after the other.
+ * After this many crashes during which no run was being written, the part of the tape (the buffer of recorded runs)
+ * that was sent is split into halves, which are sent one after the other.
  */
 const maxCrashesOfRange = 2;
 /**
- * After this many crashes that no run explains, the tape (the buffer of recorded runs) is dropped: perhaps no worker
- * can run on this machine.
+ * After this many crashes during which no run was being written, the tape is not sent any more: perhaps no worker can
+ * run on this machine.
  */
 const maxCrashesOfTape = 24;
 
@@ -38,7 +38,7 @@ export interface CrashIsolationOptions {
   readonly hasEnded: () => boolean;
 }
 
-/** A range of bytes on a tape, the buffer of recorded runs. */
+/** A range of bytes on the tape. */
 interface ByteRange {
   readonly start: number;
   readonly end: number;
@@ -63,7 +63,8 @@ export class CrashIsolation {
   }
 
   /**
-   * Sends the tape. Returns the report of the last worker, or `undefined` if the tape is dropped.
+   * Sends the tape. Returns the worker's report, merged from several if the tape was split. Returns `undefined` if the
+   * client was closed, or if workers crashed too often.
    */
   send(): Promise<ShipReport | undefined> {
     return this.#send({ start: 0, end: this.#tape.usedBytes });
@@ -147,7 +148,7 @@ export class CrashIsolation {
   }
 }
 
-/** Combines the reports on two parts of a tape, the buffer of recorded runs. */
+/** Combines the reports on two parts of the tape. */
 function mergeReports(firstReport: ShipReport, secondReport: ShipReport): ShipReport {
   const reason = secondReport.reason ?? firstReport.reason;
   const server = secondReport.server ?? firstReport.server;

@@ -26,9 +26,9 @@ export class DeliveryFailures {
   readonly #context: FailureContext;
   #hasReportedUnknownServer = false;
 
-  constructor(traffic: SharedTraffic, target: FailureContext) {
+  constructor(traffic: SharedTraffic, context: FailureContext) {
     this.#traffic = traffic;
-    this.#context = target;
+    this.#context = context;
   }
 
   /** The last failure; `undefined` if there was none. */
@@ -73,8 +73,8 @@ export class DeliveryFailures {
   }
 
   /**
-   * Warns once if the server's `/info` has no version. The server may still accept runs, but the address may also be
-   * that of a different service.
+   * Warns once if the server's `/info` has no version. The server may still accept runs, but the address may also
+   * belong to a different service.
    */
   reportUnknownServer(ledger: Ledger, reporter: Reporter): void {
     if (this.#traffic.isServerVersionless && !this.#hasReportedUnknownServer) {
@@ -118,7 +118,7 @@ function chooseAdvice({ cause, code, status }: RequestFailure, context: FailureC
     return "";
   }
   const isUnreached = /ECONNREFUSED|no connection/.test(cause);
-  // The only connection that a request through a proxy makes is the one to the proxy.
+  // A request through a proxy connects only to the proxy, so a failure to connect concerns the proxy.
   if (/ the proxy /.test(cause) || (isUnreached && chooseProxy(context) !== undefined)) {
     const source = nameProxySource(context.endpoint, context.sources);
     return `Check ${source}, or list the server's host in ${nameNoProxySetting(context)}`;
@@ -145,7 +145,7 @@ function chooseAdvice({ cause, code, status }: RequestFailure, context: FailureC
   return isOverloaded ? "" : `Check that this is the address of your server: ${setting}`;
 }
 
-/** Returns the paths at which spans are accepted, without the one that the user chose. */
+/** Names the usual paths for spans, except the one that the user already chose. */
 function suggestPath(path: string): string {
   if (/\/otel\/v1\/traces\/?$/.test(path)) {
     return "a collector expects /v1/traces";
@@ -157,7 +157,10 @@ function suggestPath(path: string): string {
 
 const defaultEndpoint = String(optionTable.endpoint.fallback);
 
-/** Returns what set the hosts that are reached without a proxy, or else the settings that can do so. */
+/**
+ * Names the setting that lists the hosts to reach without a proxy: the one that is set, otherwise those that can be
+ * set.
+ */
 function nameNoProxySetting({ sources }: FailureContext): string {
   const source = sources.get("noProxy");
   if (source === undefined) {
@@ -166,7 +169,9 @@ function nameNoProxySetting({ sources }: FailureContext): string {
   return source === "option" ? "the option noProxy" : source;
 }
 
-/** Returns the environment variable that set the endpoint, or else the settings that can change it. */
+/**
+ * Names the environment variable or the option that determined the endpoint, otherwise the settings that can change it.
+ */
 function nameEndpointSetting({ sources }: FailureContext): string {
   const source = sources.get("endpoint") ?? "option";
   if (source === "otlp") {

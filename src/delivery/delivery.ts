@@ -36,7 +36,7 @@ export interface DeliveryOptions {
   readonly onServerInfo?: (server: ServerInfo) => void;
 }
 
-/** Why records of a tape (the buffer of recorded runs) were not delivered. */
+/** Why records of a tape (a buffer of recorded runs) were not delivered. */
 interface RefusalDetails {
   /** The runs that the server refused, in all rounds of attempts to send the tape. */
   readonly refused: readonly RefusedRun[];
@@ -44,7 +44,7 @@ interface RefusalDetails {
   readonly detail?: string | undefined;
 }
 
-/** What is known about a tape (the buffer of recorded runs) once the outcome of each of its records is known. */
+/** The results for a tape once the outcome of each of its records is known. */
 interface CompletionDetails extends RefusalDetails {
   /** The report of the worker, if it covers the whole tape. If it does not, the outcomes are read from the tape. */
   readonly report: ShipReport | undefined;
@@ -60,7 +60,7 @@ const coversTape = ({ delivered, refused }: ShipReport, tape: Tape): boolean =>
 const countRecords = (refused: readonly RefusedRun[]): number =>
   refused.reduce((sum, { records }) => sum + records, 0);
 
-/** How many records have each outcome. */
+/** How many records have each outcome, and how much was left out of the delivered ones. */
 interface OutcomeCounts {
   readonly delivered: number;
   readonly rejected: number;
@@ -85,8 +85,8 @@ const maxPauseMs = 30_000;
 
 /**
  * Sends tapes, the buffers of recorded runs, until the outcome of each record is known, and counts the outcomes. While
- * the server is unavailable, a tape is kept and sent again, round after round. In that time its records are dropped
- * only because the queue is full, or when the client ends.
+ * the server is unavailable, a tape is kept and sent again, round after round. Meanwhile, its records are dropped only
+ * if the queue is full or the client ends.
  */
 export class Delivery {
   readonly #options: DeliveryOptions;
@@ -122,7 +122,7 @@ export class Delivery {
     }
   }
 
-  /** Tapes (buffers of recorded runs) that are being sent: not all of their records have an outcome yet. */
+  /** Tapes that are being sent: not all of their records have an outcome yet. */
   get tapesInFlight(): ReadonlySet<Tape> {
     return this.#tapesInFlight;
   }
@@ -201,8 +201,8 @@ export class Delivery {
   }
 
   /**
-   * Milliseconds from the moment when a tape (the buffer of recorded runs) gets no more records until the outcome of
-   * each of its records is known.
+   * Milliseconds from the moment a tape is cut, after which it gets no more records, until the outcome of each of its
+   * records is known.
    */
   get latency(): Quantiles {
     const histogram = this.#latencyHistogram;
@@ -325,8 +325,9 @@ export class Delivery {
       ledger.spooled += recordCount;
       return true;
     }
-    // A journal that lacks the last records of the tape is not kept, even if its number of records equals the number of
-    // pending ones: some of its records may have been delivered, and then it lacks some that are pending.
+    // The journal (the tape's own file on disk) is kept only if it has all records of the tape. Comparing the number of
+    // records is not enough: a journal without the last records may have as many as are pending, but contain delivered
+    // ones and lack pending ones.
     const isInJournal =
       tape.journaledBytes === tape.usedBytes && tape.journal?.keepSpooled(recordCount) === true;
     const isOnDisk = isInJournal || this.#appendToSpool(tape, recordCount);
@@ -349,7 +350,7 @@ export class Delivery {
       reporter.logLater("spoolUnwritable", `The spool can't be written: ${reason}`);
       return false;
     } finally {
-      // The tape's journal (its own file on disk) can't be kept: it lacks records, or has some that were delivered.
+      // The tape's journal can't be kept: it lacks records, or has some that were delivered.
       tape.journal?.discard();
     }
   }

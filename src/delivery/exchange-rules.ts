@@ -19,7 +19,7 @@ interface ExchangeRulesInit {
 
 /**
  * Creates the rules by which a client records exchanges. The code that reads exchanges is loaded only if this thread
- * needs it. Until then, markers are recorded in place of payloads.
+ * needs it. Until it is loaded, markers are recorded in place of payloads.
  */
 export function createExchangeRules({
   mustRead,

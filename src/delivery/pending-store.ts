@@ -11,7 +11,7 @@ export interface PendingStoreOptions {
   readonly openJournal: () => Journal;
   /** Returns the tapes that workers are sending. */
   readonly listInFlight: () => ReadonlySet<Tape>;
-  /** Returns those tapes that workers are sending and for which an attempt failed. */
+  /** Returns the tapes that workers are sending and for which an attempt has failed. */
   readonly listFailing: () => ReadonlySet<Tape>;
   /** Returns the tapes that are still queued. */
   readonly listWaiting: () => readonly Tape[];
@@ -115,7 +115,7 @@ export class PendingStore {
     }
   }
 
-  /** Writes the unwritten records of a tape and returns their number of bytes. */
+  /** Writes the records of a tape that are not on disk yet. Returns the number of bytes written. */
   #writeTape(tape: Tape): number {
     if (tape.journal?.isComplete === false) {
       // An earlier write failed, for example because the disk was full.

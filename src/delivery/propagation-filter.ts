@@ -9,9 +9,9 @@ import { ValueWriter } from "../tracing/tape/value-writer.ts";
 import { readTaggedValue } from "../workers/exchange/tagged-values.ts";
 import { Redactor } from "../workers/redaction/redactor.ts";
 
-/** First size of the buffer in which tags and metadata are masked, in bytes. It grows as needed. */
+/** Initial size of the buffer in which tags and metadata are masked, in bytes. It grows as needed. */
 const tapeBytes = 4_096;
-/** Maximum size of tags, and of metadata, that are masked, in bytes. A header carries at most 8,192 characters of each. */
+/** Maximum size of the tags, and of the metadata, in bytes. A header carries at most 8,192 characters of each. */
 const maxFieldBytes = 65_536;
 
 const nothing: InheritedFields = { tags: undefined, metadata: undefined };
@@ -55,8 +55,8 @@ export function createPropagationFilter({
 }
 
 /**
- * Writes the fields to a tape, as a worker would find them, masks them there, and reads them again. Returns `undefined`
- * if a rule failed, or if the fields are too long for a header.
+ * Writes the fields to a tape (the buffer that a worker would receive), masks them there, and reads them again. Returns
+ * `undefined` if a rule failed, or if the fields are too long for a header.
  */
 function maskFields(
   { tags, metadata }: InheritedFields,

@@ -7,8 +7,8 @@ const unreachedLimitMs = 1_000;
 const checkIntervalMs = 25;
 
 /**
- * Whether the server was never reached: this process could not connect, or every response came from something that is
- * not the server, such as a web page. A server that responds slowly to the first request, or closes the connection,
+ * Whether the server was never reached: this process could not connect, or every response was something that the server
+ * would not send, such as a web page. A server that responds slowly to the first request, or closes the connection,
  * counts as reached. A server that a busy worker has not tried to reach yet counts as reached, too.
  */
 export const isUnreached = (traffic: SharedTraffic): boolean =>

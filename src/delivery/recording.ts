@@ -64,8 +64,8 @@ export class Recording implements Recorder, EndListener {
   readonly filterPropagated: Recorder["filterPropagated"];
   readonly #options: ResolvedOptions;
   /**
-   * Whether sending is allowed. It is allowed if the environment variables with the server's address and credentials
-   * are valid.
+   * Whether the environment variables with the server's address and credentials are valid. If they are not, nothing is
+   * sent.
    */
   readonly #isSendingAllowed: boolean;
   readonly #reporter: Reporter;
@@ -89,7 +89,7 @@ export class Recording implements Recorder, EndListener {
     this.#options = options;
     this.projectName = options.projectName;
     this.attachmentBytes = computeMaxAttachmentBytes(options);
-    // In a small queue large fields are truncated. Otherwise the whole record would be lost.
+    // If the queue is small, large fields are truncated. Otherwise the whole record would be lost.
     this.exchangeBytes = Math.min(options.maxFieldBytes, Math.floor(options.maxQueueBytes / 4));
     this.#isSampledTrace = createSampler(options.samplingRate);
     this.#failures = new DeliveryFailures(this.#traffic, options);
@@ -172,7 +172,10 @@ export class Recording implements Recorder, EndListener {
           (this.#storage !== undefined && createRedactionPlan(options) !== undefined),
         hidesPayloads: filters.hidesAllInputs || filters.hidesAllOutputs,
         onFailure: () =>
-          this.warn("hiddenFailure", "The code that reads exchanges could not be loaded."),
+          this.warn(
+            "hiddenFailure",
+            "The code that reads recorded model calls could not be loaded; markers are recorded in place of their inputs and outputs.",
+          ),
       }),
       attachments: {
         attachmentBytes: this.attachmentBytes,
@@ -422,9 +425,9 @@ export class Recording implements Recorder, EndListener {
 
 /**
  * Computes the size of the tapes (the buffers of recorded runs) and how many may be sent at the same time, so that
- * tapes in flight take at most half of the queue's memory. Their bytes are limited as well, because a record that does
- * not fit on a tape gets a larger tape of its own. A small queue has small tapes, so that it also has capacity for
- * tapes that wait to be sent.
+ * tapes in flight take at most half of the queue's memory. The total size of the tapes in flight is limited as well,
+ * because a record that does not fit on a tape gets a larger tape of its own. A small queue has small tapes, so that it
+ * also has capacity for tapes that wait to be sent.
  */
 function computeTapeLimits({ tapeBytes, maxQueueBytes, requestsInFlight }: ResolvedOptions): {
   readonly tapeBytes: number;

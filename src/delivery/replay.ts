@@ -23,13 +23,13 @@ export interface ReplayOptions {
   readonly hasCapacity: () => boolean;
 }
 
-/** Milliseconds between two checks of the folder for records of other processes. */
+/** Milliseconds between two checks of the folder for records that other processes left there. */
 const claimIntervalMs = 30_000;
 /** Milliseconds between two checks whether the queue has capacity. */
 const capacityCheckMs = 100;
 /**
  * After this many failed rounds of attempts, the records of a tape become a dead letter, which is not sent again
- * automatically. Later tapes then wait no longer.
+ * automatically, so that later tapes are sent.
  */
 const maxRounds = 5;
 /**
@@ -151,7 +151,7 @@ export class Replay {
 
   #writeDeadLetter({ records }: Tape, body: Uint8Array): void {
     const { ledger, deadLetters } = this.#options;
-    const reason = `the server accepted them in none of ${maxRounds} rounds of attempts`;
+    const reason = `the server did not accept them in ${maxRounds} rounds of attempts`;
     deadLetters.write(body, records, { at: Date.now(), refused: [], reason });
     ledger.subtractSpooled(records);
     ledger.countLost("expired", records);

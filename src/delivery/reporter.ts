@@ -24,15 +24,20 @@ const channels: Readonly<Record<OutcomeChannel, Channel>> = {
   retried: channel("millrace:retried"),
 };
 
-/** Log messages for the reasons why fields were truncated. The fields are counted in `truncated`. */
+/**
+ * The log message for each reason why something was truncated or left out. Each case is counted in `stats().truncated`.
+ */
 const truncationTexts: Readonly<Record<TruncationReason, string>> = {
   field: "A field was truncated at its limit (maxFieldBytes); the rest of the run is sent",
   run: "Fields of a run that exceeded the server's size limit were left out; the rest of the run was delivered",
   attachment:
-    "Attachments were left out, for the reason that a text or an event in their place gives; the rest of the run was delivered",
+    "Attachments were left out; a text or an event in place of each gives the reason, and the rest of the run was delivered",
 };
 
-/** Returns the log message about truncated fields or attachments of a client that sends runs, or spans in their place. */
+/**
+ * Returns the log message about truncated fields or omitted attachments. `sendsSpans` states whether the client sends
+ * spans instead of runs.
+ */
 export const describeTruncation = (reason: TruncationReason, sendsSpans: boolean): string =>
   sendsSpans && reason === "attachment"
     ? "Attachments were left out, because spans have no attachments (the option otlp); an event in their place describes each, and the rest of the run was delivered"
@@ -70,6 +75,10 @@ export class Reporter {
   readonly #reportTurn = new NextTurn(() => this.#reportPostponed());
   #timer: NodeJS.Timeout | undefined;
   #hasLoggedServer = false;
+  /**
+   * How losses are reported: `wait` for the next turn of the event loop, or, when the process ends, `log` the next loss
+   * at once. `logged`: that was done.
+   */
   #lateLosses: "wait" | "log" | "logged" = "wait";
 
   constructor(
@@ -238,7 +247,7 @@ export class Reporter {
 export function logThrough(logger: Logger, level: MessageLevel, message: string): void {
   try {
     const text = `[millrace] ${toPrintable(message)}`;
-    // A JavaScript logger may be asynchronous.
+    // A logger that is not checked by TypeScript may return a promise.
     const result: unknown = logger[level] === undefined ? logger.warn(text) : logger[level](text);
     if (result instanceof Promise) {
       // Without a handler, a rejection would end the process.

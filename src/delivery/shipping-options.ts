@@ -86,7 +86,7 @@ export function selectConnection(
   };
 }
 
-/** The program's environment without `NODE_OPTIONS`, whose preloaded modules would also run in the workers. */
+/** Returns the program's environment without `NODE_OPTIONS`: modules that it preloads would also run in the workers. */
 export function createWorkerEnvironment(env: Environment): Readonly<Record<string, string>> {
   const entries = Object.entries(env).filter(
     (entry): entry is [string, string] => entry[0] !== "NODE_OPTIONS" && entry[1] !== undefined,

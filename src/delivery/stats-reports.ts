@@ -20,15 +20,15 @@ export interface StatsReportsOptions {
 }
 
 /**
- * Reports to the server, for its UI, how many records this client has accepted, delivered, lost, spooled and not sent
- * yet: at most every five seconds, and only after changes. The timers are unref'd. A failed report is not repeated: the
- * next one has the newer counts.
+ * Reports to the server, for its UI, how many records this client has accepted, delivered, lost and spooled, and how
+ * many have no outcome yet: at most every five seconds, and only after changes. The timers are unref'd. A failed report
+ * is not repeated: the next one has the newer counts.
  */
 export class StatsReports {
   readonly #options: StatsReportsOptions;
   readonly #clientId = randomUUID();
   #timer: NodeJS.Timeout | undefined;
-  #lastSerialized = "";
+  #lastSerializedCounts = "";
   #hasEnded = false;
 
   constructor(options: StatsReportsOptions) {
@@ -60,10 +60,10 @@ export class StatsReports {
     const { accepted, delivered, rejected, dropped, spooled, pending } = this.#options.readStats();
     const counts = { accepted, delivered, rejected, dropped, spooled, pending };
     const serialized = JSON.stringify(counts);
-    if (serialized === this.#lastSerialized) {
+    if (serialized === this.#lastSerializedCounts) {
       return;
     }
-    this.#lastSerialized = serialized;
+    this.#lastSerializedCounts = serialized;
     const { projectName, send } = this.#options;
     const project = projectName.slice(0, 1_024);
     const report = { id: this.#clientId, project, pid: process.pid, version };

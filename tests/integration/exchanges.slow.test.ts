@@ -492,7 +492,7 @@ describe("privacy", () => {
     await client.flush();
     const sent = server.runRequests.map(({ body }) => body.toString()).join("");
     expect(sent).not.toContain(hidden);
-    expect(sent).toContain("withheld: the code that reads it");
+    expect(sent).toContain("withheld: the code that applies");
     expect(sent).toContain('"error":"The response has status 500"');
   });
 

@@ -55,7 +55,9 @@ describe("threadId and userId", () => {
       expect(client.warnings.map(({ kind, message }) => `${kind}: ${message}`)).toEqual(
         bad === null
           ? []
-          : ["invalidOption: The option threadId must be a text with content; it was ignored."],
+          : [
+              "invalidOption: The option threadId must be a text that is not empty; it was ignored.",
+            ],
       );
     },
   );

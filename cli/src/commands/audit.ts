@@ -17,7 +17,7 @@ interface AuditFlags extends ServerFlags {
   readonly json?: true;
 }
 
-/** A line of the audit log, as the server returns it. */
+/** An entry of the audit log, as the server returns it. */
 interface AuditEntry {
   readonly time: string;
   readonly action: string;
@@ -51,7 +51,10 @@ export function addAudit(program: Command, env: NodeJS.ProcessEnv): void {
     .description(
       "Print who created, changed, deleted, shared or exported what, the latest first. Needs an admin key.",
     )
-    .option("--actor <actor>", "only entries of this key id, or of key, option, open or command")
+    .option(
+      "--actor <actor>",
+      "only entries of this actor: the id of a key, or the kind key, option, open or command",
+    )
     .option("--action <name>", "only entries of this action, such as createKey")
     .addOption(
       new Option("--outcome <outcome>", "only entries with this outcome").choices([

@@ -130,7 +130,7 @@ async function restoreTenantFile(
     tokenKeyFile: tokenKey,
   });
   process.stdout.write(
-    `restored ${countRows(tables)} of ${file} to the tenant ${tenant}; the counts and hashes of the rows match the file\n`,
+    `restored ${countRows(tables)} from ${file} to the tenant ${tenant}; the counts and hashes of the rows match the file\n`,
   );
   if (tokenKey === undefined) {
     process.stderr.write(

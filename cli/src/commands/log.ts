@@ -76,7 +76,8 @@ export function addLog(program: Command, env: NodeJS.ProcessEnv): void {
       const count = await withLog(flags, env, (opened) =>
         opened.replay(all === true ? "all" : numbers.map(parseSequence)),
       );
-      process.stdout.write(`put ${count} back into the log\n`);
+      const letters = count === 1 ? "1 dead letter" : `${count} dead letters`;
+      process.stdout.write(`put ${letters} back into the log\n`);
     });
 }
 

@@ -20,7 +20,7 @@ export function addMove(program: Command, env: NodeJS.ProcessEnv): void {
     .option("--data <folder>", "data folder of the server", defaultDataDir)
     .option(
       "--store <url>",
-      `database of PostgreSQL that servers will use; also ${storeVariable}, which hides the password from the list of processes`,
+      `PostgreSQL database that the servers will use; also ${storeVariable}, which hides the password from the list of processes`,
     )
     .option("--abandon", "give up the move, so that the data folder accepts writes again")
     .action(async ({ data, store = env[storeVariable], abandon }: MoveFlags) => {
@@ -58,7 +58,7 @@ async function move(data: string, store: string | undefined): Promise<void> {
     (tables.find((table) => table.name === name)?.count ?? 0).toLocaleString("en-US");
   const rows = tables.reduce((sum, table) => sum + table.count, 0).toLocaleString("en-US");
   process.stdout.write(
-    `moved ${rows} rows (tenants: ${tenants}, runs: ${count("runs")}) to PostgreSQL at ${storeAddress}; the counts and hashes of the rows are equal. The server refused writes for ${(heldMs / 1_000).toFixed(1)} s during the move\n`,
+    `moved ${rows} rows (tenants: ${tenants}, runs: ${count("runs")}) to PostgreSQL at ${storeAddress}; the counts and hashes of the rows match. The server refused writes for ${(heldMs / 1_000).toFixed(1)} s during the move\n`,
   );
   process.stderr.write(
     `the server on ${data} refuses writes now: stop it, and start servers with --store and a copy of ${data}/token.key in their data folders\n`,

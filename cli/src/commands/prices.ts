@@ -2,9 +2,10 @@ import type { Command } from "commander";
 import { addHelpExamples } from "../examples.ts";
 import { addServerFlags } from "../local-server/server-flags.ts";
 import type { ServerFlags } from "../local-server/server-flags.ts";
-import type { Price, PriceKey, PriceServer, Rate } from "../prices/price-server.ts";
+import type { Price, PriceClient, PriceKey, Rate } from "../prices/price-client.ts";
 import { UsageError } from "../usage-error.ts";
 
+/** The flags that identify a row of the price table. */
 interface KeyFlags extends ServerFlags {
   readonly model: string;
   readonly provider?: string;
@@ -12,7 +13,7 @@ interface KeyFlags extends ServerFlags {
   readonly from?: string;
 }
 
-/** The flags of prices, and their names in the price table. */
+/** For each price: its flag, its name in the price table, and the tokens that it applies to. */
 const priceFlags = [
   ["--input <dollars>", "input", "input tokens"],
   ["--output <dollars>", "output", "output tokens"],
@@ -39,17 +40,17 @@ export function addPrices(program: Command, env: NodeJS.ProcessEnv): void {
   ]);
   const addSubcommand = (name: string, examples: readonly string[]): Command =>
     addServerFlags(addHelpExamples(prices.command(name), examples));
-  const connect = async (flags: ServerFlags): Promise<PriceServer> => {
+  const createClient = async (flags: ServerFlags): Promise<PriceClient> => {
     // Load these modules on demand, so that other commands start faster.
     const { readSettings } = await import("../local-server/settings.ts");
-    const { PriceServer: Server } = await import("../prices/price-server.ts");
-    return new Server(readSettings(flags, env));
+    const { PriceClient: Client } = await import("../prices/price-client.ts");
+    return new Client(readSettings(flags, env));
   };
   addSubcommand("list", ["millrace prices list", "millrace prices list --json"])
     .description("List the price table of the server. Public prices apply to all other models.")
     .option("--json", "print one JSON object per line")
     .action(async ({ json, ...flags }: ServerFlags & { json?: true }) => {
-      const rows = await (await connect(flags)).list();
+      const rows = await (await createClient(flags)).list();
       const lines = rows.map(json === true ? (row) => JSON.stringify(row) : toLine);
       process.stdout.write(lines.map((line) => `${line}\n`).join(""));
     });
@@ -65,7 +66,7 @@ export function addPrices(program: Command, env: NodeJS.ProcessEnv): void {
   set.option("--request <dollars>", "price in US dollars per thousand requests");
   set.action(async (flags: KeyFlags & Readonly<Record<string, string>>) => {
     const row = { ...toKey(flags), prices: readPrices(flags) };
-    const [stored = row] = await (await connect(flags)).set([row]);
+    const [stored = row] = await (await createClient(flags)).set([row]);
     process.stdout.write(`${toLine(stored)}\n`);
   });
   addKeyFlags(
@@ -76,13 +77,13 @@ export function addPrices(program: Command, env: NodeJS.ProcessEnv): void {
   )
     .description("Remove a row of the price table.")
     .action(async (flags: KeyFlags) => {
-      await (await connect(flags)).remove(toKey(flags));
+      await (await createClient(flags)).remove(toKey(flags));
       process.stdout.write(`removed the prices of ${JSON.stringify(flags.model)}\n`);
     });
   addSubcommand("export", ["millrace prices export > prices.json"])
     .description("Print the price table as JSON, in the format that import reads.")
     .action(async (flags: ServerFlags) => {
-      const rows = await (await connect(flags)).list();
+      const rows = await (await createClient(flags)).list();
       process.stdout.write(`${JSON.stringify({ prices: rows }, undefined, 2)}\n`);
     });
   addSubcommand("import", [
@@ -94,7 +95,7 @@ export function addPrices(program: Command, env: NodeJS.ProcessEnv): void {
     .option("--replace", "remove all other rows")
     .action(async (file: string, { replace, ...flags }: ServerFlags & { replace?: true }) => {
       const rows = await readFileRows(file);
-      const stored = await (await connect(flags)).set(rows, { replace: replace === true });
+      const stored = await (await createClient(flags)).set(rows, { replace: replace === true });
       process.stdout.write(`imported ${stored.length} rows\n`);
     });
   addSubcommand("recompute", ["millrace prices recompute", "millrace prices recompute --restart"])
@@ -105,8 +106,8 @@ export function addPrices(program: Command, env: NodeJS.ProcessEnv): void {
     .option("--json", "print the result as JSON")
     .action(async ({ restart, json, ...flags }: ServerFlags & { restart?: true; json?: true }) => {
       const { formatResult, recompute } = await import("../prices/recompute.ts");
-      const server = await connect(flags);
-      const result = await recompute(server, {
+      const client = await createClient(flags);
+      const result = await recompute(client, {
         restart: restart === true,
         screen: process.stderr,
       });

@@ -88,7 +88,7 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
     .addOption(
       new Option(
         "--model-endpoint <name=url>",
-        `endpoint at which the playground may call models, such as openai=https://api.openai.com/v1; may be repeated. The API is that of OpenAI's chat completions, unless the URL is one of Anthropic, or begins with openai-responses+ or anthropic+. A host name with a private address needs private+ before the URL. The key is read from MILLRACE_MODEL_KEY_<NAME>, or entered in the UI`,
+        `endpoint at which the playground may call models, such as openai=https://api.openai.com/v1; may be repeated. The API is that of OpenAI's chat completions, unless the URL is Anthropic's, or begins with openai-responses+ or anthropic+. A host name with a private address needs private+ before the URL. The key is read from MILLRACE_MODEL_KEY_<NAME>, or entered in the UI`,
       )
         .argParser(appendText)
         .default([], "none"),
@@ -247,7 +247,7 @@ async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<void> {
     ...(await readModelOptions(flags, env)),
     webhookHosts: webhookHost.length > 0 ? webhookHost : readList(env["MILLRACE_WEBHOOK_HOSTS"]),
     ...readLogOptions(flags),
-    // The server checks the value, as it checks all values.
+    // The cast is safe, because the server validates the value.
     ...(flags.jobRunner === undefined
       ? {}
       : { jobRunner: flags.jobRunner as NonNullable<ServerOptions["jobRunner"]> }),
@@ -329,7 +329,7 @@ function readLogOptions({
   return {
     logMaxBytes: Number(logMaxBytes),
     ...(log === undefined ? {} : { log }),
-    // The server checks the value, as it checks all values.
+    // The cast is safe, because the server validates the value.
     ...(logWriter === undefined
       ? {}
       : { logWriter: logWriter as NonNullable<ServerOptions["logWriter"]> }),
@@ -343,7 +343,7 @@ const parseLimit = (
 ): Pick<ServerOptions, typeof flag> =>
   text === undefined ? {} : { [flag]: parseNumber(flag, text) };
 
-/** Parses a number. The server checks its range, and names it in the error for a negative number. */
+/** Parses a number. Negative numbers are accepted here: the server checks the range, and its error names the limits. */
 function parseNumber(flag: keyof typeof variablesByFlag, text: string): number {
   if (!/^-?\d{1,16}(?:\.\d{1,9})?$/.test(text)) {
     throw new UsageError(
@@ -432,7 +432,7 @@ function toUsageError(cause: OptionError, { host, apiKeys = [] }: ServerOptions)
           /reachable from other machines: set apiKeys$/,
           "reachable from other machines: pass --api-key-file <path> or --api-key <key>, or set MILLRACE_API_KEY; a key of millrace keys create is accepted too, but is not enough to start",
         )
-        // The message about one file of TLS also names the option of the other one.
+        // If only one of the two TLS files is given, the message names the options of both.
         .replace(/ needs (tlsCert|tlsKey):/, (_, name: string) => ` needs --${toKebabCase(name)}:`);
   return new UsageError(message, { cause });
 }

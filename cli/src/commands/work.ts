@@ -42,7 +42,7 @@ export function addWork(program: Command, env: NodeJS.ProcessEnv): void {
       await work(
         {
           store: requireStore(flags.store ?? env["MILLRACE_STORE_URL"]),
-          ...withLog(ignoreEmpty(flags.log ?? env["MILLRACE_LOG"])),
+          ...toLogOption(ignoreEmpty(flags.log ?? env["MILLRACE_LOG"])),
           dataDir: findVariable(command, "data", env["MILLRACE_DATA_DIR"]) ?? flags.data,
           host: findVariable(command, "host", env["MILLRACE_WORK_HOST"]) ?? flags.host,
           ...parsePort(flags.port ?? ignoreEmpty(env["MILLRACE_WORK_PORT"])),
@@ -62,11 +62,13 @@ async function work(options: WriterOptions, env: NodeJS.ProcessEnv): Promise<voi
   const writer = await start(options);
   process.stdout.write(
     writer.log === undefined
-      ? "millrace performs the jobs of the servers of this database\n"
+      ? "millrace performs the jobs of the servers that use this database\n"
       : `millrace stores the runs of the log ${writer.log} in PostgreSQL, and performs jobs\n`,
   );
   if (writer.port !== undefined) {
-    process.stdout.write(`Its health is at http://${options.host}:${writer.port}/health/ready\n`);
+    process.stdout.write(
+      `Health checks are answered at http://${options.host}:${writer.port}/health/ready\n`,
+    );
   }
   await stopRequest;
   await writer.close();
@@ -103,7 +105,7 @@ function requireStore(value: string | undefined): string {
   return value;
 }
 
-const withLog = (log: string | undefined): Pick<WriterOptions, "log"> =>
+const toLogOption = (log: string | undefined): Pick<WriterOptions, "log"> =>
   log === undefined ? {} : { log };
 
 function parsePort(text: string | undefined): { readonly port?: number } {
@@ -115,7 +117,7 @@ function parsePort(text: string | undefined): { readonly port?: number } {
   return text === undefined ? {} : { port: Number(text) };
 }
 
-/** Returns the value of an environment variable, unless it is empty or its flag was given. */
+/** Returns the value of an environment variable; `undefined` if it is empty, or if the flag that overrides it is given. */
 const findVariable = (
   command: Command,
   flag: string,

@@ -11,7 +11,7 @@ interface InfoResponse {
   readonly version: string;
 }
 
-/** The result of {@link checkServer}: with the server's response if it is a tracing server. */
+/** `response` is present if the endpoint responded at all, `info` only if a tracing server responded. */
 export type ServerCheckResult =
   | { readonly check: Check; readonly info: InfoResponse; readonly response: ServerResponse }
   | {
@@ -51,8 +51,9 @@ export async function checkServer(settings: Settings): Promise<ServerCheckResult
     };
     return { check, info, response };
   }
-  const ownVersion = await readOwnVersion(settings);
-  const server = ownVersion === undefined ? "server" : `Millrace ${toPrintable(ownVersion, 40)}`;
+  const millraceVersion = await readMillraceVersion(settings);
+  const server =
+    millraceVersion === undefined ? "server" : `Millrace ${toPrintable(millraceVersion, 40)}`;
   const found = `${server} with version ${toPrintable(info.version, 40)} of the API at ${address}`;
   return { check: { name, status: "ok", found }, info, response };
 }
@@ -61,7 +62,7 @@ export async function checkServer(settings: Settings): Promise<ServerCheckResult
  * Returns the version of a Millrace server; `undefined` for other servers. `/info` reports only the version of the API,
  * because LangSmith clients conclude from it what they may send.
  */
-async function readOwnVersion(settings: Settings): Promise<string | undefined> {
+async function readMillraceVersion(settings: Settings): Promise<string | undefined> {
   try {
     const { body } = await sendRequest(settings, "/");
     const { name, version: found } = JSON.parse(body) as Readonly<Record<string, unknown>>;
@@ -72,9 +73,10 @@ async function readOwnVersion(settings: Settings): Promise<string | undefined> {
   }
 }
 
-/** Returns what to do about a server that does not respond. A proxy that can't be reached says nothing about the server. */
+/** Returns what to do about a server that does not respond. */
 function adviseOnServer(error: unknown, isLocal: boolean): string {
   if (error instanceof ProxyError) {
+    // The server may well be running: the request did not get past the proxy.
     return `${error.todo}.`;
   }
   return isLocal
@@ -157,7 +159,7 @@ export async function checkKey(settings: Settings): Promise<Check> {
  * some time to arrive.
  */
 const clockToleranceMs = 5_000;
-/** Clock difference from which on the check fails. A smaller difference is only a warning. */
+/** If the clocks differ by this much or more, the check fails. A smaller difference is only a warning. */
 const clockFailureMs = 60_000;
 
 /** Compares the clock of this machine with that of the server. */

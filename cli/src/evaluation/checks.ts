@@ -69,7 +69,7 @@ export function checkEvaluation(view: EvaluationView, limits: Limits): readonly 
     failures.push({
       view,
       check: "unacknowledged",
-      message: `${formatCount(unacknowledged, "row")} could not be sent to the server; the same command sends them`,
+      message: `${formatCount(unacknowledged, "row")} could not be sent to the server; to send them, run the same command again`,
     });
   }
   return failures;
@@ -90,11 +90,13 @@ export function checkThresholds(
       ),
     ),
   );
+  const scoresText =
+    keys.size === 0 ? "there are no scores" : `the scores are ${[...keys].join(", ")}`;
   return thresholds
     .filter(({ key }) => !keys.has(key))
     .map(({ key }) => ({
       check: `fail-under ${key}`,
-      message: `no evaluation has a score ${key}; its scores are ${keys.size === 0 ? "none" : [...keys].join(", ")}`,
+      message: `no evaluation has a score ${key}; ${scoresText}`,
     }));
 }
 

@@ -4,6 +4,7 @@ import type { FileMessage, PlainResult } from "./messages.ts";
 /** The state of one evaluation of a file, according to the messages of the file's process. */
 export interface EvaluationView {
   readonly file: string;
+  /** Number of the evaluation in the file, counted from 0. */
   readonly id: number;
   /** The function that was called, such as `evaluate`. */
   readonly call: string;
@@ -17,7 +18,7 @@ export interface EvaluationView {
   /** Why the evaluation failed as a whole. */
   failure?: string;
   /** Path of a file with the rows as JSON lines, if a report needs them. */
-  rows?: string | undefined;
+  rowsPath?: string | undefined;
   /** The beginnings of the inputs of examples with regressions, by the examples' ids. */
   regressedInputs?: Readonly<Record<string, string>>;
 }
@@ -63,7 +64,7 @@ export class FileViews {
         view.result = message.result;
         view.progress = message.result;
         view.totalCost = message.result.totalCost;
-        view.rows = message.rows;
+        view.rowsPath = message.rowsPath;
         view.regressedInputs = message.regressedInputs;
         break;
       case "failed":

@@ -31,8 +31,8 @@ const interruptedEndTimeoutMs = 2_000;
 /** Time for a process to react to an interrupt, in milliseconds. Then it is killed. */
 const interruptTimeoutMs = 3_000;
 /**
- * Time without a message after which the thread of a process counts as blocked, in milliseconds. Otherwise a process
- * sends a message every 500 ms.
+ * Time without a message after which the thread of a process counts as blocked, in milliseconds. A thread that is not
+ * blocked sends a message at least every 500 ms.
  */
 const silenceTimeoutMs = 10_000;
 

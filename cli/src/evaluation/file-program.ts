@@ -94,9 +94,9 @@ class EvaluationReporter {
     const id = this.#id;
     try {
       const result = await this.#evaluation;
-      const rows = await writeRows(id, result);
+      const rowsPath = await writeRows(id, result);
       const regressedInputs = await readRegressedInputs(result);
-      send({ type: "finished", id, result, rows, regressedInputs });
+      send({ type: "finished", id, result, rowsPath, regressedInputs });
     } catch (error) {
       failures.add(error);
       this.#sendProgress();
@@ -168,7 +168,7 @@ async function readRegressedInputs(
 
 function describe(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
-  // A proxy that can't be reached says nothing about the server.
+  // If the proxy can't be reached, the server may well be running, so starting one would not help.
   return error instanceof Error && error.name === "NetworkError" && !message.includes(" the proxy ")
     ? `${message}. Start a server with "npx millrace serve", or set --endpoint or MILLRACE_ENDPOINT; run "millrace doctor" for details`
     : message;

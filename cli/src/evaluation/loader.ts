@@ -15,7 +15,7 @@ export interface NodeAbilities {
   readonly hasTypeFlag: boolean;
 }
 
-const thisNode = (): NodeAbilities => {
+const readNodeAbilities = (): NodeAbilities => {
   const features: object = process.features;
   return {
     version: process.version,
@@ -25,15 +25,15 @@ const thisNode = (): NodeAbilities => {
 };
 
 /**
- * Returns the options with which Node runs a file: options that load tsx if it is installed, otherwise options with
- * which Node removes the types itself.
+ * Returns the options that Node needs to run a file: those that load tsx if it is installed, otherwise the flag that
+ * makes Node itself remove the types, if this release needs one.
  *
  * @throws {@link UsageError} if the file is TypeScript and nothing can run it; the message contains what to install.
  */
 export function chooseNodeOptions(
   file: string,
   findTsx: (file: string) => string | undefined = findInstalledTsx,
-  node: NodeAbilities = thisNode(),
+  node: NodeAbilities = readNodeAbilities(),
 ): readonly string[] {
   const tsx = findTsx(file);
   if (tsx !== undefined) {

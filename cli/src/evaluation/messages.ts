@@ -15,7 +15,7 @@ export interface FileSettings {
   readonly reportsModules: boolean;
 }
 
-/** A result without its function, which can be sent to another process. */
+/** The result of an evaluation without the function `readRows`, which can't be sent to another process. */
 export type PlainResult = Omit<EvaluationResult<unknown, unknown, unknown>, "readRows">;
 
 /** A message of the process that runs a file. `id` is the number of the evaluation in the file, counted from 0. */
@@ -38,8 +38,8 @@ export type FileMessage =
       readonly type: "finished";
       readonly id: number;
       readonly result: PlainResult;
-      /** File with the rows, as JSON lines. */
-      readonly rows: string | undefined;
+      /** Path of a file with the rows as JSON lines, if a report needs them. */
+      readonly rowsPath: string | undefined;
       /** The beginnings of the inputs of examples with regressions, by the examples' ids. */
       readonly regressedInputs: Readonly<Record<string, string>>;
     }

@@ -63,8 +63,8 @@ export async function runEval(
     let isWithinLimits = await run.runFiles(files);
     if (modules !== undefined) {
       for (let changed = files; changed.length > 0;) {
-        display.print("waiting for changes; Ctrl-C ends");
-        changed = await modules.next(interrupt);
+        display.print("waiting for changes; press Ctrl-C to stop");
+        changed = await modules.waitForChanges(interrupt);
         isWithinLimits = changed.length === 0 ? isWithinLimits : await run.runFiles(changed);
       }
     }
@@ -178,7 +178,10 @@ class EvalRun {
       }
     }
     if (interrupt.aborted) {
-      failures.push({ check: "interrupt", message: "interrupted; the same command continues" });
+      failures.push({
+        check: "interrupt",
+        message: "interrupted; to continue, run the same command again",
+      });
     } else {
       failures.push(...checkThresholds(views, settings.limits));
     }

@@ -10,6 +10,7 @@ export class ModuleWatch {
   /** The files that loaded a module, by its path. */
   readonly #filesByModule = new Map<string, Set<string>>();
   readonly #folders = new Map<string, FSWatcher>();
+  /** The files to run again. */
   readonly #changed = new Set<string>();
   #wake: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -24,7 +25,7 @@ export class ModuleWatch {
   }
 
   /** Waits for changes, and returns the files to run again; an empty list if the signal was aborted. */
-  async next(signal: AbortSignal): Promise<readonly string[]> {
+  async waitForChanges(signal: AbortSignal): Promise<readonly string[]> {
     while (this.#changed.size === 0 && !signal.aborted) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;

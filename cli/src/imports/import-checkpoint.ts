@@ -108,7 +108,7 @@ export class ImportCheckpoint {
   assertAccount(stored: StoredImport, account: string): void {
     if (stored.account !== account) {
       throw new UsageError(
-        `the checkpoint ${this.#path} belongs to an import from another account of the source, ${stored.account}; the key is of ${account}. Use a key of that account, or name another file with --checkpoint`,
+        `the checkpoint ${this.#path} belongs to an import from another account of the source, ${stored.account}; the key belongs to ${account}. Use a key of that account, or name another file with --checkpoint`,
       );
     }
   }

@@ -83,7 +83,7 @@ async function importAll(context: ImportContext): Promise<Tally> {
   const account = await source.connect();
   if (checkpoint !== undefined && stored !== undefined) {
     checkpoint.assertAccount(stored, account);
-    process.stderr.write(`continuing the import that ${checkpoint.path} records\n`);
+    process.stderr.write(`continuing the import whose progress is in ${checkpoint.path}\n`);
   }
   await runPhases(source, {
     position: stored?.position,

@@ -56,7 +56,7 @@ export async function sendRequest(
   }
 }
 
-/** The proxy could not be reached, or refused the connection. The message names it and the variable that set it. */
+/** The proxy could not be reached, or refused the connection. The message names the proxy and the variable it is from. */
 export class ProxyError extends Error {
   override readonly name = "ProxyError";
   /** What to do about it. */
@@ -71,7 +71,10 @@ export class ProxyError extends Error {
   }
 }
 
-/** Error codes from before a connection was established. Through a proxy, the only such connection is the one to it. */
+/**
+ * Codes of errors that occur before a connection is established. If a proxy is used, the connection to the proxy is the
+ * only one that this process establishes.
+ */
 const connectCodes = new Set([
   "EAI_AGAIN",
   "ECONNREFUSED",
@@ -91,13 +94,13 @@ function toProxyError(settings: Settings, cause: unknown): ProxyError | undefine
   const { endpoint, httpProxy, httpsProxy, noProxy } = settings;
   const { protocol, hostname } = new URL(endpoint.value);
   const source = (protocol === "https:" ? httpsProxy : httpProxy)?.source ?? "HTTP_PROXY";
-  const shown = `the proxy ${proxy.origin} (from ${source})`;
+  const proxyText = `the proxy ${proxy.origin} (from ${source})`;
   const todo = `Check ${source}, or list the server's host in ${noProxy?.source ?? "NO_PROXY"}: ${hostname}`;
   if (cause instanceof ProxyRefusal) {
-    return new ProxyError(`${shown} responded with ${cause.status}`, { cause, todo });
+    return new ProxyError(`${proxyText} responded with ${cause.status}`, { cause, todo });
   }
   return connectCodes.has(code)
-    ? new ProxyError(`${shown} can't be reached: ${code}`, { cause, todo })
+    ? new ProxyError(`${proxyText} can't be reached: ${code}`, { cause, todo })
     : undefined;
 }
 
@@ -196,7 +199,7 @@ async function sendOnce(
 export const resolveProxy = (settings: Settings): ReturnType<typeof parseProxy> =>
   parseProxy(findProxyText(settings) ?? "");
 
-/** Whether the settings name a proxy for the endpoint, even if what they name is not an address. */
+/** Whether the settings name a proxy for the endpoint, even if its address is malformed. */
 export const isProxyChosen = (settings: Settings): boolean => findProxyText(settings) !== undefined;
 
 const findProxyText = ({

@@ -1,5 +1,5 @@
 import { createInterruptSignal } from "../local-server/server-flags.ts";
-import type { PriceServer, RecomputeProgress } from "./price-server.ts";
+import type { PriceClient, RecomputeProgress } from "./price-client.ts";
 
 /** The properties of standard error that the progress display uses. */
 interface Screen {
@@ -17,12 +17,12 @@ const continueText = "run the same command again to continue where it stopped";
  * continues an interrupted recomputation.
  */
 export async function recompute(
-  server: PriceServer,
+  client: PriceClient,
   { restart, screen }: { readonly restart: boolean; readonly screen: Screen },
 ): Promise<RecomputeProgress> {
   const signal = createInterruptSignal();
   let shownAt = Number.NEGATIVE_INFINITY;
-  let progress = await server.recompute(restart ? "restart" : "resume");
+  let progress = await client.recompute(restart ? "restart" : "resume");
   while (!progress.done) {
     if (screen.isTTY === true || performance.now() - shownAt >= lineIntervalMs) {
       shownAt = performance.now();
@@ -32,7 +32,7 @@ export async function recompute(
       throw new Error(`interrupted; ${continueText}`);
     }
     try {
-      progress = await server.recompute("continue");
+      progress = await client.recompute("continue");
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
       throw new Error(`${reason}; then ${continueText}`, { cause });

@@ -14,7 +14,7 @@ const matchersByType: Readonly<Record<CsvType, (text: string) => boolean>> = {
   json: (text) => /^[[{]/.test(text) && parseJsonOrUndefined(text) !== undefined,
 };
 
-/** Infers the type of a column from texts that all have this type. Empty texts are ignored. */
+/** Infers the type of a column: the type that all of its texts have, or else text. Empty texts are ignored. */
 export function inferType(texts: Iterable<string>): CsvType {
   let candidates: readonly CsvType[] = ["number", "boolean", "json"];
   let hasValue = false;

@@ -34,7 +34,7 @@ async function* readRows(
       const [number] = rounded;
       if (number !== undefined && warnings.length === 0) {
         warnings.push(
-          `row ${row}, and possibly others: the number ${number} is uploaded as ${Number(number)}, because JavaScript has no exact integers beyond 2^53; write such numbers as text`,
+          `row ${row}, and possibly others: the number ${number} is uploaded as ${Number(number)}, because JavaScript can't represent integers beyond 2^53 exactly; write such numbers as strings`,
         );
       }
     }
@@ -87,7 +87,7 @@ async function* splitLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buf
   }
 }
 
-/** @param onRounded - called for an integer that is not exact as a number of JavaScript */
+/** @param onRounded - called for each integer that JavaScript can't represent exactly */
 function parseLine(line: Buffer, onRounded: (number: string) => void): SourceRow | BadRow {
   if (!isUtf8(line)) {
     return new BadRow("the line is not UTF-8", line.toString("latin1"));
@@ -95,7 +95,7 @@ function parseLine(line: Buffer, onRounded: (number: string) => void): SourceRow
   const text = line.toString("utf8");
   try {
     const value: unknown = JSON.parse(text);
-    for (const number of findLargeNumbers(text)) {
+    for (const number of findNumbersIfLarge(text)) {
       if (!Number.isFinite(Number(number))) {
         return new BadRow(`the number ${number.slice(0, maxShownDigits)} is too large`, text);
       }
@@ -111,28 +111,28 @@ function parseLine(line: Buffer, onRounded: (number: string) => void): SourceRow
   }
 }
 
-/** A text without this has only numbers that JavaScript can represent, apart from rounded fractions. */
-const mayHaveLargeNumbers = /\d{16}|\d[eE]\+?\d{3}/;
-const numbers = /-?\d[\d.eE+-]*/g;
+/** If a JSON text does not match, JavaScript can represent all of its numbers, although it may round fractions. */
+const largeNumberPattern = /\d{16}|\d[eE]\+?\d{3}/;
+const numberPattern = /-?\d[\d.eE+-]*/g;
 const maxShownDigits = 40;
 
-/** Yields the numbers in a JSON text, if one of them may be too large for a number of JavaScript. */
-function* findLargeNumbers(json: string): Generator<string> {
-  if (!mayHaveLargeNumbers.test(json)) {
+/** Yields all numbers in a JSON text, or none if all are small enough for JavaScript to represent. */
+function* findNumbersIfLarge(json: string): Generator<string> {
+  if (!largeNumberPattern.test(json)) {
     return;
   }
   for (let start = 0; start < json.length;) {
     const quote = json.indexOf('"', start);
     const end = quote === -1 ? json.length : quote;
-    for (const [number] of json.slice(start, end).matchAll(numbers)) {
+    for (const [number] of json.slice(start, end).matchAll(numberPattern)) {
       yield number;
     }
-    start = quote === -1 ? json.length : findTextEnd(json, quote);
+    start = quote === -1 ? json.length : findStringEnd(json, quote);
   }
 }
 
-/** Returns the index after the quote that ends the text which begins at a quote. */
-function findTextEnd(json: string, quote: number): number {
+/** Returns the index after the closing quote of the string whose opening quote is at `quote`. */
+function findStringEnd(json: string, quote: number): number {
   let end = json.indexOf('"', quote + 1);
   while (end !== -1 && isEscaped(json, end)) {
     end = json.indexOf('"', end + 1);

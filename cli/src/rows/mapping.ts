@@ -36,8 +36,8 @@ export const standardColumns = [
 ] as const;
 
 /**
- * Returns the types of the columns: those that the user has set, and those that the mapping implies, which are text
- * for split, id and time, and JSON for columns that contain whole objects.
+ * Returns the types of the columns: those that the user has set, and those that the mapping implies. A column with a
+ * split, an id or a time is text, and a column that contains a whole object is JSON.
  */
 export function completeTypes(
   mapping: Mapping,
@@ -117,8 +117,8 @@ function describeUnknownColumn(mapping: Mapping, columns: readonly string[]): st
     return undefined;
   }
   const [similarName] = findSimilarNames(unknownColumn, names, 1);
-  const suggestion = similarName === undefined ? "" : `, did you mean ${similarName}?`;
-  return `column ${JSON.stringify(unknownColumn)} is not read${suggestion} (beside inputs: ${names.slice(1).join(", ")}; a mapping file, --map, can name other columns or leave some out)`;
+  const suggestion = similarName === undefined ? "" : ` (did you mean ${similarName}?)`;
+  return `column ${JSON.stringify(unknownColumn)} is not one of ${names.join(", ")}${suggestion}. To read other columns, or to ignore some, pass a mapping file with --map`;
 }
 
 /** Returns all columns that a mapping names. */

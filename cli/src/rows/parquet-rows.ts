@@ -43,7 +43,7 @@ export async function openParquet(path: string, name: string = path): Promise<Ro
         rowStart,
         rowEnd,
         useOffsetIndex: true,
-        // Otherwise a binary column would be decoded as text, and bytes that are no text would be lost.
+        // Otherwise a binary column would be decoded as text, and bytes that are not text would be lost.
         utf8: false,
       }).catch((cause: unknown) => {
         throw createDamageError(name, cause);

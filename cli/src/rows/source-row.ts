@@ -17,7 +17,7 @@ export interface RowSource {
   /** Names of the columns, if they are known before the rows are read. */
   readonly columns: readonly string[] | undefined;
   readonly rows: AsyncIterable<SourceRow | BadRow>;
-  /** What the rows that were read so far lost, as sentences for the user. */
+  /** For the user: which values of the rows that were read so far could not be read exactly. */
   readonly warnings?: readonly string[];
   /** Returns the fraction of the source that has been read, from 0 to 1, or `undefined` if its size is unknown. */
   readonly getFractionRead: () => number | undefined;

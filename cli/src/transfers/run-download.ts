@@ -72,7 +72,7 @@ export async function download(flags: DownloadFlags): Promise<void> {
   );
 }
 
-/** Writes the rows until all are written, or what reads them, such as `head`, has ended. */
+/** Writes the rows until all are written, or until the program that reads them, such as `head`, ends. */
 async function writeToStandardOutput(
   rows: Readable,
   compressor: Transform,
@@ -102,7 +102,7 @@ function chooseSource(flags: DownloadFlags): Source {
   if (project === undefined) {
     if (dataset === undefined) {
       throw new UsageError(
-        "--dataset <name> or --project <name> is required: whose examples or runs to download",
+        "pass --dataset <name> to download examples, or --project <name> to download runs",
       );
     }
     if (all === true) {

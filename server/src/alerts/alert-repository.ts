@@ -267,7 +267,7 @@ function assertSelection({ scope, group, filter }: AlertSelection): void {
   }
 }
 
-/** The parameters with which the page of the dashboard shows the runs that an alert counts. */
+/** Returns the query parameters that make the dashboard page show the runs that an alert counts. */
 function toSelectionQuery({ scope, group, filter }: AlertSelection): string {
   const query = new URLSearchParams({
     scope,

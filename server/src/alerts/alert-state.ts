@@ -1,10 +1,8 @@
 import type { AlertDraft, AlertStatus } from "./alert.ts";
 
-/**
- * Number of evaluations in a row that must breach the threshold until an alert fires, and that must be clear of it
- * until the alert has recovered. There is one evaluation each minute.
- */
+/** Number of evaluations in a row that must breach the threshold before an alert fires. There is one each minute. */
 const evaluationsToFire = 2;
+/** Number of evaluations in a row that must be clear of the threshold before a firing alert recovers. */
 const evaluationsToRecover = 3;
 
 /**

@@ -1,8 +1,9 @@
 import type { Dimension, Scope } from "../metrics/metrics.ts";
 
 export const alertLimits = {
-  /** Maximum numbers of alerts of one project, and of characters of an alert's name and of the value of its group. */
+  /** Maximum number of alerts of one project. */
   perProject: 50,
+  /** Maximum numbers of characters of an alert's name, of the value of its group, and of its filter. */
   nameChars: 200,
   valueChars: 300,
   filterChars: 10_000,
@@ -54,7 +55,7 @@ export interface AlertDraft {
   readonly scope: Scope;
   /** Limits the alert to the runs with this value of this property; `null` for all runs. */
   readonly group: { readonly by: Dimension; readonly value: string } | null;
-  /** The filter that the runs must match; `null` for none. It is read in the language of run filters. */
+  /** The filter that the runs must match, in the filter language of runs; `null` for none. */
   readonly filter: string | null;
   readonly windowMinutes: number;
   readonly direction: AlertDirection;
@@ -125,7 +126,7 @@ export interface AlertReads {
 export interface AlertWrites {
   /** @throws RequestError 404: there is no such project. 409: the project has too many alerts. */
   create(tenantId: string, projectId: string, draft: AlertDraft): Promise<Alert>;
-  /** Changes an alert. If the changes concern what the alert watches, its status is reset. */
+  /** Changes an alert. Unless only its name or its webhook changes, its status is reset. */
   update(tenantId: string, id: string, changes: AlertChanges): Promise<Alert>;
   delete(tenantId: string, id: string): Promise<void>;
   /** Stores evaluations, and enqueues the notifications that result from them. Returns whether any were enqueued. */

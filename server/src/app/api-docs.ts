@@ -38,7 +38,7 @@ export function addApiDocs(app: FastifyInstance, publicUrl: PublicUrl | undefine
   });
 }
 
-/** Loads the generator, because most servers are never asked for their description, and describes the routes. */
+/** Describes the routes. The generator is loaded only now, because most servers are never asked for their description. */
 async function describe(
   routes: readonly RouteOptions[],
   publicUrl: PublicUrl | undefined,

@@ -107,9 +107,9 @@ export type App = ReturnType<typeof createApp>;
 export interface AppParts {
   /** The kinds of jobs to perform instead of those of the server. */
   readonly jobKinds?: readonly AnyJobKind[];
-  /** The log that receives the runs that clients send. Runs that the server itself creates are written to the store without it. */
+  /** The ingest log, which receives the runs that clients send. Runs that the server itself creates bypass it. */
   readonly log?: (RunReceiver & ObservedLog) | undefined;
-  /** What records the spans of the server itself. @defaultValue none */
+  /** Records spans of what the server itself does. @defaultValue none */
   readonly telemetry?: Telemetry | undefined;
   /** The log to which requests are written. @defaultValue none */
   readonly requestLog?: ServerLog | undefined;
@@ -343,7 +343,7 @@ export function createApp(
   return app;
 }
 
-/** Returns the kinds of jobs by their names. If the server records spans, each step of a job gets one. */
+/** Returns the kinds of jobs by their names. If the server records spans, each step of a job is recorded as one. */
 const toKindMap = (
   kinds: readonly AnyJobKind[],
   telemetry: Telemetry | undefined,

@@ -4,7 +4,7 @@ import type { ServerSettings } from "../model/options.ts";
 
 /** The settings of the HTTP application. */
 export interface AppSettings extends ServerSettings {
-  /** The token without which nobody can call models while the server requires no key. */
+  /** The token that callers of models must send while the server requires no key. */
   readonly modelToken: string;
 }
 
@@ -26,8 +26,8 @@ export type ServerThreadMessage =
     }
   | { readonly kind: "failed"; readonly code: ServerErrorCode; readonly reason: string };
 
-/** The message on which the server thread completes the requests in progress and then ends. */
+/** The message that makes the server thread complete the requests in progress and then end. */
 export const closeRequest = "close";
 
-/** The message on which the server thread ends at once, because the host process exits. */
+/** The message that makes the server thread end at once, because the host process exits. */
 export const exitRequest = "exit";

@@ -518,7 +518,7 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
     expect(run("replay")).toMatchObject({ status: 2 });
     expect(run("replay", "2")).toEqual({
       status: 0,
-      stdout: "put 1 back into the log\n",
+      stdout: "put 1 dead letter back into the log\n",
       stderr: "",
     });
     expect(run("replay", "2")).toMatchObject({
@@ -527,7 +527,7 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
     });
     expect(run("replay", "--all")).toMatchObject({
       status: 0,
-      stdout: "put 1 back into the log\n",
+      stdout: "put 1 dead letter back into the log\n",
     });
     expect(JSON.parse(run("status", "--json").stdout)).toMatchObject({
       waitingMessages: 3,

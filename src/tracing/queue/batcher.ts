@@ -107,8 +107,8 @@ export class Batcher {
   }
 
   /**
-   * The sum of {@link queuedBytes}, the size of the tapes in flight and that of the runs that have not ended. The
-   * option `maxQueueBytes` limits this sum.
+   * The sum of {@link queuedBytes}, the size of the tapes in flight, and the size of the kept runs that have not ended.
+   * The option `maxQueueBytes` limits this sum.
    */
   get heldBytes(): number {
     const openRunBytes = this.#options.openRuns?.sizeBytes ?? 0;
@@ -401,7 +401,7 @@ export class Batcher {
     return undefined;
   }
 
-  /** Counts the records of the open run that started first as lost. Returns false if no run is open. */
+  /** Evicts the open run that started first, and counts its records as lost. Returns false if no run is open. */
   #loseOldestOpenRun(reason: LossReason): boolean {
     const run = this.#options.openRuns?.evictOldest();
     if (run === undefined) {
@@ -490,7 +490,9 @@ export class Batcher {
     this.#options.ledger.countUncountedLosses();
   }
 
-  /** Returns how long the first record of the open tape waits, and determines the wait on the tape after it. */
+  /**
+   * Returns how long the first record of the open tape waits, and determines how long that of the next tape will wait.
+   */
   #takeDelayMs(): number {
     const { firstDelayMs, aggregationDelayMs, maxDelayMs } = this.#options;
     this.#isFirstTape = this.#queue.isIdle && performance.now() - this.#lastCutAt > firstDelayMs;
@@ -592,8 +594,8 @@ export interface BatcherOptions {
    */
   readonly openJournal?: () => Journal;
   /**
-   * Keeps the runs that have not ended, if only whole runs may be on a tape. If absent, a tape contains records of runs
-   * that have not ended.
+   * Keeps the runs that have not ended; present if a tape may contain only whole runs. If absent, records of a run are
+   * queued before the run has ended.
    */
   readonly openRuns?: OpenRuns | undefined;
   /** Sends a tape. The promise resolves when the outcome of each of its records is known, and never rejects. */

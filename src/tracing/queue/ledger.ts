@@ -15,8 +15,8 @@ export const uncountedLosses = {
 };
 
 /**
- * What was truncated: a field at the client's limit, fields of a run at the server's limit, or an attachment, which was
- * left out for the reason that the text in its place names.
+ * What was truncated or left out: a field that exceeded the client's limit, fields of a run that exceeded the server's
+ * limit, or an attachment. The text that replaces an attachment gives the reason.
  */
 export type TruncationReason = "field" | "run" | "attachment";
 
@@ -30,7 +30,10 @@ export class Ledger {
   spooled = 0;
   sampledOut = 0;
   bytesRecorded = 0;
-  /** Number of fields that were truncated because they were too large. */
+  /**
+   * Number of fields that were truncated or left out because they were too large, and of attachments that were left
+   * out.
+   */
   truncated = 0;
   /** Number of matches that redaction rules masked. */
   redacted = 0;

@@ -142,7 +142,7 @@ export class ExchangeRun {
   #isEnded = false;
   /** Whether the run was ended only because nothing had read its response. */
   #isEndedUnread = false;
-  /** Whether an end was recorded before. The next record of an end must clear its error. */
+  /** Whether an end was recorded before. The next record of an end must then clear the error of the earlier one. */
   #hasEndRecord = false;
 
   /** For internal use. Programs call `client.recordExchange`. */
@@ -226,7 +226,7 @@ export class ExchangeRun {
     try {
       if (this.#isRecorded && !this.#isEnded) {
         this.#attempt.response = { ...response };
-        getUnread(this.#recorder).add(this);
+        getUnreadExchanges(this.#recorder).add(this);
       }
     } catch {
       localUncountedLosses.details += 1;
@@ -236,7 +236,7 @@ export class ExchangeRun {
   /** Reports that the program begins to read the response's body. */
   startReading(): void {
     try {
-      getUnread(this.#recorder).delete(this);
+      getUnreadExchanges(this.#recorder).delete(this);
       if (this.#isEndedUnread) {
         this.#isEndedUnread = false;
         this.#isEnded = false;
@@ -255,7 +255,7 @@ export class ExchangeRun {
   stopReading(): void {
     try {
       if (this.#isRecorded && !this.#isEnded) {
-        getUnread(this.#recorder).add(this);
+        getUnreadExchanges(this.#recorder).add(this);
       }
     } catch {
       localUncountedLosses.details += 1;
@@ -341,7 +341,7 @@ export class ExchangeRun {
       this.#recordWhole(value, endTime);
       return;
     }
-    getUnread(this.#recorder).delete(this);
+    getUnreadExchanges(this.#recorder).delete(this);
     const endMicros = Math.max(clock(), this.#attempt.startMicros);
     const errorText =
       error === undefined ? undefined : formatError(error, () => this.#recorder.truncated());
@@ -493,25 +493,25 @@ function toBytes(body: unknown): Uint8Array {
   return body instanceof ArrayBuffer ? new Uint8Array(body) : new Uint8Array();
 }
 
-/** Exchanges whose response has arrived and is not being read. */
-const unread = new WeakMap<Recorder, Set<ExchangeRun>>();
+/** For each client's recorder: the exchanges whose response has arrived and is not being read. */
+const unreadByRecorder = new WeakMap<Recorder, Set<ExchangeRun>>();
 
-function getUnread(runRecorder: Recorder): Set<ExchangeRun> {
-  let exchanges = unread.get(runRecorder);
+function getUnreadExchanges(runRecorder: Recorder): Set<ExchangeRun> {
+  let exchanges = unreadByRecorder.get(runRecorder);
   if (exchanges === undefined) {
     exchanges = new Set();
-    unread.set(runRecorder, exchanges);
+    unreadByRecorder.set(runRecorder, exchanges);
   }
   return exchanges;
 }
 
-/** Whether a client has exchanges whose response nothing has read yet. */
+/** Whether a client has exchanges whose response has arrived and is not being read. */
 export const hasUnreadExchanges = (runRecorder: Recorder): boolean =>
-  (unread.get(runRecorder)?.size ?? 0) > 0;
+  (unreadByRecorder.get(runRecorder)?.size ?? 0) > 0;
 
-/** Ends the runs of exchanges whose response nothing has read yet. */
+/** Ends the runs of exchanges whose response has arrived and is not being read. */
 export function endUnreadExchanges(runRecorder: Recorder): void {
-  for (const exchange of unread.get(runRecorder) ?? []) {
+  for (const exchange of unreadByRecorder.get(runRecorder) ?? []) {
     exchange.endUnread();
   }
 }

@@ -18,9 +18,9 @@ export type FlushListener = (event: FlushEvent) => void;
 const listeners = new Set<FlushListener>();
 
 /**
- * Calls `listener` at the beginning of each flush of any client, and when the process ends. For code that holds runs open
- * although their work may have ended unnoticed: it ends them in this call. `listener` must be synchronous; if it throws,
- * the flush continues.
+ * Calls `listener` at the beginning of each flush of any client, and when the process ends. Use it in code that keeps
+ * runs open and may not notice that their work has ended: `listener` ends such runs. `listener` must be synchronous; if
+ * it throws, the flush continues.
  *
  * @returns a function that removes the listener; a second call of it has no effect
  */

@@ -54,11 +54,12 @@ export function toParentRun(
     return undefined;
   }
   const run = new RunTree(
-    { client, kin: findOwnAncestor(store), remote: position, recorded: false },
+    { client, nearestRun: findOwnAncestor(store), remote: position, recorded: false },
     {
       name: toOptionalString(store["name"]),
       projectName: toOptionalString(store["project_name"]),
-      // LangChain keeps no more than one ancestor of a run, so its ids may be known only to the client.
+      // LangChain keeps at most one ancestor of a run, so the `thread_id` and `user_id` of earlier ancestors may be
+      // stored only in the client.
       metadata: {
         ...findInheritedIds(store["client"], position.dottedOrder),
         ...readInheritedMetadata(store["extra"]),
@@ -86,8 +87,8 @@ function findOwnAncestor(store: Fields): RunTree | undefined {
 }
 
 /**
- * Returns the metadata that the runs below a run of another library inherit from it: the ids of the conversation
- * (`thread_id`) and of the user. Its other metadata is not inherited.
+ * Returns the inherited part of the metadata of another library's run: the ids of the conversation (`thread_id`) and of
+ * the user. Runs below that run get these ids, but not its other metadata.
  */
 function readInheritedMetadata(extra: unknown): KeyValues | undefined {
   const metadata = isObject(extra) ? extra["metadata"] : undefined;

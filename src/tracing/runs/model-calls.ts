@@ -18,8 +18,9 @@ export function markModelCall(run: RunTree): void {
 const enteredCalls = new AsyncLocalStorage<RunTree>();
 
 /**
- * Does what {@link markModelCall} does, for the rest of the caller's asynchronous execution, until the run ends. For a library
- * that reports a call before it makes it, but does not let others wrap it. The current run does not change. Never throws.
+ * Does what {@link markModelCall} does, for the rest of the caller's asynchronous execution, until the run ends. Use it
+ * for a library that reports a call before making it, but offers no way to wrap the call. The current run does not
+ * change. Never throws.
  */
 export function enterModelCall(run: RunTree): void {
   enteredCalls.enterWith(run);
@@ -28,10 +29,10 @@ export function enterModelCall(run: RunTree): void {
 /** Whether a run is the record of the current model call, so that requests to its provider must not be recorded again. */
 export function isInModelCall(): boolean {
   const run = currentRun();
-  const entered = enteredCalls.getStore();
+  const enteredRun = enteredCalls.getStore();
   return (
     (run !== undefined && findMarkedRuns()?.has(run) === true) ||
-    (entered !== undefined && entered.endedAt === undefined)
+    (enteredRun !== undefined && enteredRun.endedAt === undefined)
   );
 }
 

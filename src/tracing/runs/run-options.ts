@@ -93,7 +93,10 @@ export function readId(id: unknown, runRecorder: Recorder): string | undefined {
   return id.toLowerCase();
 }
 
-/** Reports options of a run whose values are ignored because they are not of the right kind. TypeScript prevents them. */
+/**
+ * Reports options of a run whose values are ignored because they have the wrong type. Only a caller without
+ * TypeScript's checks can pass such values.
+ */
 export function warnOfWrongValues(
   { name, runType, tags, startTime }: RunOptions,
   runRecorder: Recorder,
@@ -125,8 +128,8 @@ const inheritedOptions = { threadId: "thread_id", userId: "user_id" } as const;
 export const inheritedKeys: readonly string[] = Object.values(inheritedOptions);
 
 /**
- * Returns the metadata that a run and those below it have from the options `threadId` and `userId`, or `undefined` without
- * these options. A value that is not a text with content is reported and ignored.
+ * Returns the metadata that the options `threadId` and `userId` add to a run and to all runs below it; `undefined`
+ * without these options. A value that is empty or not a string is reported and ignored.
  */
 export function readInheritedOptions(
   { threadId, userId }: RunOptions,
@@ -142,7 +145,7 @@ export function readInheritedOptions(
     } else if (value !== undefined && value !== null) {
       runRecorder.warn(
         "invalidOption",
-        `The option ${name} must be a text with content; it was ignored.`,
+        `The option ${name} must be a text that is not empty; it was ignored.`,
       );
     }
   }

@@ -46,10 +46,16 @@ const localUncountedLosses = uncountedLosses;
 export interface RunInit {
   readonly client: TracingClient;
   readonly parent?: RunTree | undefined;
-  /** A run of the same trace, whose sampling decision the new run shares. @defaultValue the parent */
-  readonly kin?: RunTree | undefined;
+  /**
+   * The nearest run of the same trace that this process has, whose sampling decision the new run shares. @defaultValue
+   * the parent
+   */
+  readonly nearestRun?: RunTree | undefined;
   readonly remote?: RemotePosition | undefined;
-  /** `false`: another library or process records the run; here it only serves as a parent. */
+  /**
+   * `false`: `RunTree` does not record the start, because the caller does so, or because another library or process
+   * records the run.
+   */
   readonly recorded: boolean;
 }
 
@@ -96,12 +102,13 @@ export class RunTree implements RecordedRun {
 
   /** For internal use. Programs create runs with `new RunTree()` of new-run-tree.ts, `client.startRun` and the like. */
   constructor(init: RunInit, options: RunOptions) {
-    const { client, parent, kin = parent, remote } = init;
+    const { client, parent, nearestRun = parent, remote } = init;
     const runRecorder = client[recorder];
     const now = clock();
     this.id = remote?.id ?? readId(options.id, runRecorder) ?? createUuid7(now / 1_000);
     this.traceId = remote?.traceId ?? parent?.traceId ?? this.id;
-    this.#trace = kin === undefined ? new Trace(runRecorder.isSampled(this.traceId)) : kin.#trace;
+    this.#trace =
+      nearestRun === undefined ? new Trace(runRecorder.isSampled(this.traceId)) : nearestRun.#trace;
     this.runType = readName(options.runType) ?? defaultRunType;
     this.name = readName(options.name) ?? this.runType;
     this.projectName = readName(options.projectName) ?? (parent ?? runRecorder).projectName;
@@ -138,8 +145,8 @@ export class RunTree implements RecordedRun {
       this.parentRunId = remote.parentRunId;
       this.#inherited = { tags: this.#tags, metadata: this.#metadata };
       // Children of another library's run also inherit what its nearest Millrace ancestor passes on.
-      if (kin !== undefined && kin.#inherited !== undefined) {
-        const { tags, metadata } = kin.#inherited;
+      if (nearestRun !== undefined && nearestRun.#inherited !== undefined) {
+        const { tags, metadata } = nearestRun.#inherited;
         this.#inherited = {
           tags: mergeTags(tags, this.#tags),
           metadata: mergeMetadata(metadata, this.#metadata),

@@ -5,8 +5,8 @@ const rateResolution = 1_000_000n;
 const idLength = 36;
 
 /**
- * Creates a function that decides whether a trace is recorded. It uses only the trace's id, so that all processes
- * decide the same for one trace, whichever library they use. LangSmith's SDKs use the same rule: take the 128-bit XXH3
+ * Creates a function that decides whether a trace is recorded. It uses only the trace's id, so that all processes make
+ * the same decision for a trace, whichever library they use. LangSmith's SDKs use the same rule: take the 128-bit XXH3
  * hash of the id in lower case, modulo one million, and keep the trace if the result divided by one million is below
  * the rate.
  *

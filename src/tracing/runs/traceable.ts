@@ -105,7 +105,7 @@ export function traceable<Fn extends TraceableFunction>(
 ): Fn {
   assertFunction(fn);
   const optionCheck = { isDone: false };
-  const assignedName = watchAssignment(fn, options);
+  const assignedName = captureAssignedName(fn, options);
   return new Proxy(fn, {
     apply: (target, self, args: unknown[]): unknown => {
       const call = (): unknown => Reflect.apply(target, self, args);
@@ -157,8 +157,11 @@ function assertFunction(fn: unknown): void {
   }
 }
 
-/** Returns `undefined` if the function has a name. */
-function watchAssignment(
+/**
+ * Captures where the traced function is created, so that its name can be found later. Returns `undefined` if the
+ * function or the options already have a name.
+ */
+function captureAssignedName(
   fn: TraceableFunction,
   options: TraceableOptions,
 ): AssignedName | undefined {

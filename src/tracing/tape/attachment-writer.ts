@@ -196,7 +196,7 @@ function toBytes(data: unknown): Uint8Array | undefined {
 
 function readPath(path: unknown, { dangerouslyAllowFilesystem }: AttachmentRules): string {
   if (typeof path !== "string" || path === "" || path.includes("\0")) {
-    throw new InvalidAttachment("its path is not a non-empty string");
+    throw new InvalidAttachment("its path must be a string that is not empty");
   }
   if (!dangerouslyAllowFilesystem) {
     throw new InvalidAttachment(
@@ -221,7 +221,7 @@ function createMarker(name: string, reason: string): CheckedAttachment {
   };
 }
 
-/** Gives the attachments of a record valid names, each to one only. */
+/** Gives each attachment of a record a valid name that no other attachment has. */
 class ValidNames {
   readonly #taken: Set<string>;
 

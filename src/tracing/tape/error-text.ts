@@ -10,7 +10,7 @@ const valueLimit = 10_000;
 const causeLimit = 8;
 /** Maximum number of errors of one AggregateError that are recorded. */
 const reasonLimit = 8;
-/** Maximum number of errors in a text: an AggregateError may contain others, which contain others. */
+/** Maximum number of errors in one text: an AggregateError may contain further ones at any depth. */
 const errorLimit = 64;
 
 /**

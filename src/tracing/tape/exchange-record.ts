@@ -24,7 +24,7 @@ export interface ExchangeRules {
   readonly getReader: () => ReadExchanges | undefined;
 }
 
-/** Rules for a client that has no options about privacy: workers read all exchanges. */
+/** Rules for a client without privacy options: workers read all exchanges. */
 export const rawExchanges: ExchangeRules = { mustRead: false, getReader: () => undefined };
 
 /** The fields of a record, and the exchanges from which a worker reads further fields. */
@@ -76,8 +76,8 @@ export function filterExchange(
     events: joinLists(events, fields.events),
     tags: joinLists(tags, fields.tags),
     metadata: filters.filterMetadata(metadata),
-    // Like metadata, these are settings of the call. If a function filters metadata, they are left out, because the
-    // function does not filter them.
+    // `extra` contains settings of the call, as metadata does. If an option hides or filters metadata, `extra` is left
+    // out, because the option is not applied to it.
     extra: filters.hidesAnyMetadata ? undefined : fields.extra,
     exchanges: [],
   };
@@ -104,7 +104,7 @@ function withholdHidden(exchange: ExchangeContent, filters: PayloadFilters): Exc
 function createMarkers(exchanges: readonly ExchangeContent[]): ExchangeFields {
   const marker: KeyValues = {
     millrace_error:
-      "withheld: the code that reads it for the client's privacy options was not loaded yet",
+      "withheld: the code that applies the client's privacy options was not loaded yet",
   };
   const fields: Writable<ExchangeFields> = {};
   for (const { part, format, status, isRepeated } of exchanges) {

@@ -114,8 +114,8 @@ export abstract class TapeCursor {
     this.reserve(addedBytes);
     let targetOffset = this.offset;
     if (records.length > 1) {
-      // Of several updates of a run the last one counts, so the closed record must follow the others. Only the start
-      // may follow it: if the start is the only earlier record, the closed record need not be moved.
+      // The last update of a run counts, so the closed record must come after earlier updates. It may come before the
+      // run's start: if the start is the only earlier record, the closed record is not moved.
       this.bytes.copyWithin(this.#recordStart + addedBytes, this.#recordStart, this.offset);
       targetOffset = this.#recordStart;
       this.#recordStart += addedBytes;

@@ -41,8 +41,8 @@ export class ValueWriter {
   }
 
   /**
-   * Writes one value, and truncates it if its field is full. Throws only {@link CapacityExceeded}. Values written with
-   * the same `shapeId` are expected to have the same shape.
+   * Writes one value, and truncates it if its field is full. Throws only {@link CapacityExceeded}, or a RangeError if
+   * the stack is exhausted. Values written with the same `shapeId` are expected to have the same shape.
    */
   write(value: unknown, shapeId = 0): void {
     if (this.#mustReset) {

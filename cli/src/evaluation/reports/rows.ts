@@ -21,10 +21,10 @@ export function describeRow({ inputs, repetition }: UntypedRow): string {
   return repetition === 1 ? shown : `${shown} (repetition ${repetition})`;
 }
 
-/** Reads the rows of an evaluation from its file. */
-export async function* readRows({ rows }: EvaluationView): AsyncGenerator<UntypedRow, void> {
-  if (rows !== undefined) {
-    const input = createReadStream(rows, "utf8");
+/** Reads the rows of an evaluation from the file that the evaluation's process wrote. */
+export async function* readRows({ rowsPath }: EvaluationView): AsyncGenerator<UntypedRow, void> {
+  if (rowsPath !== undefined) {
+    const input = createReadStream(rowsPath, "utf8");
     for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
       yield JSON.parse(line) as UntypedRow;
     }

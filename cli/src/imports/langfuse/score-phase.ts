@@ -39,17 +39,17 @@ export function createScorePhase(
 type ReadScores = (cursor: string | undefined) => Promise<Page<KeyValues>>;
 
 /**
- * Chooses the version of the API. The newest is tried first, because Langfuse 4 may have the older versions, too, but
- * they return nothing there.
+ * Chooses the version of the API. The newest is tried first, because the older ones may still exist in Langfuse 4, but
+ * return no scores there.
  */
 async function chooseReader({ client, since, until }: ImportSettings): Promise<ReadScores> {
-  const span = { fromTimestamp: since, toTimestamp: until };
+  const period = { fromTimestamp: since, toTimestamp: until };
   const newPath = "/api/public/v3/scores";
   if ((await client.find(newPath, { limit: 1 })) !== undefined) {
     return async (cursor) => {
       const { data, meta } = toObject(
         await client.get(newPath, {
-          ...span,
+          ...period,
           limit: pageRows,
           cursor,
           fields: "details,subject,annotation",
@@ -61,7 +61,7 @@ async function chooseReader({ client, since, until }: ImportSettings): Promise<R
   const hasVersion2 = (await client.find("/api/public/v2/scores", { limit: 1 })) !== undefined;
   const path = hasVersion2 ? "/api/public/v2/scores" : "/api/public/scores";
   return (cursor) =>
-    readOffsetPage(cursor, (range) => readDataPage(client, path, { ...span, ...range }));
+    readOffsetPage(cursor, (range) => readDataPage(client, path, { ...period, ...range }));
 }
 
 function* toFeedbackRows(

@@ -74,8 +74,8 @@ const addProject = ({ target }: ImportSettings, { id, name, ids }: LangfuseProje
 /** Chooses how traces are read, because version 4 of Langfuse may lack `/traces`. */
 async function chooseReader({ client, since, until }: ImportSettings): Promise<TraceReader> {
   const hasTraces = (await client.find("/api/public/traces", { limit: 1 })) !== undefined;
-  const span = { since, until };
-  return hasTraces ? createPagedReader(client, span) : createCursorReader(client, span);
+  const period = { since, until };
+  return hasTraces ? createPagedReader(client, period) : createCursorReader(client, period);
 }
 
 /** Converts traces to runs. */

@@ -16,7 +16,7 @@ export interface TraceReader {
 }
 
 /** The period of the traces to read: they begin at `since` or later, and before `until`. */
-export interface TraceSpan {
+export interface TracePeriod {
   readonly since: string | undefined;
   readonly until: string;
 }
@@ -27,7 +27,7 @@ export interface TraceSpan {
  */
 export const createPagedReader = (
   client: SourceClient,
-  { since, until }: TraceSpan,
+  { since, until }: TracePeriod,
 ): TraceReader => ({
   hasOnlyIds: false,
   readPage: (cursor) =>
@@ -59,7 +59,10 @@ const observationFields = "core,basic,time,io,metadata,model,usage,prompt,trace_
  * interruption, or if more traces overlap than are remembered, a trace is read again, which has no effect on the
  * imported data.
  */
-export function createCursorReader(client: SourceClient, { since, until }: TraceSpan): TraceReader {
+export function createCursorReader(
+  client: SourceClient,
+  { since, until }: TracePeriod,
+): TraceReader {
   const seen = new Set<string>();
   return {
     hasOnlyIds: true,

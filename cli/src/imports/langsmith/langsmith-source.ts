@@ -51,7 +51,7 @@ async function readWorkspace(client: SourceClient): Promise<KeyValues> {
   return toObject(await client.get("/settings"));
 }
 
-/** Returns a function that calls `read` only once, and always returns that result. */
+/** Returns a function that calls `read` at its first call, and returns the same promise at every later call. */
 function createOnce<Value>(read: () => Promise<Value>): () => Promise<Value> {
   let result: Promise<Value> | undefined;
   return () => (result ??= read());

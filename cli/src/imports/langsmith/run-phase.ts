@@ -114,7 +114,7 @@ class ProjectImport {
     const { rows, next } = await this.#query(cursor, 1, ["id"]);
     const { tally } = this.#settings.target;
     rows.forEach((run) =>
-      tally.leaveOut("runs", "it is larger than a response may be", toText(run["id"])),
+      tally.leaveOut("runs", "it is too large for one response", toText(run["id"])),
     );
     return { rows: [], next };
   }

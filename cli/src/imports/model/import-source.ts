@@ -10,7 +10,7 @@ export interface ImportSource {
    * Checks the address and the key. Returns the id of the account that the key belongs to, such as a workspace. A
    * checkpoint of another account is refused.
    *
-   * @throws `SourceError` if the server is not one of this product, or refuses the key.
+   * @throws `SourceError` if the address is not a server of this product, or the server refuses the key.
    */
   readonly connect: () => Promise<string>;
   readonly phases: readonly Phase[];
@@ -19,7 +19,7 @@ export interface ImportSource {
 /** A part of an import, such as all datasets. */
 export interface Phase {
   readonly name: string;
-  /** Lists the items, such as datasets, which have different keys. */
+  /** Lists the items, such as datasets. No two of them have the same key. */
   readonly listItems: () => Promise<readonly Item[]>;
 }
 

@@ -53,9 +53,9 @@ export interface SourceLimits {
    * It is shorter, because the address may be wrong.
    */
   readonly firstPatienceMs: number;
-  /** Wait before the first repetition, in milliseconds. It doubles each time. */
+  /** Wait before the first retry, in milliseconds. It doubles each time. */
   readonly firstWaitMs: number;
-  /** Longest wait before a repetition, in milliseconds, unless the server requests a longer wait. */
+  /** Longest wait before a retry, in milliseconds, unless the server requests a longer wait. */
   readonly maxWaitMs: number;
   /** Longest wait that a server may request with `Retry-After`, in milliseconds. */
   readonly maxRetryAfterMs: number;
@@ -107,12 +107,12 @@ interface Call {
 const unzip = promisify(gunzip);
 const maxRedirects = 3;
 
-/** Statuses of temporary failures, after which a request is repeated. */
+/** Statuses of temporary failures, after which a request is sent again. */
 const temporaryStatuses: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
 
 /**
- * Reads from the API of the source. A request is repeated after a temporary failure, and after the time in
- * `Retry-After` if the server sends it. The key is sent only to this server: a redirect to another server is refused.
+ * Reads from the API of the source. After a temporary failure, a request is sent again; if the response contains
+ * `Retry-After`, then after that time. The key is sent only to this server: a redirect to another server is refused.
  */
 export class SourceClient {
   readonly #init: SourceClientInit;
@@ -167,7 +167,7 @@ export class SourceClient {
     let url = this.#parseDownloadUrl(address, this.#init.url);
     for (let redirects = 0; ; redirects += 1) {
       const currentUrl = url;
-      const response = await this.#repeat(`${action} from ${currentUrl.origin}`, () =>
+      const response = await this.#retry(`${action} from ${currentUrl.origin}`, () =>
         this.#send(currentUrl, { method: "GET", headers: {}, maxBytes }),
       );
       const { location } = response.headers;
@@ -202,7 +202,7 @@ export class SourceClient {
     const { product } = this.#init;
     const { maxBytes } = this.#limits;
     const request = `${call.method} ${call.path}`;
-    const response = await this.#repeat(request, () => this.#followRedirects(call));
+    const response = await this.#retry(request, () => this.#followRedirects(call));
     const { status } = response;
     if (status < 200 || status >= 300) {
       throw this.#explainStatus(request, response);
@@ -302,8 +302,8 @@ export class SourceClient {
     });
   }
 
-  /** Repeats a request after temporary failures. Returns the first other response. */
-  async #repeat(action: string, send: () => Promise<ServerResponse>): Promise<ServerResponse> {
+  /** Sends a request again after temporary failures. Returns the first response that is not a temporary failure. */
+  async #retry(action: string, send: () => Promise<ServerResponse>): Promise<ServerResponse> {
     const { signal, onWait } = this.#init;
     const { patienceMs, firstPatienceMs, firstWaitMs, maxWaitMs, maxRetryAfterMs } = this.#limits;
     // Waits that the server requested are not counted, because the server is reachable.

@@ -166,7 +166,7 @@ export class ImportTarget {
       );
       return;
     }
-    // A project whose dataset was not on the server yet was imported without it, so it is not an experiment there.
+    // If the project was imported before its dataset, it refers to no dataset, and so it is not an experiment.
     if (experiment.referenceDatasetId !== id) {
       tally.leaveOut(
         "datasets",
@@ -185,7 +185,7 @@ export class ImportTarget {
     );
   }
 
-  /** Returns which of these examples the server already has with attachments, so that these are not downloaded again. */
+  /** Returns which of these examples the server already has with attachments, so as not to download these again. */
   async findExamples(datasetId: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
     const { client, signal, isDryRun } = this.#init;
     const validIds = ids.filter(isUuid);

@@ -51,12 +51,12 @@ class InheritedIds {
       const metadata = isPlainObject(extra?.metadata) ? extra.metadata : {};
       return { ...(run as WireFields), extra: { ...extra, metadata: { ...ids, ...metadata } } };
     } catch {
-      // The client counts a run that it can't read either.
+      // The client can't read this run either, and counts it as lost.
       return run;
     }
   }
 
-  /** Does what {@link complete} does for an update that replaces metadata; any other is returned unchanged. */
+  /** Does what {@link complete} does for an update that replaces metadata; any other update is returned unchanged. */
   completePatch(patch: unknown): unknown {
     return isObject(patch) && isObject(patch["extra"]) ? this.complete(patch) : patch;
   }
@@ -64,17 +64,21 @@ class InheritedIds {
 
 const idsByClient = new WeakMap<object, InheritedIds>();
 
-/** Returns the client that another client of {@link toInheritingClient} wraps, or the client itself. */
+/**
+ * Returns the client that is wrapped by a client of {@link toInheritingClient}; any other client is returned unchanged.
+ */
 export const unwrapClient = (client: TracingClient): TracingClient =>
   idsByClient.get(client)?.client ?? client;
 
-/** Returns the ids that a client of {@link toInheritingClient} adds to a run; `undefined` for any other client. */
+/**
+ * Returns the ids that a client created by {@link toInheritingClient} adds to a run; `undefined` for any other client.
+ */
 export const findInheritedIds = (client: unknown, dottedOrder: string): KeyValues | undefined =>
   isObject(client) ? idsByClient.get(client)?.find(dottedOrder) : undefined;
 
 /**
- * Returns the client with which another library records the runs below `run`. These have the `thread_id` and the
- * `user_id` of `run`, unless they have their own: the library does not know that they are inherited.
+ * Returns the client with which another library records the runs below `run`. The client adds the `thread_id` and the
+ * `user_id` of `run` to each of them that does not have its own, because the library does not pass these ids on.
  *
  * @param outer - the client of the surrounding run, which is returned if its runs have the same ids anyway
  */
@@ -90,7 +94,7 @@ export function toInheritingClient(run: RunTree, outer: unknown): TracingClient 
   return wrapClient(run.client, run.id, ids);
 }
 
-/** A run as its library represents it, with the client of {@link toInheritingClient}. */
+/** A run in the shape that LangChain expects. Its client is the result of {@link toInheritingClient}. */
 interface ParentRun {
   readonly id: string;
   readonly dotted_order: string;
@@ -98,20 +102,20 @@ interface ParentRun {
 }
 
 /**
- * Returns the client that a tracer has to record with from now on, if runs below `parent` are among what it records. It
- * remains the tracer's own client.
+ * Returns the client that LangChain's tracer must use once it also records runs below `parent`: the tracer's own client
+ * (or that of `parent` if it has none), which then adds the inherited ids of `parent` to these runs.
  */
 export function nestClient(tracerClient: unknown, parent: ParentRun): unknown {
   const ids = findInheritedIds(parent.client, parent.dotted_order);
   if (ids === undefined || !isTracingClient(tracerClient)) {
     return tracerClient ?? parent.client;
   }
-  const known = idsByClient.get(tracerClient);
-  if (known === undefined) {
+  const inheritedIds = idsByClient.get(tracerClient);
+  if (inheritedIds === undefined) {
     return wrapClient(tracerClient, parent.id, ids);
   }
-  if (!isSame(known.find(parent.dotted_order), ids)) {
-    known.add(parent.id, ids);
+  if (!isSame(inheritedIds.find(parent.dotted_order), ids)) {
+    inheritedIds.add(parent.id, ids);
   }
   return tracerClient;
 }
