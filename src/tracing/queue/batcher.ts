@@ -533,9 +533,9 @@ export class Batcher {
   }
 
   /**
-   * Sends waiting tapes while the limits of tapes in flight allow it, and then the open tape if its delay has elapsed. A
-   * call that records a run must not call this: if an exhausted stack interrupted it, a tape would be
-   * neither sent nor counted.
+   * Sends waiting tapes while the limits of tapes in flight allow it, and then the open tape if its delay has elapsed.
+   * A call that records a run must not call this: if an exhausted stack interrupted it, a tape would be neither sent
+   * nor counted.
    */
   #sendDueTapes(): void {
     this.#queue.sendWaiting();

@@ -33,8 +33,8 @@ export class FlushCounts {
   }
 
   /**
-   * Returns the sums as the result of a flush. The records of the `waiting` tapes, and those of runs that have not ended
-   * and are therefore on no tape, are counted as pending.
+   * Returns the sums as the result of a flush. The records of the `waiting` tapes, and those of runs that have not
+   * ended and are therefore on no tape, are counted as pending.
    */
   toResult(waiting: readonly Tape[], openRuns: RecordCounts = noRecords): FlushResult {
     return {

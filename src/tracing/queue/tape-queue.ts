@@ -35,7 +35,9 @@ export class TapeQueue {
     this.#options = options;
   }
 
-  /** Memory of the waiting tapes, in bytes. A tape counts with the size of its buffer, even if it is only partly filled. */
+  /**
+   * Memory of the waiting tapes, in bytes. A tape counts with the size of its buffer, even if it is only partly filled.
+   */
   get waitingBytes(): number {
     return this.#waitingBytes;
   }

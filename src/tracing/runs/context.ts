@@ -100,8 +100,8 @@ export function startRun(client: TracingClient, options: StartOptions = {}): Run
 const startOptionNames: KeyTable<StartOptions> = { ...runOptionNames, parent: 1 };
 
 /**
- * Starts a run as {@link startRun} does, with options that were already checked for unknown names. With `recorded: false`
- * the caller records it.
+ * Starts a run as {@link startRun} does, with options that were already checked for unknown names. With `recorded:
+ * false` the caller records it.
  */
 export function startWithCheckedOptions(
   client: TracingClient,

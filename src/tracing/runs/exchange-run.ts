@@ -219,8 +219,8 @@ export class ExchangeRun {
   }
 
   /**
-   * Reports the headers of the response. Until {@link ExchangeRun.startReading}, the response counts as unread: a flush of
-   * the client ends the run, and reading opens it again.
+   * Reports the headers of the response. Until {@link ExchangeRun.startReading}, the response counts as unread: a flush
+   * of the client ends the run, and reading opens it again.
    */
   respond(response: ExchangeResponse): void {
     try {
@@ -293,8 +293,8 @@ export class ExchangeRun {
   }
 
   /**
-   * Begins another attempt to send the same request, after the end of the previous one. The body of the previous response is
-   * replaced.
+   * Begins another attempt to send the same request, after the end of the previous one. The body of the previous
+   * response is replaced.
    */
   beginAttempt(): void {
     try {
@@ -323,8 +323,8 @@ export class ExchangeRun {
     const isUnread = this.#response.totalBytes === 0;
     this.addWarning(isUnread ? unreadWarning : abandonedWarning);
     this.end({ ending: "cancelled" });
-    // Reading the response later opens the run again, but only if nothing of the body was recorded: what was recorded is
-    // no longer in memory.
+    // Reading the response later opens the run again, but only if nothing of the body was recorded: what was recorded
+    // is no longer in memory.
     this.#isEndedUnread = isUnread;
   }
 

@@ -26,7 +26,9 @@ export function enterModelCall(run: RunTree): void {
   enteredCalls.enterWith(run);
 }
 
-/** Whether a run is the record of the current model call, so that requests to its provider must not be recorded again. */
+/**
+ * Whether a run is the record of the current model call, so that requests to its provider must not be recorded again.
+ */
 export function isInModelCall(): boolean {
   const run = currentRun();
   const enteredRun = enteredCalls.getStore();

@@ -47,8 +47,9 @@ export interface RunInit {
   readonly client: TracingClient;
   readonly parent?: RunTree | undefined;
   /**
-   * The nearest run of the same trace that this process has, whose sampling decision the new run shares. @defaultValue
-   * the parent
+   * The nearest run of the same trace that this process has, whose sampling decision the new run shares.
+   *
+   * @defaultValue the parent
    */
   readonly nearestRun?: RunTree | undefined;
   readonly remote?: RemotePosition | undefined;

@@ -59,8 +59,8 @@ export interface TraceableOptions {
   readonly processOutputs?: ProcessPayload | undefined;
   /**
    * Converts the chunks of a stream into the outputs to record, for example into one text. It is called once when the
-   * stream ends, also with the chunks so far if the stream fails or is left early, and must be synchronous. If it throws
-   * or returns a promise or `undefined`, this causes a warning, and the chunks are recorded.
+   * stream ends, also with the chunks so far if the stream fails or is left early, and must be synchronous. If it
+   * throws or returns a promise or `undefined`, this causes a warning, and the chunks are recorded.
    */
   readonly aggregator?: AggregateChunks | undefined;
   /** Also records each chunk of a stream as a `new_token` event. @defaultValue `false` */

@@ -38,8 +38,8 @@ export interface CheckedAttachment {
 
 /**
  * Checks the attachments of a record. An attachment that can't be recorded is replaced by a text attachment with the
- * reason. In a name that is not valid, such as `photo.png`, the characters that are not allowed become `_`. The bytes are
- * not copied here. Never throws.
+ * reason. In a name that is not valid, such as `photo.png`, the characters that are not allowed become `_`. The bytes
+ * are not copied here. Never throws.
  */
 export function checkAttachments(
   attachments: unknown,

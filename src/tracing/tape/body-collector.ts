@@ -3,9 +3,9 @@ const firstBlockBytes = 4_096;
 const maxBlockBytes = 262_144;
 
 /**
- * Collects a body whose size is not known in advance. Each chunk is copied once, during the call. Of a body that is larger
- * than the limit, the beginning and the end are kept and the middle is omitted, so that memory does not grow with the
- * body.
+ * Collects a body whose size is not known in advance. Each chunk is copied once, during the call. Of a body that is
+ * larger than the limit, the beginning and the end are kept and the middle is omitted, so that memory does not grow
+ * with the body.
  */
 export class BodyCollector {
   readonly #headLimit: number;

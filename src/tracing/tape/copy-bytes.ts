@@ -8,8 +8,8 @@ export interface CopyRange {
 }
 
 /**
- * Copies bytes between buffers that do not overlap. In shared memory the built-in functions copy byte by byte, unless both
- * offsets have the same alignment; a loop over words is several times faster.
+ * Copies bytes between buffers that do not overlap. In shared memory the built-in functions copy byte by byte, unless
+ * both offsets have the same alignment; a loop over words is several times faster.
  */
 export function copyBytes(
   source: DataView,

@@ -19,7 +19,9 @@ export interface RecordContent {
   readonly isRunEnd: boolean;
 }
 
-/** Reads which run a record belongs to, and whether it starts and ends the run. `end` is the offset after the record. */
+/**
+ * Reads which run a record belongs to, and whether it starts and ends the run. `end` is the offset after the record.
+ */
 export function readRecordContent(
   { bytes, view }: ByteTarget,
   start: number,

@@ -19,8 +19,8 @@ import {
 /**
  * Appends records to a tape, which is a byte buffer. A record consists of a head of fixed size and of fields; the value
  * of a field begins with a tag that states its type. A text that exceeds the limit of its field is truncated, and
- * binary data that exceeds it is replaced by a marker. For any other value that exceeds it, the method throws {@link
- * FieldFull}.
+ * binary data that exceeds it is replaced by a marker. For any other value that exceeds it, the method throws
+ * {@link FieldFull}.
  */
 export class TapeWriter extends TapeCursor {
   /** Writes a complete field: an ASCII text without a tag. */

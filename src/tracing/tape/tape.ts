@@ -89,8 +89,8 @@ export class Tape {
   }
 
   /**
-   * Writes the next `length` bytes after the used ones to the journal: `count` complete records that are not part of the
-   * tape yet.
+   * Writes the next `length` bytes after the used ones to the journal: `count` complete records that are not part of
+   * the tape yet.
    */
   writeToJournal(length: number, count: number, openJournal: () => Journal): void {
     const end = this.usedBytes + length;
