@@ -13,14 +13,15 @@ import type {
 } from "./result.ts";
 import { DifferenceStatistics, permutationTest, signTest } from "./significance.ts";
 
-/** What to do about a wrong option, for a program that computes it. */
-const baselineAdvice = "Check where the value comes from, or pass false to compare with none";
+/** Advice for a program that computes the value of an invalid option. */
+const baselineAdvice =
+  "Check where the value comes from, or pass `baseline: false` to compare with no experiment";
 
 /**
  * Converts the option `baseline` to an object, in which an absent `experiment` means the dataset's pinned baseline.
  * Returns `undefined` if there is nothing to compare with.
  *
- * @throws {@link ValidationError} if the option is none of the values that are allowed.
+ * @throws {@link ValidationError} if the value of the option is not allowed.
  */
 export function readBaselineOption(option: EvaluateOptions["baseline"]): Baseline | undefined {
   if (option === undefined || option === null || option === false) {
@@ -51,7 +52,7 @@ export function readBaselineOption(option: EvaluateOptions["baseline"]): Baselin
 function checkExperiment(experiment: unknown): void {
   if (experiment !== true && (typeof experiment !== "string" || experiment === "")) {
     throw new ValidationError(
-      `evaluate: \`baseline.experiment\` must be the name of an experiment, or true for the one that is pinned on the dataset, not ${describe(experiment)}. ${baselineAdvice} as \`baseline\``,
+      `evaluate: \`baseline.experiment\` must be the name of an experiment, or true for the one that is pinned on the dataset, not ${describe(experiment)}. ${baselineAdvice}`,
     );
   }
 }
@@ -66,7 +67,7 @@ function checkLowerIsBetter(keys: unknown): void {
   const wrong = ((keys ?? []) as readonly unknown[]).find((key) => typeof key !== "string");
   if (wrong !== undefined) {
     throw new ValidationError(
-      `evaluate: \`baseline.lowerIsBetter\` ${allowed}, not a list with ${describe(wrong)}. Pass the keys of the scores as texts`,
+      `evaluate: \`baseline.lowerIsBetter\` ${allowed}, not a list with ${describe(wrong)}. Pass the keys of the scores as strings`,
     );
   }
 }
@@ -109,14 +110,14 @@ export async function findBaseline(
   } catch (error) {
     throw error instanceof NotFoundError
       ? new ValidationError(
-          `The experiment ${projectId}, which is pinned as the dataset's baseline, does not exist any more. Pin another one, or pass a name as \`baseline\``,
+          `The experiment ${projectId}, which is pinned as the dataset's baseline, no longer exists. Pin another one, or pass a name as \`baseline\``,
           { cause: error },
         )
       : error;
   }
 }
 
-/** The experiments to compare. */
+/** Arguments of {@link compareWithBaseline}. */
 export interface ComparisonRequest {
   readonly client: Client;
   readonly baseline: FoundBaseline;
@@ -128,16 +129,16 @@ export interface ComparisonRequest {
   readonly warn: (message: string) => void;
 }
 
-/** Number of examples that are compared with one request. */
+/** Number of examples whose runs are read together. */
 const examplesPerRequest = 50;
-/** Maximum number of changes that are listed. */
+/** Maximum number of regressions, and of improvements, that the result lists. */
 const maxChanges = 1_000;
 /** Key of a change in whether the target failed. The values are 1 for a failed run and 0 for any other run. */
 const errorKey = "error";
 
 /**
- * Compares an experiment with its baseline: for each example, the averages over its repetitions. The runs of a few
- * examples at a time are read from the server, so memory use does not grow with the data.
+ * Compares an experiment with its baseline: for each example, the averages over its repetitions. Only the runs of a few
+ * examples are read from the server at a time, so memory use does not grow with the data.
  */
 export async function compareWithBaseline(request: ComparisonRequest): Promise<BaselineComparison> {
   const comparison = new Comparison(request.baseline);
@@ -181,7 +182,10 @@ export async function compareWithBaseline(request: ComparisonRequest): Promise<B
 /** Number of existing keys that a warning names. */
 const maxNamedKeys = 20;
 
-/** Warns of misspelled keys: they would leave a score for which lower is better compared the wrong way round. */
+/**
+ * Warns of misspelled keys. With a misspelled key, an increase of the intended score would count as an improvement,
+ * although lower is better.
+ */
 function warnOfUnknownKeys({ baseline, warn }: ComparisonRequest, keys: ReadonlySet<string>): void {
   const sorted = [...keys].toSorted();
   const named = sorted
@@ -223,10 +227,10 @@ async function compareExamples(
   }
 }
 
-/** Number of repetitions that are compared for rows that are not examples of a dataset. */
+/** Maximum number of repetitions that are compared if the rows are not examples of a dataset. */
 const comparedRepetitions = 10;
 
-/** What is read of the runs that are compared. */
+/** Fields that are read of each compared run. */
 const comparedFields = [
   "id",
   "referenceExampleId",
@@ -246,8 +250,8 @@ function listRuns(
   const filter =
     info.datasetId === undefined
       ? {
-          // These rows are not examples on the server, so their runs are found by ids, which follow from the ids of the
-          // rows.
+          // These rows are not examples on the server, so their runs are found by run ids, which are derived from the
+          // row ids.
           ids: exampleIds.flatMap((exampleId) =>
             Array.from({ length: comparedRepetitions }, (_, index) =>
               createRunId(projectId, exampleId, index + 1),
@@ -264,7 +268,7 @@ function listRuns(
 
 /** Collects the differences between an experiment and its baseline. */
 class Comparison {
-  /** All keys of the feedback on either experiment, also those that have no average. */
+  /** The keys of all feedback on either experiment, including keys without an average. */
   readonly keys = new Set<string>();
   readonly #lowerIsBetter: ReadonlySet<string>;
   readonly #scores = new Map<string, ScoreDifferences>();
@@ -422,7 +426,7 @@ class LargestChanges {
     }
   }
 
-  /** The changes, those with the largest differences first; at most {@link maxChanges}. */
+  /** The changes with the largest differences, largest first; at most {@link maxChanges}. */
   get list(): readonly ScoreChange[] {
     return this.#changes
       .toSorted((left, right) => Math.abs(right.difference) - Math.abs(left.difference))

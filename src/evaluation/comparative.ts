@@ -97,9 +97,9 @@ export interface ComparativeResult {
   /** Address in the UI; absent if the server did not report the tenant. */
   readonly url?: string | undefined;
   readonly experiments: readonly { readonly id: string; readonly name: string }[];
-  /** Number of examples that all experiments contain. */
+  /** Number of compared examples: every experiment has a run without an error for them. */
   readonly examples: number;
-  /** Number of examples that were left out, because an experiment has no run without error for them. */
+  /** Number of examples that were left out, because an experiment has no run without an error for them. */
   readonly skipped: number;
   readonly preferences: readonly Preference[];
   /** P-values by feedback key, of a sign test on the wins of two experiments; empty for more than two experiments. */
@@ -129,12 +129,12 @@ const comparativeKeys: KeyTable<EvaluateComparativeOptions> = {
 type UntypedOptions = EvaluateComparativeOptions<unknown, unknown, unknown>;
 
 /**
- * Compares experiments over the same dataset, example by example. The scores become feedback on the experiments' runs, as
- * part of a comparison that the UI shows.
+ * Compares experiments over the same dataset, example by example. The scores become feedback on the experiments' runs,
+ * as part of a comparison that the UI shows.
  *
  * @param experiments - names of at least two experiments.
- * @throws `ValidationError` (as a rejection) if an option is invalid, an experiment does not exist, or the
- * experiments have different datasets.
+ * @throws `ValidationError` (as a rejection) if an option is invalid, an experiment does not exist, or the experiments
+ * have different datasets.
  */
 export async function evaluateComparative<
   Inputs = KeyValues,
@@ -197,7 +197,7 @@ interface Request {
   readonly signal: AbortSignal;
 }
 
-/** Number of feedback entries that are sent together. */
+/** Number of collected feedback entries at which they are uploaded. */
 const feedbackPerUpload = 1_000;
 
 async function compareExperiments(request: Request): Promise<ComparativeResult> {
@@ -215,15 +215,15 @@ async function compareExperiments(request: Request): Promise<ComparativeResult> 
     signal,
   });
   const tally = new Tally(projects);
-  let waiting: CreateFeedback[] = [];
+  let pendingFeedback: CreateFeedback[] = [];
   /**
    * Uploads run one after another, and the evaluation waits for them, so that feedback does not pile up if the server
    * is slow.
    */
   let uploading: Promise<void> = Promise.resolve();
   const upload = (): Promise<void> => {
-    const feedback = waiting;
-    waiting = [];
+    const feedback = pendingFeedback;
+    pendingFeedback = [];
     uploading = uploading.then(() => sendFeedback(client, feedback));
     return uploading;
   };
@@ -246,11 +246,11 @@ async function compareExperiments(request: Request): Promise<ComparativeResult> 
         });
         if (judgement !== undefined) {
           tally.add(judgement);
-          waiting.push(...toFeedback(judgement, comparative.id));
+          pendingFeedback.push(...toFeedback(judgement, comparative.id));
         }
       }
       tally.addExample();
-      if (waiting.length >= feedbackPerUpload) {
+      if (pendingFeedback.length >= feedbackPerUpload) {
         await upload();
       }
     },
@@ -316,7 +316,7 @@ function orderRuns(
   if (seed === false) {
     return { example: fields, runs: comparedRuns };
   }
-  // Sorting by a digest results in a random order that is the same each time.
+  // Sorting by a digest gives a pseudo-random order that is the same in every evaluation.
   const rank = ({ experimentId }: { readonly experimentId: string }): string =>
     createNamedId(example.id, `order:${seed}:${experimentIds.indexOf(experimentId)}`);
   return {
@@ -435,7 +435,7 @@ async function sendFeedback(client: Client, feedback: readonly CreateFeedback[])
   const { rejected, faults } = await client.feedback.upload(feedback);
   if (rejected > 0) {
     throw new ValidationError(
-      `The server refused ${rejected} scores: ${faults[0]?.reason ?? "it gave no reason"}`,
+      `The server rejected ${rejected} scores: ${faults[0]?.reason ?? "it gave no reason"}`,
     );
   }
 }
@@ -495,7 +495,7 @@ class Tally {
           : [{ key, experiment: name, mean: count.sum / count.count, wins: count.wins }];
       }),
     );
-    const winsOf = (key: string): readonly number[] =>
+    const listWins = (key: string): readonly number[] =>
       preferences.filter((preference) => preference.key === key).map(({ wins }) => wins);
     return {
       experiments: this.#projects.map(({ id, name }) => ({ id, name })),
@@ -505,7 +505,7 @@ class Tally {
       pValues: Object.fromEntries(
         this.#projects.length === 2
           ? [...this.#byKey.keys()].map((key) => {
-              const [first = 0, second = 0] = winsOf(key);
+              const [first = 0, second = 0] = listWins(key);
               return [key, signTest(first, second)];
             })
           : [],

@@ -22,7 +22,7 @@ export type ExampleAttachments = Readonly<Record<string, ExampleAttachment>>;
  */
 export interface EvaluationRow<Inputs = KeyValues, Reference = KeyValues> {
   /**
-   * Identifies the row across experiments. A text that is not a UUID is converted to one.
+   * Identifies the row across experiments. A string that is not a UUID is converted to one.
    *
    * @defaultValue an id that is derived from the row's content, and from the number of equal rows before it
    */

@@ -63,8 +63,8 @@ type UntypedTarget = Target<unknown, unknown, unknown>;
 
 /**
  * Calls a target for each row of data, and evaluates its outputs. The results form an experiment on the server. Each
- * finished row is stored in a journal and on the server. If the process ends before the evaluation, the same call
- * resumes it: finished rows are not evaluated again.
+ * finished row is stored in a local journal and on the server. If the process ends before the evaluation is complete,
+ * the same call in a new process resumes it: finished rows are not evaluated again.
  *
  * @throws (as a rejection) `ValidationError` if an option or a row of the data is invalid, or if another process
  * evaluates the experiment; `AbortError` if `signal` was aborted; and any error of reading the data or sending a
@@ -120,7 +120,7 @@ function checkOptions(target: UntypedTarget, options: UntypedOptions) {
   }
   checkStoredOptions(options);
   const namedTarget = toNamedTarget(target);
-  // This call also validates the evaluators, which are used below.
+  // Validate the evaluators first, because the code below reads their members.
   const evaluatorOptions = checkEvaluatorOptions(options);
   return {
     target: namedTarget,
@@ -213,7 +213,7 @@ async function runEvaluation(
       warn: warnings.add,
     });
     summary.addAcknowledged(countAcknowledged(experiment));
-    await committer.settle(
+    await committer.resendRows(
       (number) => number < journal.resumedRows && !experiment.isAcknowledged(number),
     );
     const info = await describeExperiment(request, experiment, {
@@ -297,7 +297,7 @@ function warnOfCache({ counts }: RequestCache, warnings: Warnings): void {
   const { replayed, recorded, passed, missed } = counts;
   if (replayed + recorded + passed + missed === 0) {
     warnings.add(
-      "cache: no request was intercepted, so nothing was recorded or replayed. A client that was created before evaluate() uses the fetch that it found then: pass fetch: cachedFetch() to it, or run the file with `millrace eval`. Requests that are not made with fetch can't be intercepted.",
+      "cache: no request was intercepted, so nothing was recorded or replayed. A client that was created before evaluate() keeps using the fetch function of that time: pass fetch: cachedFetch() to it, or run the file with `millrace eval`. Requests that are not made with fetch can't be intercepted.",
     );
   }
   if (missed > 0) {
@@ -377,7 +377,7 @@ async function stopOnFailure<Result>(
   }
 }
 
-/** The objects that store a finished row. */
+/** The objects with which {@link createRowStore} stores a finished row. */
 interface RowStoreInit {
   readonly journal: OpenExperiment["journal"];
   readonly committer: Committer;
@@ -415,16 +415,16 @@ async function* listTasks({
 }: RowEvaluation): AsyncGenerator<Omit<RowTask, "startMs">, void> {
   const { project, finishedRuns, datasetVersion } = experiment;
   // The examples of a dataset have unique ids, so only other rows are checked for duplicate ids.
-  const isUnique = source.datasetVersion !== undefined;
+  const hasUniqueIds = source.datasetVersion !== undefined;
   const knownRuns = new IdCounter();
   let number = 0;
   for await (const example of source.read({ datasetVersion })) {
     number += 1;
     for (let repetition = 1; repetition <= repetitions; repetition += 1) {
       const runId = createRunId(project.id, example.id, repetition);
-      if (!isUnique && repetition === 1 && knownRuns.add(runId) > 1) {
+      if (!hasUniqueIds && repetition === 1 && knownRuns.add(runId) > 1) {
         throw new ValidationError(
-          `Row ${number} of \`data\` has the same id as an earlier row (${example.id}), so its result would replace the other's. Leave the ids out, or make them different`,
+          `Row ${number} of \`data\` has the same id as an earlier row (${example.id}), so its result would replace the result of that row. Leave the ids out, or make them unique`,
         );
       }
       if (!finishedRuns.has(runId)) {

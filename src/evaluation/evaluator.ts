@@ -15,16 +15,16 @@ export interface EvaluatorArguments<Inputs = KeyValues, Outputs = unknown, Refer
   /** Aborted when the evaluator's time is up, or when the evaluation is aborted. */
   readonly signal: AbortSignal;
   /**
-   * The inputs in the form that the scorers of autoevals expect: the only member if the inputs are an object with one
-   * member.
+   * The inputs in the form that autoevals scorers expect. An object with a single member is replaced by the value of
+   * that member.
    */
   readonly input: never;
   /**
-   * The outputs in the form that the scorers of autoevals expect: the only member if the outputs are an object with one
-   * member.
+   * The outputs in the form that autoevals scorers expect. An object with a single member is replaced by the value of
+   * that member.
    */
   readonly output: never;
-  /** The expected outputs in the form that the scorers of autoevals expect; see `output`. */
+  /** The expected outputs in the form that autoevals scorers expect; see `output`. */
   readonly expected: never;
 }
 
@@ -48,7 +48,7 @@ export interface Score {
 }
 
 /**
- * What an evaluator returns: a number, a boolean, a category as a text, a score with details, or several such scores.
+ * What an evaluator returns: a number, a boolean, a category as a string, a score with details, or several such scores.
  * `null` and `undefined` mean that the evaluator does not apply to the row.
  */
 export type EvaluatorResult =

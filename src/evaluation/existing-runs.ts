@@ -175,8 +175,8 @@ async function* listExperimentRuns(
   });
   for await (const { example, runs } of comparisons) {
     for (const { run } of runs[projectId] ?? []) {
-      // The runs of a comparison do not contain their project.
       const { attachments: _, ...fields } = example;
+      // The runs of a comparison do not contain their project, so it is added.
       yield { run: { projectName, projectId, ...run }, example: fields };
     }
   }
@@ -268,7 +268,7 @@ async function evaluateWithClient(
       ...(await readUrl(client, { projectId: project.id, datasetId })),
       ...(datasetId === undefined ? {} : { datasetId }),
     };
-    // The target is not called, so this evaluation has no costs of the target.
+    // The target is not called, so there are no target costs to read.
     state.observer?.onExperiment?.(info, async () => ({}));
     try {
       const committer = new Committer({

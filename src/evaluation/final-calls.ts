@@ -3,9 +3,9 @@ import { describeError } from "./rows/deadline.ts";
 import type { Warnings } from "./warnings.ts";
 
 /**
- * Makes the requests at the end of an evaluation. After a request failed because the server is unavailable, later
- * requests are skipped, because each would take as long as all of its attempts. The evaluation still returns its
- * result, because all rows are in the journal, and a warning says what to do.
+ * Makes the requests at the end of an evaluation. Once a request has failed because the server is unavailable, later
+ * requests are skipped, because each would first exhaust its retries. The evaluation still returns its result, because
+ * all rows are in the journal, and adds a warning with what to do.
  */
 export class FinalCalls {
   readonly #warnings: Warnings;

@@ -15,8 +15,8 @@ interface IdentifiedRow {
 }
 
 /**
- * Creates the ids of rows. If a row has an id, it is used; a text that is not a UUID is converted to one. Otherwise the
- * id is derived from the row's content and from the number of equal rows before it. The same data therefore has the
+ * Creates the ids of rows. If a row has an id, it is used; a string that is not a UUID is converted to one. Otherwise
+ * the id is derived from the row's content and from the number of equal rows before it. The same data therefore has the
  * same ids in every experiment.
  */
 export class RowIds {

@@ -24,10 +24,10 @@ export function readNumber(
   return number;
 }
 
-/** @throws {@link ValidationError} if the option is given and is not a text, or is empty. */
+/** @throws {@link ValidationError} if the option is given and is not a non-empty string. */
 export function checkText(name: string, value: string | undefined): string | undefined {
   if (value !== undefined && (typeof value !== "string" || value === "")) {
-    throw new ValidationError(`\`${name}\` must be a text that is not empty`);
+    throw new ValidationError(`\`${name}\` must be a non-empty string`);
   }
   return value;
 }
@@ -43,7 +43,7 @@ interface StoredOptions {
 export function checkStoredOptions({ description, metadata, client }: StoredOptions): void {
   const text: unknown = description;
   if (text !== undefined && typeof text !== "string") {
-    throw new ValidationError(`\`description\` must be a text, not ${formatValue(text)}`);
+    throw new ValidationError(`\`description\` must be a string, not ${formatValue(text)}`);
   }
   if (metadata !== undefined && !isKeyValues(metadata)) {
     throw new ValidationError(
@@ -74,6 +74,6 @@ export const ranges = {
   concurrency: { fallback: 10, min: 1, max: 10_000 },
   repetitions: { fallback: 1, min: 1, max: 1_000 },
   retries: { fallback: 0, min: 0, max: 100 },
-  // The maximum is the longest time that a timer of Node can wait.
+  // The maximum is the longest delay of a Node timer.
   timeoutMs: { fallback: 600_000, min: 1, max: 2_147_483_647 },
 } as const;

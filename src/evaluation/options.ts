@@ -34,7 +34,7 @@ export interface EvaluatorOptions<Inputs = KeyValues, Outputs = unknown, Referen
   readonly concurrency?: number | undefined;
   /** Longest time of one call of the target or of an evaluator, in milliseconds. @defaultValue 600,000 */
   readonly timeoutMs?: number | undefined;
-  /** Ends the evaluation. Finished rows stay stored. */
+  /** Aborts the evaluation. Finished rows stay stored. */
   readonly signal?: AbortSignal | undefined;
   /**
    * Called for each row when it has finished. The row counts as in progress (see `concurrency`) until the returned
@@ -82,8 +82,8 @@ export interface EvaluateOptions<
    */
   readonly resume?: boolean | "auto" | undefined;
   /**
-   * The experiment to compare with: its name, or `true` for the baseline that is pinned on the dataset. `false` compares
-   * with none.
+   * The experiment to compare with: its name, or `true` for the baseline that is pinned on the dataset. `false`
+   * compares with no experiment.
    *
    * @defaultValue `false`
    */

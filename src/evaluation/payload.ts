@@ -9,7 +9,7 @@ export const toPayload = (value: unknown, member: string): KeyValues =>
     ? (value as KeyValues)
     : { [member]: value };
 
-/** Returns the value that {@link toPayload} converted to the outputs of a run. */
+/** Reverses {@link toPayload} for the outputs of a run: returns the member `outputs` if it is the only one. */
 export function fromOutputs(outputs: KeyValues | undefined): unknown {
   return outputs !== undefined && Object.keys(outputs).join() === "outputs"
     ? outputs["outputs"]

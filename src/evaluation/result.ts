@@ -11,7 +11,7 @@ export interface EvaluatedRow<Inputs = KeyValues, Outputs = unknown, Reference =
   readonly referenceOutputs?: Reference | undefined;
   /** Absent if the target failed. */
   readonly outputs?: Outputs | undefined;
-  /** Message with which the target failed. */
+  /** Describes the failure, if the target failed. */
   readonly error?: string | undefined;
   readonly scores: readonly RowScore[];
   /** A time in ISO 8601 format. */
@@ -26,7 +26,7 @@ export interface EvaluatedRow<Inputs = KeyValues, Outputs = unknown, Reference =
   readonly isResumed: boolean;
 }
 
-/** A row of any types. */
+/** A row whose values can have any type. */
 export type UntypedRow = EvaluatedRow<unknown, unknown, unknown>;
 
 /** The scores with one key, over all rows. */
@@ -86,7 +86,7 @@ export interface ExperimentInfo {
   readonly datasetVersion?: string | undefined;
 }
 
-/** A score of an example that differs from the baseline. */
+/** A difference between an example's score and its score in the baseline. */
 export interface ScoreChange {
   readonly exampleId: string;
   /** The feedback key, or `error` for a change in how often the target failed. */

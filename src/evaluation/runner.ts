@@ -41,8 +41,8 @@ export interface EvaluationRunner {
 }
 
 /**
- * Key of the global runner. It is global, because the command line has a copy of this package of its own, and all
- * copies in a process share the runner.
+ * Key of the runner on `globalThis`. The runner is global, because the command line has its own copy of this package,
+ * and all copies in a process must share the runner.
  */
 const runnerKey = Symbol.for("millrace.evaluation.runner");
 
@@ -58,7 +58,7 @@ export function setEvaluationRunner(runner: EvaluationRunner | undefined): void 
 export const findEvaluationRunner = (): EvaluationRunner | undefined =>
   Reflect.get(globalThis, runnerKey) as EvaluationRunner | undefined;
 
-/** Returns the options of an evaluation, in which the options of the runner replace those of the caller. */
+/** Returns the caller's options for an evaluation, overridden by the options of the runner. */
 export function applyRunnerOptions<Options extends EvaluateOptions<unknown, unknown, unknown>>(
   options: Options,
 ): Options {
@@ -114,7 +114,7 @@ export function rejectEvaluateOptions(call: string, options: unknown): void {
   );
   if (name !== undefined) {
     throw new ValidationError(
-      `${call}: \`${name}\` is an option of evaluate only. ${call} evaluates existing runs, all of them in each call`,
+      `${call}: \`${name}\` is an option of evaluate only. Remove it: ${call} evaluates runs that already exist`,
     );
   }
 }

@@ -66,7 +66,7 @@ export function embeddingSimilarity(options: EmbeddingOptions): Scorer {
 export function llmJudge({ key = "llmJudge", criteria, judge, ...unknown }: JudgeOptions): Scorer {
   checkKeys<object>(unknown, {}, { subject: "llmJudge", error: ValidationError });
   if (typeof judge !== "function" || typeof criteria !== "string") {
-    throw new ValidationError("llmJudge: pass a text as `criteria` and a function as `judge`");
+    throw new ValidationError("llmJudge: pass a string as `criteria` and a function as `judge`");
   }
   return {
     name: key,

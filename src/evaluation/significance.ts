@@ -1,6 +1,6 @@
 /** Number of pairs above which the binomial distribution is approximated by the normal distribution. */
-const exactPairs = 1_000;
-/** Maximum number of ways to divide the values. With more, a permutation test would take too long and is not made. */
+const maxExactPairs = 1_000;
+/** Maximum number of ways to divide the values. With more, a permutation test would take too long, so it is skipped. */
 const maxArrangements = 20_000;
 
 /**
@@ -13,7 +13,7 @@ export function signTest(improved: number, regressed: number): number {
   if (pairs === 0 || improved === regressed) {
     return 1;
   }
-  if (pairs > exactPairs) {
+  if (pairs > maxExactPairs) {
     // The subtraction of 0.5 is the continuity correction.
     const deviations = (pairs / 2 - fewer - 0.5) / Math.sqrt(pairs / 4);
     return Math.min(1, 2 * upperTail(deviations));

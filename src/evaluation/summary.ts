@@ -116,8 +116,8 @@ class ScoreStatistics {
   }
 }
 
-/** Each bucket is one percent wider than the one before. */
-const bucketRatio = Math.log(1.01);
+/** Logarithm of the ratio between the limits of adjacent buckets. Each limit is one percent above the previous one. */
+const logBucketRatio = Math.log(1.01);
 
 /** Quantiles of durations, with an error of at most one percent. */
 class DurationHistogram {
@@ -127,7 +127,7 @@ class DurationHistogram {
 
   add(durationMs: number): void {
     // Bucket 0 contains durations of up to one microsecond.
-    const bucket = Math.ceil(Math.log(Math.max(durationMs * 1_000, 1)) / bucketRatio);
+    const bucket = Math.ceil(Math.log(Math.max(durationMs * 1_000, 1)) / logBucketRatio);
     this.#buckets.set(bucket, (this.#buckets.get(bucket) ?? 0) + 1);
     this.#count += 1;
     this.#max = Math.max(this.#max, durationMs);
@@ -140,7 +140,7 @@ class DurationHistogram {
       for (const [bucket, count] of sorted) {
         rank -= count;
         if (rank <= 0) {
-          return Math.min(Math.exp(bucket * bucketRatio) / 1_000, this.#max);
+          return Math.min(Math.exp(bucket * logBucketRatio) / 1_000, this.#max);
         }
       }
       return this.#max;

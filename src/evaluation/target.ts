@@ -20,8 +20,8 @@ export type TargetFunction<Inputs = KeyValues, Outputs = unknown, Reference = Ke
 ) => Outputs | Promise<Outputs>;
 
 /**
- * The key of a method of a target that starts and ends the root run of each row itself: a {@link StartRowRun}. The
- * package `@millrace/langsmith` uses it, because traced functions of langsmith record themselves.
+ * Key of a method of a target, a {@link StartRowRun}. A target that has it starts and ends the root run of each row
+ * itself. The package `@millrace/langsmith` uses it, because traced functions of langsmith record themselves.
  */
 export const startRowRunKey = Symbol.for("millrace.startRowRun");
 

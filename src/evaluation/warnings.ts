@@ -1,4 +1,4 @@
-/** Number of different warnings that are kept. */
+/** Maximum number of different warnings that are kept. */
 const maxWarnings = 100;
 
 /** Collects warnings, each text once. */

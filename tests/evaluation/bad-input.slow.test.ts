@@ -183,7 +183,7 @@ describe("an evaluator", () => {
     [Number.NaN, "it returned a score that is NaN; a score is a finite number or a boolean"],
     [() => 1, "it returned a function; return a number"],
     [[1], "it returned an array in which an item is not an object"],
-    [{ key: "", score: 1 }, "it returned a key that is not a text of 1 to 180 characters"],
+    [{ key: "", score: 1 }, "it returned a key that is not a string of 1 to 180 characters"],
   ])("that returns %o gets a failure that says what is wrong", async (returned, message) => {
     const { client, journalDir } = await openClient();
     const result = await evaluate(({ a }) => a, {
@@ -241,7 +241,7 @@ describe("options and data", () => {
     ["a summary evaluator", { summaryEvaluators: "x" }, "`summaryEvaluators` must be an array"],
     ["a client that is none", { client: {} }, "`client` must be a Client of millrace"],
     ["null as a client", { client: null }, "`client` must be a Client of millrace"],
-    ["a description", { description: 9 }, "`description` must be a text, not 9"],
+    ["a description", { description: 9 }, "`description` must be a string, not 9"],
     ["metadata", { metadata: 5 }, "`metadata` must be an object such as"],
     ["a list as metadata", { metadata: ["a"] }, "`metadata` must be an object such as"],
     ["an odd resume", { resume: "yes" }, '`resume` must be "auto", true or false'],
@@ -325,7 +325,7 @@ describe("options and data", () => {
     const message = `evaluate: \`asOf\` of \`data\`: the dataset has no version at or before ${time}.`;
     expect(await fail(time)).toContain(message);
     expect(await fail(new Date(time))).toContain(message);
-    const allowed = "evaluate: `asOf` of `data` must be a Date, a text with a time";
+    const allowed = "evaluate: `asOf` of `data` must be a Date, a string with a time";
     expect(await fail("")).toContain(allowed);
     expect(await fail(new Date(Number.NaN))).toContain(allowed);
     // V8 parses "v1" as a time.

@@ -44,7 +44,7 @@ export const toCachePath = (
   );
 
 /**
- * Reads a file.
+ * Reads and checks a cache file.
  *
  * @throws the error of the file system if the file exists but can't be read.
  */
@@ -61,14 +61,14 @@ export async function readCacheFile(path: string): Promise<CacheEntry> {
   try {
     const { format: fileFormat, digest, ...exchange } = JSON.parse(text) as StoredFile;
     if (fileFormat !== format) {
-      return { kind: "damaged", reason: "it is not a file of this version" };
+      return { kind: "damaged", reason: "its format version is not supported" };
     }
     const { status, contentType } = exchange.response;
     if (!Number.isInteger(status) || status < 200 || status > 299) {
-      return { kind: "damaged", reason: "its status is not one from 200 to 299" };
+      return { kind: "damaged", reason: "its status is not between 200 and 299" };
     }
     if (contentType !== undefined && typeof contentType !== "string") {
-      return { kind: "damaged", reason: "its content type is not a text" };
+      return { kind: "damaged", reason: "its content type is not a string" };
     }
     // This throws if the body has an unknown form.
     toChunks(exchange.response.body);
@@ -92,7 +92,8 @@ const computeDigest = ({ request, response }: CachedExchange): string =>
 
 /** Writes a file completely or not at all. */
 export async function writeCacheFile(path: string, exchange: CachedExchange): Promise<void> {
-  // The digest is computed after a round trip through JSON, as `readCacheFile` does: numeric keys may change their order.
+  // Convert the exchange to JSON and back before the digest is computed, as `readCacheFile` does: this can change the
+  // order of numeric keys.
   const plain = JSON.parse(JSON.stringify(exchange)) as CachedExchange;
   const stored: StoredFile = { format, ...plain, digest: computeDigest(plain) };
   await mkdir(dirname(path), { recursive: true });

@@ -46,7 +46,7 @@ export function readCacheOption(
     );
   }
   if (typeof folder !== "string" || folder === "") {
-    throw new ValidationError(`${call}: the folder of \`cache\` must be a text that is not empty`);
+    throw new ValidationError(`${call}: the folder of \`cache\` must be a non-empty string`);
   }
   return { mode, folder: resolve(folder) };
 }

@@ -32,9 +32,9 @@ const ownRequestKey = Symbol.for("millrace.ownRequest");
  * Returns a `fetch` that records responses in files, and replays them. Without `mode` and `folder`, it records and
  * replays only within the rows of an evaluation with the option `cache`, and sends all other requests unchanged.
  *
- * `evaluate` replaces the global `fetch` by such a function while it runs, and `millrace eval` does so before it loads
- * a file. If the client of a model's API is created before that, pass such a function to it, because the client keeps
- * the `fetch` that was global when it was created.
+ * `evaluate` replaces the global `fetch` with such a function while it runs, and `millrace eval` does so before it
+ * loads a file. If a model API client is created earlier, pass such a function to it, because the client keeps the
+ * `fetch` that was global when it was created.
  *
  * @param fetch - sends the requests that are not replayed. By default `globalThis.fetch` at the time of each request.
  * @throws `ValidationError` if an argument is not valid.
@@ -133,8 +133,8 @@ let evaluationCount = 0;
 let restoreFetch: (() => void) | undefined;
 
 /**
- * Replaces the global `fetch` by a cached one. The returned function restores the original when the last evaluation has
- * ended.
+ * Replaces the global `fetch` with a cached one. The returned function restores the original when the last evaluation
+ * has ended.
  */
 export function installCachedFetch(): () => void {
   evaluationCount += 1;
@@ -143,8 +143,8 @@ export function installCachedFetch(): () => void {
     const cachedFunction = cachedFetch();
     globalThis.fetch = cachedFunction;
     restoreFetch = () => {
-      // If another function has replaced it meanwhile, that function stays. It may call the cached one, which sends
-      // requests unchanged outside of a row.
+      // If other code has replaced the global `fetch` in the meantime, its function stays. It may call the cached one,
+      // which sends requests unchanged outside of a row.
       if (globalThis.fetch === cachedFunction) {
         globalThis.fetch = original;
       }

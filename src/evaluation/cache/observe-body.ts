@@ -6,9 +6,9 @@ export type ObservedBody =
   | { readonly kind: "incomplete"; readonly reason: string };
 
 /**
- * Returns a stream with the chunks of a body, and a promise of these chunks that resolves when the body has ended. The body
- * is read ahead of the program, so that it is observed completely even if the program does not read the stream. If the
- * program cancels the stream, the observation is incomplete.
+ * Returns a stream with the chunks of a body, and a promise of these chunks that resolves when the body has ended. The
+ * body is read ahead of the program, so that it is observed completely even if the program does not read the stream. If
+ * the program cancels the stream, the observation is incomplete.
  */
 export function observeBody(
   body: ReadableStream<Uint8Array>,

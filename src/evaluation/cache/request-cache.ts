@@ -39,13 +39,15 @@ const drainTimeoutMs = 5_000;
 /** Longest wait for responses that were cancelled, and for requests without a response, in milliseconds. */
 const stopTimeoutMs = 1_000;
 /** Largest request body that is stored, in bytes. The body is stored only for people who read the file. */
-const maxShownBytes = 262_144;
+const maxStoredRequestBytes = 262_144;
 /** Namespace of the ids of recorded responses. */
 const pathNamespace = "7d5e7f0a-0c0f-4a52-8d6f-3a3c0a4f6f7e";
 /** Statuses of responses that have no body. */
 const emptyStatuses: ReadonlySet<number> = new Set([204, 205]);
 
-/** Returns responses from files. Sends requests whose responses no file contains, and records the responses. */
+/**
+ * Replays recorded responses from files. Sends requests that have no recorded response, and records their responses.
+ */
 export class RequestCache {
   readonly #init: RequestCacheInit;
   /** Promises of the requests in progress, by the path of their file. They never reject. */
@@ -201,7 +203,7 @@ export class RequestCache {
     const body = response.body as ReadableStream<Uint8Array> | null;
     if (body !== null && !(body instanceof ReadableStream)) {
       this.#countUnrecorded(
-        `the response to ${request.method} ${request.url} is not one of the Fetch standard, so it is not recorded`,
+        `the response to ${request.method} ${request.url} is not a Response of the Fetch standard, so it is not recorded`,
         context,
       );
       finish(false);
@@ -243,9 +245,9 @@ export class RequestCache {
     const { redact } = this.#init;
     const contentType = headers.get("content-type") ?? undefined;
     const { method, url, body } = request;
-    const shownBody =
-      body.length > maxShownBytes
-        ? { text: `[${body.length} bytes, which are too many to be stored]` }
+    const storedRequestBody =
+      body.length > maxStoredRequestBytes
+        ? { text: `[${body.length} bytes, too large to be stored]` }
         : toStoredBody([body], false);
     await writeCacheFile(path, {
       request: {
@@ -253,7 +255,7 @@ export class RequestCache {
         url: String(await redact(url)),
         repetition,
         occurrence,
-        ...(body.length === 0 ? {} : { body: await redactBody(shownBody, redact) }),
+        ...(body.length === 0 ? {} : { body: await redactBody(storedRequestBody, redact) }),
       },
       response: {
         status,

@@ -74,7 +74,7 @@ export function toChunks(body: StoredBody): readonly Uint8Array[] {
   if ("base64Chunks" in body && isTextArray(body.base64Chunks)) {
     return body.base64Chunks.map((chunk) => Buffer.from(chunk, "base64"));
   }
-  throw new TypeError("it has no body of a known form");
+  throw new TypeError("its body has an unknown form");
 }
 
 const isTextArray = (value: unknown): boolean =>
@@ -83,7 +83,7 @@ const isTextArray = (value: unknown): boolean =>
 /** Masks a value. Without redaction rules, returns the same value. */
 export type Redact = (value: unknown) => Promise<unknown>;
 
-/** Applies redaction rules to a body: to the values of JSON, to texts, and to the lines of a stream. */
+/** Applies redaction rules to a body: to the values of JSON, to text, and to the lines of a stream. */
 export async function redactBody(body: StoredBody, redact: Redact): Promise<StoredBody> {
   if ("json" in body) {
     return { ...body, json: await redact(body.json) };

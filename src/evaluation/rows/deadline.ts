@@ -62,8 +62,8 @@ export async function callWithLimits<Result>(
 }
 
 /**
- * Combines signals into one signal to which all calls in progress add listeners. The limit of listeners is removed,
- * because Node would warn about a possible leak if there are more than ten.
+ * Combines signals into one signal to which all calls in progress add listeners. The listener limit is removed, because
+ * Node would otherwise warn about a possible leak if there are more than ten listeners.
  */
 export function joinSignals(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
   const joined = AbortSignal.any(signals.filter((signal) => signal !== undefined));

@@ -53,8 +53,8 @@ export const createRowContext = (
 ): RowContext => ({ row, cache, occurrences: new Occurrences(), problems: new Set() });
 
 /**
- * The context of the row that the current code evaluates. All copies of this package in a process share it, because the
- * command line has its own copy.
+ * The context of the row that is being evaluated in the current asynchronous context. All copies of this package in a
+ * process share it, because the command line has its own copy.
  */
 export const rowContexts = findRowContexts();
 

@@ -35,7 +35,7 @@ export async function runPool<Task>(
     }
   };
   await Promise.all(Array.from({ length: concurrency }, runTasks));
-  // Closes the source of the tasks if it was not read to the end.
+  // Close the source of the tasks, in case it was not read to the end.
   await tasks.return().catch((error: unknown) => {
     failure ??= { error };
   });

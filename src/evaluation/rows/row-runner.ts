@@ -177,7 +177,7 @@ export class RowRunner {
 
   async #callEvaluator(
     { name, evaluate }: NamedEvaluator,
-    { run, example, outputs }: Evaluated,
+    { run, example, outputs }: EvaluatedRun,
   ): Promise<readonly RowScore[]> {
     const { client, evaluatorProject, project, timeoutMs, signal } = this.#init;
     const evaluatorRun = client.startRun({
@@ -207,7 +207,7 @@ export class RowRunner {
   }
 }
 
-/** Creates the object with which a successful run of a target is passed to evaluators. */
+/** Creates the run that evaluators receive after a successful call of the target. */
 export const createTargetRun = (
   {
     name,
@@ -243,7 +243,7 @@ interface TargetOutcome {
 }
 
 /** The run that evaluators judge, with its example and outputs. */
-interface Evaluated {
+interface EvaluatedRun {
   readonly run: Run;
   readonly example: EvaluationExample<unknown, unknown>;
   readonly outputs: unknown;
@@ -277,7 +277,7 @@ class CallContext implements TargetContext<unknown, unknown> {
 
 function createArguments(
   lazy: LazySignal,
-  { run, example, outputs }: Evaluated,
+  { run, example, outputs }: EvaluatedRun,
 ): EvaluatorArguments<unknown, unknown, unknown> {
   const { inputs, outputs: referenceOutputs, attachments = {} } = example;
   return {
@@ -290,8 +290,8 @@ function createArguments(
     get signal() {
       return lazy.signal;
     },
-    // The type is `never`, because it can be assigned to the parameter of any scorer of autoevals. Each declares a type
-    // of its own.
+    // The type is `never`, because only `never` can be assigned to the parameter of every autoevals scorer: each scorer
+    // declares its own type.
     input: unwrap(inputs) as never,
     output: unwrap(outputs) as never,
     expected: unwrap(referenceOutputs) as never,

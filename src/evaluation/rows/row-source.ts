@@ -139,7 +139,7 @@ export async function pinVersion(
   }
 }
 
-/** Names the option: the message of the request names neither it nor the version. */
+/** Creates an error that names the option and the version, because the message of the failed request names neither. */
 function createVersionError(asOf: VersionKey, cause: NotFoundError): NotFoundError {
   const { status, detail, requestId } = cause;
   const version = isTime(asOf)
@@ -164,7 +164,7 @@ function checkVersion(asOf: unknown): void {
     : typeof asOf === "string" && asOf !== "";
   if (asOf !== undefined && !isVersion) {
     throw new ValidationError(
-      `evaluate: \`asOf\` of \`data\` must be a Date, a text with a time in ISO 8601 format, or a tag, not ${isDate ? "an invalid Date" : formatValue(asOf)}. Leave it out to use the latest version`,
+      `evaluate: \`asOf\` of \`data\` must be a Date, a string with a time in ISO 8601 format, or a tag, not ${isDate ? "an invalid Date" : formatValue(asOf)}. Leave it out to use the latest version`,
     );
   }
 }
@@ -175,15 +175,14 @@ const omitAttachments = ({
 }: Pick<DatasetSelection, "includeAttachments" | "splits" | "ids" | "metadata" | "filter">) =>
   filter;
 
-/** Whether a version is given as a time; otherwise it is a tag. */
-/** Whether a version is a time. `Date.parse` alone would also take a tag such as `v1` for one. */
+/** Whether a version is a time; otherwise it is a tag. `Date.parse` alone would also accept a tag such as `v1`. */
 const isTime = (version: Date | string): boolean =>
   version instanceof Date || (/^\d{4}-\d\d/.test(version) && !Number.isNaN(Date.parse(version)));
 
 const toText = (version: Date | string | undefined): string | undefined =>
   version instanceof Date ? version.toISOString() : version;
 
-/** Number of examples that are requested before they are needed: as many as a page contains. */
+/** Number of examples that are requested in advance: as many as a page contains. */
 const aheadLimit = 100;
 
 /**
@@ -197,7 +196,7 @@ async function* readAhead<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item
     while (true) {
       while (queue.length < aheadLimit) {
         const next = iterator.next();
-        // A failure is thrown when the loop below reaches the item.
+        // Prevent an unhandled rejection: a failure is thrown below, when the loop reaches the item.
         next.catch(() => {});
         queue.push(next);
       }
@@ -237,7 +236,7 @@ async function openIterable(
           const row = checkRow(result.value, number);
           if (row.datasetId !== datasetId) {
             throw new ValidationError(
-              `Row ${number} of \`data\` belongs to ${describeDataset(row.datasetId)}, and row 1 to ${describeDataset(datasetId)}. Evaluate each dataset in an experiment of its own`,
+              `Row ${number} of \`data\` belongs to ${describeDataset(row.datasetId)}, and row 1 to ${describeDataset(datasetId)}. Evaluate each dataset in its own experiment`,
             );
           }
           yield toEvaluationExample(client, row, ids.create(row));
@@ -275,7 +274,7 @@ const rowKeyNames = Object.keys(rowKeys);
 function checkRow(value: unknown, number: number): EvaluationRow<unknown, unknown> {
   if (typeof value !== "object" || value === null) {
     throw new ValidationError(
-      `Row ${number} of \`data\` is not an object. A row is { inputs, outputs }, where outputs are what is expected`,
+      `Row ${number} of \`data\` is not an object. A row is { inputs, outputs }, where \`outputs\` are the expected outputs`,
     );
   }
   const [unknownKey] = unknownKeysOf(value, rowKeyNames);
@@ -287,12 +286,12 @@ function checkRow(value: unknown, number: number): EvaluationRow<unknown, unknow
   const row = value as EvaluationRow<unknown, unknown>;
   if (row.inputs === undefined) {
     throw new ValidationError(
-      `Row ${number} of \`data\` has no \`inputs\`. A row is { inputs, outputs }, where outputs are what is expected`,
+      `Row ${number} of \`data\` has no \`inputs\`. A row is { inputs, outputs }, where \`outputs\` are the expected outputs`,
     );
   }
   if (row.id !== undefined && (typeof row.id !== "string" || row.id === "")) {
     throw new ValidationError(
-      `Row ${number} of \`data\` has an \`id\` that is not a text. Pass String(id), or leave it out`,
+      `Row ${number} of \`data\` has an \`id\` that is not a non-empty string. Pass String(id), or leave it out`,
     );
   }
   return row;

@@ -59,7 +59,7 @@ export function toRowScores(
   }
   if (typeof result !== "object") {
     throw new TypeError(
-      `${words.is} a ${typeof result}; ${words.advice} a number, a boolean, a text, or an object such as { key, score, comment }`,
+      `${words.is} a ${typeof result}; ${words.advice} a number, a boolean, a string, or an object such as { key, score, comment }`,
     );
   }
   if (Array.isArray(result)) {
@@ -87,7 +87,9 @@ function toRowScore(candidate: unknown, evaluatorName: string, words: ScoreWords
   const result = candidate as Score;
   const key = result.key ?? result.name ?? evaluatorName;
   if (typeof key !== "string" || key === "" || key.length > maxKeyLength) {
-    throw new TypeError(`${words.has} a key that is not a text of 1 to ${maxKeyLength} characters`);
+    throw new TypeError(
+      `${words.has} a key that is not a string of 1 to ${maxKeyLength} characters`,
+    );
   }
   const metadata = isPresent(result.metadata)
     ? (toJsonValue(result.metadata, "metadata").json as RowScore["metadata"])
@@ -97,7 +99,7 @@ function toRowScore(candidate: unknown, evaluatorName: string, words: ScoreWords
   }
   const { comment, correction } = result;
   if (isPresent(comment) && typeof comment !== "string") {
-    throw new TypeError(`${words.has} a comment that is not a text`);
+    throw new TypeError(`${words.has} a comment that is not a string`);
   }
   return {
     key,

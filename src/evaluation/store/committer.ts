@@ -41,7 +41,7 @@ const deliveryTimeoutMs = 10_000;
 /** If the server is unavailable for this time, in milliseconds, scores are not sent and stay in the journal. */
 const patienceMs = 30_000;
 /** Maximum number of runs that are looked up with one request. */
-const lookupRuns = 100;
+const runsPerLookup = 100;
 
 /**
  * Sends finished rows to the server in batches, and stores in the journal which rows the server has acknowledged. A row
@@ -92,23 +92,23 @@ export class Committer {
     const failedRanges = this.#failedRanges.splice(0);
     if (failedRanges.length > 0) {
       this.#unacknowledged = 0;
-      await this.settle((number) =>
+      await this.resendRows((number) =>
         failedRanges.some(([start, end]) => number >= start && number < end),
       );
     }
     if (this.#unacknowledged > 0) {
       this.#init.warn(
-        `${this.#unacknowledged} rows are in the journal but not on the server: ${this.#lastFailure}. The same command sends them`,
+        `${this.#unacknowledged} rows are in the journal but not on the server: ${this.#lastFailure}. Run the same command again to send them`,
       );
     }
   }
 
   /**
-   * Sends rows of the journal: the runs that the server does not have, and all scores.
+   * Sends rows from the journal again: the runs that the server does not have, and all scores.
    *
    * @param isSelected - selects rows by their numbers.
    */
-  async settle(isSelected: (number: number) => boolean): Promise<void> {
+  async resendRows(isSelected: (number: number) => boolean): Promise<void> {
     let number = 0;
     let batch: PendingRow[] = [];
     for await (const { isResumed: _, ...row } of this.#init.journal.readRows()) {
@@ -116,15 +116,15 @@ export class Committer {
         batch.push({ number, row, isRepeated: false });
       }
       number += 1;
-      if (batch.length === lookupRuns) {
-        await this.#settleBatch(batch);
+      if (batch.length === runsPerLookup) {
+        await this.#resendBatch(batch);
         batch = [];
       }
     }
-    await this.#settleBatch(batch);
+    await this.#resendBatch(batch);
   }
 
-  async #settleBatch(batch: readonly PendingRow[]): Promise<void> {
+  async #resendBatch(batch: readonly PendingRow[]): Promise<void> {
     if (batch.length > 0) {
       await this.#attempt(batch, async () => {
         if (this.#init.recordsRuns) {
@@ -211,13 +211,13 @@ export class Committer {
   }
 
   /**
-   * Sends again the runs, or the ends of runs, that the server does not have.
+   * Sends the runs, or the ends of runs, that the server does not have.
    *
    * @throws Error if the server does not have all of them afterwards.
    */
   async #restoreRuns(batch: readonly PendingRow[]): Promise<void> {
-    for (let start = 0; start < batch.length; start += lookupRuns) {
-      const rows = batch.slice(start, start + lookupRuns).map(({ row }) => row);
+    for (let start = 0; start < batch.length; start += runsPerLookup) {
+      const rows = batch.slice(start, start + runsPerLookup).map(({ row }) => row);
       const states = await this.#findRuns(rows);
       const incomplete = rows.filter(({ runId }) => states.get(runId) !== "ended");
       for (const row of incomplete) {

@@ -112,7 +112,7 @@ export async function openExperiment(request: ExperimentRequest): Promise<OpenEx
   }
 }
 
-type Opened = Omit<OpenExperiment, "release">;
+type ExperimentWithoutRelease = Omit<OpenExperiment, "release">;
 
 /**
  * Continues the latest journal of the folder. Returns `undefined` if there is no journal, or it may not be continued.
@@ -120,7 +120,7 @@ type Opened = Omit<OpenExperiment, "release">;
 async function continueJournal(
   request: ExperimentRequest,
   folder: string,
-): Promise<Opened | undefined> {
+): Promise<ExperimentWithoutRelease | undefined> {
   const { client, resume, signal, warn, onRow } = request;
   const path = listJournals(folder).at(-1);
   if (resume === false || path === undefined) {
@@ -135,17 +135,19 @@ async function continueJournal(
   if (change !== undefined) {
     const problem = `The interrupted experiment ${JSON.stringify(experimentName)} is not continued, because ${change}.`;
     if (resume === true && data !== request.data) {
-      throw new ValidationError(`${problem} Pass resume: false to start another one`);
+      throw new ValidationError(`${problem} Pass resume: false to start a new one`);
     }
     if (resume === "auto") {
-      warn(`${problem} Another one is started; pass resume: true to continue it nevertheless.`);
+      warn(
+        `${problem} A new one is started; pass resume: true to continue the interrupted one anyway.`,
+      );
       return undefined;
     }
   }
   const project = await findProject(client, { projectId: experimentId, signal });
   if (project === undefined) {
     warn(
-      `The interrupted experiment ${JSON.stringify(experimentName)} is not on the server any more. Another one is started.`,
+      `The interrupted experiment ${JSON.stringify(experimentName)} no longer exists on the server. A new one is started.`,
     );
     return undefined;
   }
@@ -156,7 +158,7 @@ async function continueJournal(
 async function resumeJournal(
   path: string,
   stored: StoredEvaluation,
-): Promise<Omit<Opened, "project">> {
+): Promise<Omit<ExperimentWithoutRelease, "project">> {
   const { finishedRuns, openRuns, acknowledged, header } = stored;
   return {
     journal: await Journal.resume(path, stored),
@@ -225,7 +227,7 @@ export const createJournalPath = (folder: string, experimentId: string): string 
 async function importExperiment(
   request: ExperimentRequest,
   folder: string,
-): Promise<Opened | undefined> {
+): Promise<ExperimentWithoutRelease | undefined> {
   const { client, name, resume, signal, data, code, onRow } = request;
   const project =
     resume === false ? undefined : await findProject(client, { projectName: name, signal });
@@ -323,7 +325,10 @@ export const toAverageScores = (
     return typeof average === "number" ? [{ key, score: average }] : [];
   });
 
-/** Adds the zone to a time of the server, which is in UTC if it has no zone. */
+/**
+ * Converts a time from the server to ISO 8601 in UTC. A time without a zone is in UTC; an absent time becomes the Unix
+ * epoch.
+ */
 const toIsoTime = (time: string | undefined): string => {
   if (time === undefined) {
     return new Date(0).toISOString();
@@ -331,7 +336,10 @@ const toIsoTime = (time: string | undefined): string => {
   return new Date(/Z|[+-]\d\d:\d\d$/.test(time) ? time : `${time}Z`).toISOString();
 };
 
-async function startExperiment(request: ExperimentRequest, folder: string): Promise<Opened> {
+async function startExperiment(
+  request: ExperimentRequest,
+  folder: string,
+): Promise<ExperimentWithoutRelease> {
   const { data, code, datasetVersion } = request;
   const project = await createExperiment(request, {
     [metadataKey]: { data, code, dataset_version: datasetVersion },

@@ -51,7 +51,9 @@ export function lockFolder(folder: string, experiment: string): () => void {
     }
     removeStaleLock(path, stored);
   }
-  throw new ValidationError(`The lock ${path} can't be taken: several processes compete for it`);
+  throw new ValidationError(
+    `The lock ${path} can't be taken: several processes compete for it. Run the evaluation again`,
+  );
 }
 
 /**

@@ -80,7 +80,7 @@ export class Journal {
     return new Journal(file, path, state);
   }
 
-  /** Stores that the run of a row starts. A later process that repeats the row uses the same start time. */
+  /** Records that the run of a row starts. A later process that repeats the row uses the same start time. */
   writeStart(runId: string, startMs: number): Promise<void> {
     return this.#write(JSON.stringify({ start: runId, at: startMs } satisfies JournalLine));
   }
@@ -93,13 +93,16 @@ export class Journal {
     return number;
   }
 
-  /** Stores that the server has rows, and flushes the file to disk, so that these rows survive a power failure. */
+  /**
+   * Records that the server has the rows from `from` up to, but not including, `to`. Flushes the file to disk, so that
+   * these rows survive a power failure.
+   */
   async writeAcknowledged(from: number, to: number): Promise<void> {
     await this.#write(JSON.stringify({ acknowledged: [from, to] } satisfies JournalLine));
     await this.#file.datasync();
   }
 
-  /** Stores that the experiment is complete. */
+  /** Records that the experiment is complete. */
   async writeEnd(time: string): Promise<void> {
     await this.#write(JSON.stringify({ end: time } satisfies JournalLine));
     await this.#file.datasync();
@@ -190,7 +193,7 @@ export class Journal {
         }
       } catch (cause) {
         this.#failure = new ValidationError(
-          `The journal ${this.path} can't be written: ${cause instanceof Error ? cause.message : String(cause)}. Rows that finished earlier are stored; the same command continues from there`,
+          `The journal ${this.path} can't be written: ${cause instanceof Error ? cause.message : String(cause)}. Rows that finished earlier are stored; run the same command again to continue from there`,
           { cause },
         );
         throw this.#failure;
@@ -226,7 +229,7 @@ export interface JournalState {
   readonly bytes: number;
 }
 
-/** The content of an interrupted evaluation's journal. */
+/** The content of a journal that an earlier evaluation wrote. */
 export interface StoredEvaluation extends JournalState {
   /** Ids of the runs whose rows have finished. */
   readonly finishedRuns: IdCounter;
@@ -238,7 +241,8 @@ export interface StoredEvaluation extends JournalState {
 }
 
 /**
- * Reads a journal. A last line that is incomplete, because the process or the machine ended, is ignored.
+ * Reads a journal. A last line that is incomplete, because the process or the machine ended, is ignored. Returns
+ * `undefined` if the file has no complete header.
  *
  * @param onRow - called for each row.
  * @throws {@link ValidationError} if the file is not a journal of this version.

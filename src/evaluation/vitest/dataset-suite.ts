@@ -67,7 +67,10 @@ export class DatasetSuite {
     return (this.#drafts.push(draft) - 1) as ExampleIndex;
   }
 
-  /** Opens dataset and experiment. If that fails, the tests still run, and a warning contains the reason. Never throws. */
+  /**
+   * Opens the dataset and the experiment. If that fails, the tests still run, and a warning contains the reason. Never
+   * throws.
+   */
   async open(hookArguments: readonly unknown[]): Promise<void> {
     this.#suiteTask = hookArguments.find(
       (value) => typeof value === "object" && value !== null && "tasks" in value,

@@ -5,7 +5,7 @@ import { readMessage } from "./read-message.ts";
 import { currentAttempt, passKey } from "./test-attempt.ts";
 import type { TestAttempt } from "./test-attempt.ts";
 
-/** State of a chain before its assertion, such as that of `expect(value, message).not`. */
+/** State of a chain of properties before its assertion, such as `expect(value, message).not`. */
 interface Chain {
   readonly attempt: TestAttempt;
   /** The message that was passed to `expect`. */

@@ -25,8 +25,8 @@ export interface StoreRequest {
 
 /** Longest time for preparing the dataset and the experiment, in milliseconds. */
 export const openTimeoutMs = 60_000;
-/** Longest wait for the response to the first request, in milliseconds. */
-const reachTimeoutMs = 5_000;
+/** Longest wait for the response to the request that checks whether a server responds, in milliseconds. */
+const probeTimeoutMs = 5_000;
 /** Longest time for sending the last results, in milliseconds. */
 const closeTimeoutMs = 90_000;
 /**
@@ -123,8 +123,8 @@ export class ExperimentStore {
   }
 
   /**
-   * Queues a finished row to be stored. The test does not wait for that: rows that are not stored yet are held in memory,
-   * where all rows of one test file fit.
+   * Queues a finished row to be stored. The test does not wait until it is stored: rows that are not stored yet stay in
+   * memory, which has room for all rows of one test file.
    */
   add(row: NamedRow): void {
     void this.#committer.add({ number: this.#rows.add(row), row, isRepeated: false });
@@ -180,7 +180,7 @@ export class ExperimentStore {
 }
 
 /**
- * Sends one request with few attempts, so that tests without a server don't wait for the usual number of attempts.
+ * Sends one request with few attempts, so that without a server, tests don't wait for the usual number of attempts.
  *
  * @throws Error if no server responds.
  */
@@ -188,10 +188,10 @@ async function assertReachable(client: Client | undefined): Promise<void> {
   // A client of the caller keeps its own number of attempts.
   const probe = client ?? new Client({ attempts: 2 });
   try {
-    await probe.datasets.list({ limit: 1, signal: AbortSignal.timeout(reachTimeoutMs) }).toArray();
+    await probe.datasets.list({ limit: 1, signal: AbortSignal.timeout(probeTimeoutMs) }).toArray();
   } catch (error) {
     if (error instanceof AbortError) {
-      throw new Error(`no server has responded within ${reachTimeoutMs} ms`, { cause: error });
+      throw new Error(`no server has responded within ${probeTimeoutMs} ms`, { cause: error });
     }
     // If the server responds with an error, the requests that follow may still succeed, because they are retried.
     if (!(error instanceof HttpError)) {
@@ -215,7 +215,7 @@ class UnacknowledgedRows {
     return this.#rows.push({ ...row, isResumed: false }) - 1;
   }
 
-  /** Number of rows that the server has not acknowledged. */
+  /** Returns the number of rows that the server has not acknowledged. */
   countMissing(): number {
     return this.#names.size;
   }

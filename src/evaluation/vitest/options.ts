@@ -39,7 +39,7 @@ export interface TestExampleFields<
   /** The expected outputs. */
   readonly referenceOutputs?: Reference;
   /**
-   * Identifies the example in its dataset. A text that is not a UUID is converted to one.
+   * Identifies the example in its dataset. A string that is not a UUID is converted to one.
    *
    * @defaultValue an id that is derived from inputs and reference outputs, and from the number of equal examples before
    * this one
@@ -54,9 +54,9 @@ export interface TestExampleFields<
 export interface TestRunOptions {
   /** How often the test runs, 1 to 1,000, each time as a test of its own. @defaultValue the option of the `describe` */
   readonly repetitions?: number | undefined;
-  /** Time limit of the test, in milliseconds: vitest's option. */
+  /** Vitest's option `timeout`: the time limit of the test, in milliseconds. */
   readonly timeout?: number | undefined;
-  /** How often vitest repeats the test if it fails: vitest's option. */
+  /** Vitest's option `retry`: how often the test is repeated if it fails. */
   readonly retry?: number | undefined;
 }
 
@@ -136,10 +136,10 @@ export function readExample(
   { inputs, referenceOutputs, id, metadata, splits }: TestExampleFields<object, object | undefined>,
 ): ExampleDraft {
   if (id !== undefined && (typeof id !== "string" || id === "")) {
-    throw new ValidationError(`${subject}: \`id\` must be a text that is not empty`);
+    throw new ValidationError(`${subject}: \`id\` must be a non-empty string`);
   }
   if (splits !== undefined && !Array.isArray(splits)) {
-    throw new ValidationError(`${subject}: \`splits\` must be an array of texts`);
+    throw new ValidationError(`${subject}: \`splits\` must be an array of strings`);
   }
   return {
     id,

@@ -1,4 +1,4 @@
-/** Node's timers and clock at the time of the import. Tests may later replace the global ones by fake timers. */
+/** Node's timers and clock at the time of the import. Tests may later replace the global ones with fake timers. */
 const { setTimeout: setRealTimeout, clearTimeout: clearRealTimeout } = globalThis;
 const readRealTime = Date.now.bind(Date);
 

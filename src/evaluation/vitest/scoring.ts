@@ -16,7 +16,7 @@ export function logOutputs(outputs: unknown): void {
 
 /**
  * Scores the current test. The score becomes feedback with this key on the test's run; it does not make the test fail.
- * The value is a number, a boolean, a category as a text, or a score with details such as `{ score, comment }`.
+ * The value is a number, a boolean, a category as a string, or a score with details such as `{ score, comment }`.
  *
  * @throws `ValidationError` if the value is not valid, outside of a test of millrace/vitest, or if the test has ended.
  */
@@ -25,7 +25,7 @@ export function score(key: string, value: NonNullable<EvaluatorResult>): void;
  * Scores the current test with an evaluator, such as `exactMatch()`. The evaluator is called with the example, and with
  * the outputs that are passed or were logged. If the evaluator throws, the error is recorded as its failure.
  *
- * @returns the scores, for example for checking them with `expect`.
+ * @returns the scores, for example to check them with `expect`.
  * @throws `ValidationError` if there are no outputs, outside of a test of millrace/vitest, or if the test has ended.
  */
 export function score<Inputs = KeyValues, Outputs = unknown, Reference = KeyValues>(
@@ -49,7 +49,7 @@ export function score(
   const [evaluator] = toNamedEvaluators([keyOrEvaluator]);
   if (evaluator === undefined || (value === undefined && !attempt.hasOutputs)) {
     throw new ValidationError(
-      "score: there are no outputs to judge. Pass them as the second argument, or call logOutputs before",
+      "score: there are no outputs to judge. Pass them as the second argument, or call logOutputs first",
     );
   }
   return attempt.evaluate(evaluator, value ?? attempt.outputs);

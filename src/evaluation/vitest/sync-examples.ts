@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { ConflictError, NotFoundError } from "../../main/index.ts";
 import type { Client, Dataset, Example, KeyValues } from "../../main/index.ts";
 
-/** The example as the dataset is to contain it. */
+/** An example as the dataset should contain it. */
 export interface TestExample {
   readonly id: string;
   readonly inputs: KeyValues;
@@ -45,10 +45,15 @@ interface Synchronization {
 
 /** Number of examples that are read with one request. */
 const examplesPerRequest = 100;
-/** Maximum number of attempts to create examples, because other test files may create the same ones at the same time. */
+/**
+ * Maximum number of attempts to create examples, because other test files may create the same ones at the same time.
+ */
 const maxAttempts = 5;
 
-/** Creates the examples that the dataset lacks, and updates those that differ. Other examples of the dataset stay. */
+/**
+ * Creates the examples that the dataset lacks, and updates the examples that differ. Other examples of the dataset
+ * stay.
+ */
 export async function syncExamples(
   client: Client,
   { datasetId, examples, signal }: Synchronization,

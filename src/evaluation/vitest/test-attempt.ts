@@ -54,9 +54,7 @@ const attemptStorage = new AsyncLocalStorage<TestAttempt>();
 /** Returns the attempt of the running test; `undefined` outside of tests of examples. */
 export const currentAttempt = (): TestAttempt | undefined => attemptStorage.getStore();
 
-/**
- * @throws {@link ValidationError} outside of the tests of this module, or if the test has ended.
- */
+/** @throws {@link ValidationError} if no test of this module is running, or if the test has ended. */
 export function requireAttempt(call: string): TestAttempt {
   const attempt = currentAttempt();
   if (attempt === undefined) {
@@ -68,7 +66,9 @@ export function requireAttempt(call: string): TestAttempt {
   return attempt;
 }
 
-/** The outputs and scores of one call of a test function. Vitest calls the function again if it retries a failed test. */
+/**
+ * The outputs and scores of one call of a test function. Vitest calls the function again if it retries a failed test.
+ */
 export class TestAttempt {
   readonly task: TaskView;
   /** Vitest's `expect` for this test, which also works while tests run concurrently. */
@@ -167,7 +167,9 @@ export class TestAttempt {
       );
     }
     if (key === "" || key.length > maxKeyLength) {
-      throw new ValidationError(`score: the key must be a text of 1 to ${maxKeyLength} characters`);
+      throw new ValidationError(
+        `score: the key must be a string of 1 to ${maxKeyLength} characters`,
+      );
     }
     try {
       this.addScores(toRowScores(value, key, wordsForPassedValue));

@@ -31,7 +31,9 @@ export type ReferenceOf<Row> = Row extends { readonly referenceOutputs?: infer R
 
 /** Creates the tests of a table of examples. */
 export type EachFunction<Inputs, Reference, Row> = {
-  /** The name may contain vitest's placeholders, such as `$inputs.question` and `%#`. Otherwise a number is appended. */
+  /**
+   * The name may contain vitest's placeholders, such as `$inputs.question` and `%#`. Otherwise a number is appended.
+   */
   (name: string, fn: ExampleFunction<Inputs, Reference, Row>, timeout?: number): void;
   (name: string, options: TestRunOptions, fn: ExampleFunction<Inputs, Reference, Row>): void;
 };
@@ -89,9 +91,9 @@ interface OpenSuite {
 }
 
 /**
- * The suite whose tests vitest collects. It stays set after its function has returned, because vitest calls the
- * functions of nested `describe` blocks later, but before those of the next suite. Their tests belong to this suite,
- * too.
+ * The suite whose tests vitest collects. It stays set after the function of its `describe` has returned: vitest calls
+ * the functions of nested `describe` blocks later, but before the function of the next suite, and the nested tests
+ * belong to this suite, too.
  */
 let openSuite: OpenSuite | undefined;
 /** Whether the function that was passed to a suite's `describe` is running. */
@@ -278,7 +280,10 @@ function addVariants<Fn extends object>(
   return Object.defineProperties(fn, Object.getOwnPropertyDescriptors(variants));
 }
 
-/** Reads the arguments after the name: options if the first argument is an object, then a function and an optional timeout. */
+/**
+ * Reads the arguments after the name: options if the first argument is an object, then a function and an optional
+ * timeout.
+ */
 function readArguments(
   subject: string,
   [first, second, third]: readonly unknown[],

@@ -45,8 +45,8 @@ interface TestRowInit {
 }
 
 /**
- * The result of a test: a run of its example in the experiment. States: running, then ended by {@link TestRow.end}. The run
- * starts with the first attempt; outputs and scores are those of the last attempt.
+ * The result of a test: a run of its example in the experiment. States: running, then ended by {@link TestRow.end}. The
+ * run starts with the first attempt; outputs and scores are those of the last attempt.
  */
 export class TestRow {
   readonly #init: TestRowInit;
@@ -64,7 +64,7 @@ export class TestRow {
     this.#runId = createRunId(this.#experimentId, example.id, repetition);
   }
 
-  /** Begins an attempt, and with the first one the run. */
+  /** Begins an attempt. The first attempt also starts the run. */
   begin(context: TestContext): TestAttempt {
     const attempt: TestAttempt = new TestAttempt(context, (evaluator, outputs) =>
       this.#evaluate(attempt, [evaluator], outputs),
