@@ -2,7 +2,7 @@ import { AlertEvaluator } from "../alerts/alert-evaluator.ts";
 import type { ServerSettings } from "../model/options.ts";
 import { OutboundClient } from "../outbound/outbound-client.ts";
 import { parseAllowedHost } from "../outbound/target-rules.ts";
-import type { Judging } from "../rules/judge-action.ts";
+import type { JudgeDependencies } from "../rules/judge-action.ts";
 import { RuleRunner } from "../rules/rule-runner.ts";
 import type { Store } from "../store/store.ts";
 import { WebhookSender } from "../webhooks/webhook-sender.ts";
@@ -16,7 +16,11 @@ export class Automation {
   readonly alerts: AlertEvaluator;
 
   /** Does nothing by itself until {@link Automation.start}. */
-  constructor(store: Store, judging: Judging, { webhookHosts, publicUrl }: ServerSettings) {
+  constructor(
+    store: Store,
+    judging: JudgeDependencies,
+    { webhookHosts, publicUrl }: ServerSettings,
+  ) {
     this.outbound = new OutboundClient({
       allowedHosts: webhookHosts.map(parseAllowedHost),
       flag: "--webhook-host",

@@ -21,10 +21,11 @@ const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
 /**
- * Receives the name of a member, the position of its value and the position of its name. Must return the position after
- * the value, which {@link JsonCursor.skip} finds.
+ * Receives the name of a member, and the positions of its value and of its name. Must return the position after the
+ * value, which {@link JsonCursor.skip} determines.
  */
 type OnMember = (name: string, valueStart: number, nameStart: number) => number;
+/** Receives the position of an item or of the whole value. Must return the position after it. */
 type OnItem = (itemStart: number) => number;
 
 /** A decoded name of a member, and where its JSON text is in `bytes`, including the quotes. */

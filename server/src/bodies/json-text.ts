@@ -11,8 +11,8 @@ const parseText = (raw: Buffer): string => {
 
 const quote = 0x22;
 
-/** Parses a JSON text whose grammar was checked. */
-export function parseScalar(raw: Buffer): unknown {
+/** Parses any JSON value. The grammar must have been checked. */
+export function parseValue(raw: Buffer): unknown {
   const value: unknown = raw[0] === quote ? decodeText(raw) : JSON.parse(raw.toString("utf8"));
   return value;
 }

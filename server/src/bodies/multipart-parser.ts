@@ -4,7 +4,7 @@ import { serverLimits } from "../model/options.ts";
 import { parsePartHead } from "./part-head.ts";
 import type { PartHead } from "./part-head.ts";
 
-/** One part of a multipart body. Its bytes are a slice of the pushed chunks, and the receiver may keep them. */
+/** One part of a multipart body. Its bytes may be a slice of a pushed chunk. The receiver may keep them. */
 export interface Part {
   readonly name: string;
   readonly contentType: string;
@@ -16,16 +16,13 @@ export interface Part {
 type State =
   /** Before the first part. The bytes there are ignored. */
   | { readonly kind: "preamble" }
-  /** After a boundary: a line end follows, or two dashes at the end of the body. */
   /** After a boundary: either a line end follows, or `--` after the last part. */
   | { readonly kind: "boundaryEnd" }
   /** At the headers of a part. */
   | { readonly kind: "head" }
-  /** In a part whose announced end has not yet been reached. */
   /** At the content of a part that announced its length. */
   | { readonly kind: "body"; readonly head: PartHead; readonly length: number }
-  /** In a part whose length is missing or wrong: the parser searches for the next boundary. */
-  /** At the content of a part of unknown length: searches for the next boundary. */
+  /** At the content of a part whose announced length is missing or wrong: searches for the next boundary. */
   | { readonly kind: "search"; readonly head: PartHead; readonly searchedBytes: number }
   /** After the last boundary. The bytes there are ignored. */
   | { readonly kind: "end" };
@@ -45,7 +42,7 @@ export class MultipartParser {
   #state: State = { kind: "preamble" };
   /**
    * Chunks that are not parsed yet. They are joined once there are `#wantedBytes` of them, so that no byte is copied
-   * repeatedly.
+   * repeatedly. A line end precedes the body, because `#delimiter` begins with one, but the first boundary may not.
    */
   #pending: Buffer[] = [Buffer.from("\r\n")];
   #pendingBytes = 2;
@@ -78,7 +75,7 @@ export class MultipartParser {
   /**
    * Must be called at the end of the body.
    *
-   * @throws RequestError if the body ended too early.
+   * @throws RequestError 422: the body ended before its closing boundary.
    */
   end(): void {
     if (this.#state.kind === "body") {

@@ -1,5 +1,6 @@
 import { parsePartLength } from "millrace/wire";
 
+/** The parsed headers of a part. */
 export interface PartHead {
   readonly name: string;
   readonly contentType: string;
@@ -50,7 +51,9 @@ function parseHeaderLines(text: string): PartHead {
   let contentLength: string | undefined;
   let fault: string | undefined;
   for (const line of text.split("\r\n")) {
-    fault ??= forbiddenCharacters.test(line) ? "has a broken header line" : undefined;
+    fault ??= forbiddenCharacters.test(line)
+      ? "has a header line with a NUL, CR or LF character"
+      : undefined;
     const colon = line.indexOf(":");
     const value = line.slice(colon + 1).trim();
     switch (line.slice(0, Math.max(colon, 0)).toLowerCase()) {

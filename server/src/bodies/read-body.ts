@@ -31,7 +31,8 @@ export interface BodyBounds {
   /** Milliseconds within which the whole body must arrive. After that, the connection is closed. */
   readonly withinMs: number;
   /**
-   * Maximum ratio of decompressed to sent bytes. Not checked up to `serverLimits.inflateFreeBytes` decompressed bytes.
+   * Maximum ratio of decompressed to sent bytes. It is checked only once the decompressed body has more than
+   * `serverLimits.inflateFreeBytes` bytes.
    */
   readonly inflateRatioMax?: number;
 }

@@ -15,8 +15,8 @@ import { toRunJson } from "../runs/serializers/run-json.ts";
 import type { Promised } from "../storage/promised.ts";
 import type { WorkThreads } from "../storage/work-threads.ts";
 
-/** What the judges of rules depend on. */
-export interface Judging {
+/** What running the judges of rules depends on. */
+export interface JudgeDependencies {
   readonly models: JudgeModels;
   readonly workThreads: Pick<WorkThreads, "run">;
 }
@@ -33,7 +33,7 @@ interface JudgeRequest {
 }
 
 /** @throws RequestError 422: the judge can't judge runs. */
-export function assertJudge({ models }: Judging, { endpoint, template }: Judge): void {
+export function assertJudge({ models }: JudgeDependencies, { endpoint, template }: Judge): void {
   try {
     models.findEndpoint(endpoint);
   } catch (cause) {
@@ -47,15 +47,15 @@ export function assertJudge({ models }: Judging, { endpoint, template }: Judge):
 
 /**
  * Judges a run, and stores the feedback and the call together. If the call is already stored, no model is called and
- * nothing changes: the server may have been killed after it stored the call, before it recorded that the action was
- * taken.
+ * nothing changes: the server may have been killed after it had stored the call, but before it recorded that the action
+ * was taken.
  *
  * @throws RequestError if a limit of calls or of costs is reached, the judge gave no valid answer, or the template
  * can't be filled in. If the call was canceled, throws the signal's reason.
  */
 export async function judgeRun(
   store: Pick<RunStore, "ingest"> & { readonly read: Promised<{ readonly runs: RunReads }> },
-  { models, workThreads }: Judging,
+  { models, workThreads }: JudgeDependencies,
   { tenantId, rule, judge, run, id, signal }: JudgeRequest,
 ): Promise<void> {
   if ((await store.read.runs.find(tenantId, id)) !== undefined) {
@@ -96,11 +96,11 @@ export async function judgeRun(
   await storeParts(store, tenantId, [call, feedback]);
 }
 
-const content: ReadonlySet<string> = new Set(["inputs", "outputs"]);
+const contentMembers: ReadonlySet<string> = new Set(["inputs", "outputs"]);
 
 /** Returns the JSON of the inputs and outputs of a run. */
 function readContent(run: StoredRun): Pick<JudgePromptTask, "inputs" | "outputs"> {
-  const members = new JsonCursor(toRunJson(run, { select: content })).readMembers();
+  const members = new JsonCursor(toRunJson(run, { select: contentMembers })).readMembers();
   const [inputs = "null", outputs = "null"] = ["inputs", "outputs"].map((name) =>
     members.get(name)?.toString("utf8"),
   );

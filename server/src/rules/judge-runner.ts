@@ -27,7 +27,7 @@ export class JudgeRunner {
     string,
     { readonly tenantId: string; readonly work: Promise<void> }
   >();
-  /** The time until which no judges of a tenant are started, because it has made too many calls; by tenant. */
+  /** The time until which no judges of a tenant are started, because the tenant has made too many calls; by tenant. */
   readonly #pausedUntilMs = new Map<string, number>();
 
   constructor(dependencies: Dependencies) {
@@ -53,7 +53,7 @@ export class JudgeRunner {
     }
   }
 
-  /** Cancels the running judges. */
+  /** Cancels the running judges, and waits until they have ended. */
   async close(): Promise<void> {
     this.#controller.abort(new RequestError(503, "the server is closing"));
     await Promise.all([...this.#running.values()].map(({ work }) => work));
@@ -93,8 +93,11 @@ export class JudgeRunner {
       try {
         await record(due, run, failure);
       } catch (cause) {
-        // The run stays due. The next attempt finds the stored call, and does not call the model again.
-        process.emitWarning(`the result of a rule could not be stored: ${messageOf(cause)}`);
+        // The run stays due. If the judge succeeded, the next attempt finds its stored call and does not call the model
+        // again.
+        process.emitWarning(
+          `the result of a rule's judge could not be stored, another attempt follows: ${messageOf(cause)}`,
+        );
       }
     }
     this.#running.delete(key);
@@ -104,7 +107,7 @@ export class JudgeRunner {
 
 /**
  * If a judge failed because its tenant has made too many calls, returns how long the tenant must wait. Returns
- * `undefined` for any other failure, and if the wait is longer than a judge may wait.
+ * `undefined` for any other failure, and for a wait of more than `ruleLimits.judgePauseSeconds`.
  */
 const readPauseMs = (failure: unknown): number | undefined =>
   failure instanceof RequestError &&

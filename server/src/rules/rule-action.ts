@@ -14,7 +14,7 @@ import { toRunJson } from "../runs/serializers/run-json.ts";
 import type { RunStore } from "../runs/run-store.ts";
 import type { Promised } from "../storage/promised.ts";
 import { assertJudge, judgeRun } from "./judge-action.ts";
-import type { Judging } from "./judge-action.ts";
+import type { JudgeDependencies } from "./judge-action.ts";
 import type { WebhookReads, WebhookWrites } from "../webhooks/webhook.ts";
 
 /** The part of the store that the actions of rules use. */
@@ -34,7 +34,7 @@ export interface ActionStore extends Pick<RunStore, "ingest"> {
 /** What the actions of rules depend on. */
 export interface ActionDependencies {
   readonly store: ActionStore;
-  readonly judging: Judging;
+  readonly judging: JudgeDependencies;
 }
 
 const queueAction = Type.Object({ kind: Type.Literal("queue"), queue_id: Type.String() });
@@ -44,8 +44,8 @@ const webhookAction = Type.Object({ kind: Type.Literal("webhook"), webhook_id: T
 const judgeAction = Type.Object({ kind: Type.Literal("judge"), ...judgeSchema.properties });
 
 /**
- * The schema of what a rule does with a run. To add a kind of action, add its schema here and its implementation to
- * `ruleActions`.
+ * The schema of the action that a rule takes for a run. To add a kind of action, add its schema here and its
+ * implementation to `ruleActions`.
  */
 export const ruleActionSchema = Type.Union([
   queueAction,
@@ -54,7 +54,7 @@ export const ruleActionSchema = Type.Union([
   judgeAction,
 ]);
 
-/** What a rule does with a run that it applies to. */
+/** The action that a rule takes for each run to which it applies. */
 export type RuleAction = Static<typeof ruleActionSchema>;
 
 /** The runs to which an action is applied, and the rule that applies it. */
@@ -111,7 +111,7 @@ const ruleActions: { readonly [Kind in RuleAction["kind"]]: ActionKind<ActionOf<
           metadata: addSplits(null, undefined),
           ...content,
         });
-        if (chars > exampleChars) {
+        if (chars > maxCollectedChars) {
           await store.write.examples.create(tenantId, drafts);
           drafts = [];
           chars = 0;
@@ -178,7 +178,7 @@ export const applyAction = (
 
 /**
  * Finds the implementation of an action. The cast is needed because the compiler can't relate the kind of an action to
- * a row of the table.
+ * an entry of `ruleActions`.
  */
 const kindOf = ({ kind }: RuleAction): ActionKind<RuleAction> =>
   ruleActions[kind] as ActionKind<RuleAction>;
@@ -198,7 +198,8 @@ async function findRun(store: ActionStore, tenantId: string, id: string): Promis
 }
 
 /**
- * The members of a run that a webhook receives. Inputs and outputs are not among them; a receiver can read them by id.
+ * The members of a run that a webhook receives. Inputs and outputs are not among them; a receiver can read them by the
+ * run's id.
  */
 const describedMembers: ReadonlySet<string> = new Set([
   "id",
@@ -215,8 +216,11 @@ const describedMembers: ReadonlySet<string> = new Set([
   "app_path",
 ]);
 
-/** Examples are written to the dataset as soon as their inputs and outputs have more characters than this. */
-const exampleChars = 8_388_608;
+/**
+ * Maximum number of characters of the inputs and outputs that are collected before their examples are stored. The last
+ * run may exceed it.
+ */
+const maxCollectedChars = 8_388_608;
 
 /** Maximum number of characters of a run's error that a webhook receives. */
 const errorChars = 2_000;
@@ -229,10 +233,10 @@ function describeRun(run: StoredRun): object {
   return typeof error === "string" ? { ...members, error: error.slice(0, errorChars) } : members;
 }
 
-/** An id that is the same whenever a rule is applied to the same run, so that applying it again adds nothing. */
+/** Derives an id from the rule and the run, so that applying the rule to the same run again adds nothing. */
 function deriveId(ruleId: string, runId: string): string {
   const hex = createHash("sha256").update(`${ruleId} ${runId}`).digest("hex");
-  // The version and the variant of a UUID whose other bits are freely defined.
+  // Set the version to 8, which leaves the other bits of a UUID free to define, and the variant that goes with it.
   const variant = "89ab"[Number.parseInt(hex.charAt(16), 16) % 4] ?? "8";
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

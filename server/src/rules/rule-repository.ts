@@ -28,11 +28,11 @@ import type { RuleRow } from "./rule-tables.ts";
 
 /** What the repository of rules reads from the stored runs. */
 export interface RuleRuns {
-  /** Returns the row number of the run that was stored last; 0 without runs. */
+  /** Returns the row number of the run that was stored last; 0 if there are no runs. */
   latestRow(): Promise<number> | number;
 }
 
-/** Reads and writes rules. The search for ended roots depends on the engine. */
+/** Reads and writes rules. It does not search for ended roots, because that search depends on the database engine. */
 export class RuleRepository implements Omit<RuleReads, "scanRoots">, RuleWrites {
   readonly #db: Database;
   readonly #runs: RuleRuns;
@@ -117,7 +117,7 @@ export class RuleRepository implements Omit<RuleReads, "scanRoots">, RuleWrites 
     if (existing.length >= limit) {
       throw new RequestError(
         409,
-        `The project has ${limit} rules, and no more are possible: delete one that is not needed.`,
+        `The project already has the maximum of ${limit} rules. Delete one that is no longer needed.`,
       );
     }
     const row: RuleRow = {
@@ -275,7 +275,7 @@ export class RuleRepository implements Omit<RuleReads, "scanRoots">, RuleWrites 
   }
 
   /**
-   * Returns the number of the latest row. A rule that is enabled now applies only to runs after that row. If no other
+   * Returns the number of the latest row: a rule that is being enabled applies only to runs after that row. If no other
    * rule is enabled, also moves the cursor of the search to that row, because the search stands still while no rule is
    * enabled.
    */
@@ -334,8 +334,11 @@ export class RuleRepository implements Omit<RuleReads, "scanRoots">, RuleWrites 
     const key = { tenantId: row.tenant_id, ruleId: row.id, limit: ruleLimits.errors };
     const lastWaiting = await this.#db.all(ruleRunQueries.listWaitingLast, key);
     const failures = await this.#db.all(ruleRunQueries.listFailed, key);
-    const repeated = lastWaiting.filter(({ error_json: json }) => json !== null);
-    const lastErrors = [...repeated, ...failures.map((failure) => ({ ...failure, next_us: null }))]
+    const failuresToRetry = lastWaiting.filter(({ error_json: json }) => json !== null);
+    const lastErrors = [
+      ...failuresToRetry,
+      ...failures.map((failure) => ({ ...failure, next_us: null })),
+    ]
       .slice(0, ruleLimits.errors)
       .map(
         ({ run_id: runId, at_us: atMicros, next_us: nextMicros, error_json: json }): RuleError => ({

@@ -16,11 +16,11 @@ import { parseOptionalTime, parseTimeBound } from "../model/parse-time.ts";
 import type { ModelAccess } from "../models/model-access.ts";
 import { assertActionTarget, ruleActionSchema } from "./rule-action.ts";
 import type { ActionStore, RuleAction } from "./rule-action.ts";
-import type { Judging } from "./judge-action.ts";
+import type { JudgeDependencies } from "./judge-action.ts";
 import { ruleLimits } from "./rule.ts";
 import type { Rule, RuleReads, RuleWrites } from "./rule.ts";
 
-/** The part of the store that the handlers of rules use. */
+/** The part of the store that the routes of rules use. */
 export interface RuleStore extends RequestScoped<RuleStore>, ActionStore {
   readonly read: ActionStore["read"] & { readonly rules: RuleReads };
   readonly write: ActionStore["write"] & { readonly rules: RuleWrites };
@@ -44,7 +44,10 @@ const rulePatchBody = Type.Object({
   action: Type.Optional(ruleActionSchema),
   is_enabled: Type.Optional(Type.Boolean()),
 });
-/** The past runs to which to apply a rule. Without `from` and `to`, applying the rule to past runs is stopped. */
+/**
+ * The range of start times of the past runs to which a rule is to be applied. A body without `from` and `to` stops
+ * applying the rule to past runs.
+ */
 const applyBody = Type.Object({ from: Type.Optional(Time), to: Type.Optional(Time) });
 
 const tag = "runs";
@@ -52,7 +55,7 @@ const tag = "runs";
 /** What the routes of rules depend on. */
 export interface RuleRouteDependencies {
   readonly store: RuleStore;
-  readonly judging: Judging;
+  readonly judging: JudgeDependencies;
   /** Decides who may call models. */
   readonly access: Pick<ModelAccess, "check">;
   /** Called after a rule was created or changed. */
@@ -172,9 +175,9 @@ export function addUiRuleRoutes(app: FastifyInstance, dependencies: RuleRouteDep
 }
 
 /**
- * Checks that the client may cause calls of models, if the action calls a model.
+ * If an action calls a model, checks that the client may call models.
  *
- * @throws RequestError 403: the client may not.
+ * @throws RequestError 403: the client may not call models.
  */
 async function checkAccess(
   { access }: RuleRouteDependencies,
@@ -215,7 +218,7 @@ function readRange({ from, to }: Static<typeof applyBody>) {
   ) {
     throw new RequestError(
       422,
-      `from and to must be times, and to must be after from by at most ${ruleLimits.pastDays} days`,
+      `from and to must be times, and to must be later than from by at most ${ruleLimits.pastDays} days`,
     );
   }
   return { fromMicros, toMicros };

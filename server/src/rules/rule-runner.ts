@@ -9,7 +9,7 @@ import type { RunPart } from "../runs/run-row.ts";
 import type { Promised } from "../storage/promised.ts";
 import { applyAction } from "./rule-action.ts";
 import type { ActionDependencies, ActionStore } from "./rule-action.ts";
-import type { Judging } from "./judge-action.ts";
+import type { JudgeDependencies } from "./judge-action.ts";
 import { JudgeRunner } from "./judge-runner.ts";
 import { actionDelaysMs, ruleLimits } from "./rule.ts";
 import type {
@@ -40,7 +40,7 @@ export interface RunnerStore extends ActionStore {
 /** What the runner depends on. */
 export interface RunnerDependencies {
   readonly store: RunnerStore;
-  readonly judging: Judging;
+  readonly judging: JudgeDependencies;
 }
 
 /** How long the runner pauses between its steps, in milliseconds. */
@@ -65,13 +65,13 @@ const defaultTimes: RunnerTimes = {
   actionDelaysMs,
 };
 
-/** Milliseconds between two deletions of old records of the runs to which rules were applied. */
+/** Milliseconds between two deletions of old records of runs to which rules were applied. */
 const pruneIntervalMs = 3_600_000;
 
 /**
- * Applies rules to the root runs of traces once they have ended. It finds them by reading what was stored since its
- * last step, so storing runs does not wait for it. The matching runs are stored together with the position of the
- * search, and actions are taken after that. So a restart neither loses a run nor applies a rule to it twice.
+ * Applies rules to the root runs of traces once they have ended. The runner finds these runs by reading what was stored
+ * since its last step, so storing runs does not wait for rules. It stores the matching runs together with the position
+ * of its search, and takes the actions after that. So a restart neither loses a run nor applies a rule to it twice.
  */
 export class RuleRunner {
   readonly #store: RunnerStore;
@@ -109,7 +109,7 @@ export class RuleRunner {
     this.#schedule(this.#times.stepMs);
   }
 
-  /** Begins a step, unless one is running. Must be called after a rule was enabled or its actions were made due. */
+  /** Starts a step, unless one is running. Must be called after a rule was enabled or its actions were made due. */
   wake(): void {
     if (this.#step === undefined) {
       this.#schedule(0);
@@ -185,7 +185,7 @@ export class RuleRunner {
         if (!(cause instanceof FilterError)) {
           throw cause;
         }
-        const reason = `The filter is not valid any more: ${cause.message}`;
+        const reason = `The filter is no longer valid: ${cause.message}`;
         invalid.push({ tenantId: rule.tenantId, id: rule.id, reason });
       }
     }
@@ -257,7 +257,7 @@ export class RuleRunner {
       order: "asc",
       limit: roots.length,
       withChildren: false,
-      parts: readParts,
+      parts: partsToRead,
     });
     return runs.map(({ row }) => row.id);
   }
@@ -282,7 +282,7 @@ export class RuleRunner {
             limit: ruleLimits.pastMatches,
             scanLimit: ruleLimits.pastScan,
             ...(positionId !== "" && { after: { micros: positionMicros, id: positionId } }),
-            parts: readParts,
+            parts: partsToRead,
           }),
         );
         if (slice === undefined) {
@@ -325,7 +325,7 @@ export class RuleRunner {
     if (failure === undefined) {
       return due.runs.map((run) => this.#toResult(due, run, undefined));
     }
-    // A single run may be the reason, such as a deleted one, so take the action for each run separately.
+    // A single run, such as a deleted one, may be the reason, so take the action for each run separately.
     const results: ActionResult[] = [];
     for (const run of due.runs) {
       results.push(this.#toResult(due, run, await this.#apply(due, [run.id], signal)));
@@ -385,7 +385,7 @@ const otherThanJudgeCalls: CheckedFilter = {
   part: checkFilter(`eq(metadata_key, ${JSON.stringify(judgeMetadataKey)})`, runFields),
 };
 
-const readParts: ReadonlySet<RunPart> = new Set(["traceId", "startMicros", "endMicros"]);
+const partsToRead: ReadonlySet<RunPart> = new Set(["traceId", "startMicros", "endMicros"]);
 
 /** Whether trying again can't help, because the action itself was refused. A busy or failing server may recover. */
 const isFinal = (failure: unknown): boolean =>

@@ -1,8 +1,9 @@
 /**
- * SQL that creates the tables of rules. `rule_cursor` has one row: the last row of `runs` that was searched for ended
- * roots; `rule_open_roots` contains the roots up to that row that have not ended. `rule_runs` has a row for each run to
- * which a rule applies. Its state is 0 until the action was taken (1) or failed for good (2). `from_row` is the last
- * row of `runs` that had arrived when the rule was enabled. The trigger deletes the rules of a deleted project.
+ * SQL that creates the tables of rules. `rule_cursor` has one row, which contains the last row of `runs` that was
+ * searched for ended roots. `rule_open_roots` contains the roots up to that row that have not ended. `rule_runs` has a
+ * row for each run to which a rule applies. Its state is 0 until the action was taken (1) or failed for good (2).
+ * `from_row` is the last row of `runs` that had arrived when the rule was enabled. The trigger deletes the rules of a
+ * deleted project.
  */
 export const ruleTables = `
   CREATE TABLE rules (

@@ -1,39 +1,46 @@
 import type { RuleAction } from "./rule-action.ts";
 
 export const ruleLimits = {
-  /** Maximum numbers of rules of one project, and of characters of a name and of a filter. */
+  /** Maximum number of rules of one project. */
   perProject: 50,
+  /** Maximum number of characters of a rule's name. */
   nameChars: 200,
+  /** Maximum number of characters of a rule's filter. */
   filterChars: 8_000,
-  /** Stored runs among which one step searches for roots. */
+  /** Number of stored runs among which one step searches for roots. */
   scannedRows: 5_000,
-  /** Roots that are compared with a filter in one query. */
+  /** Number of roots that are compared with a filter in one query. */
   comparedRoots: 200,
-  /** Roots that have not ended and are watched until they do, and hours for which each is watched. */
+  /** Maximum number of roots that have not ended and are watched until they do. */
   openRoots: 10_000,
+  /** Number of hours for which such a root is watched. */
   openHours: 24,
-  /** Rules whose actions are taken in one step, and runs of each. */
+  /** Number of rules whose actions are taken in one step. */
   rulesAtOnce: 50,
+  /** Number of runs for which the action of one rule is taken in one step. */
   runsAtOnce: 200,
-  /**
-   * Judges that run at the same time, in total and of one tenant; and rules that are checked for due judges at once.
-   */
+  /** Maximum number of judges that run at the same time. */
   judgesAtOnce: 32,
+  /** Maximum number of judges of one tenant that run at the same time. */
   judgesOfTenant: 4,
+  /** Number of rules whose judges are checked for due runs at once. */
   judgingRules: 1_000,
   /**
    * The longest time that a judge waits when a limit of calls is reached. If it would have to wait longer, the attempt
    * fails.
    */
   judgePauseSeconds: 60,
-  /** Runs that one step reads when a rule is applied to past runs, and runs of these that may match. */
+  /** Number of runs that one step reads when a rule is applied to past runs. */
   pastScan: 2_000,
+  /** Maximum number of matching runs that such a step returns. */
   pastMatches: 200,
-  /** Days of the range of past runs, and days after which the server forgets that a rule was applied to a run. */
+  /** Maximum length in days of the range of past runs to which a rule is applied. */
   pastDays: 366,
+  /** Number of days after which the server forgets that a rule was applied to a run. */
   markDays: 90,
-  /** Errors that are shown with a rule, and characters of each. */
+  /** Maximum number of errors that are shown with a rule. */
   errors: 5,
+  /** Maximum number of characters of each of these errors. */
   errorChars: 500,
 } as const;
 
@@ -43,7 +50,7 @@ export const ruleLimits = {
  */
 export const actionDelaysMs: readonly number[] = [10_000, 60_000, 600_000, 3_600_000];
 
-/** What to do with the runs of a project that match a filter, once they have ended. */
+/** A rule of a project: an action to take for each root run that matches a filter, once the run has ended. */
 export interface Rule {
   readonly id: string;
   readonly projectId: string;
@@ -57,9 +64,11 @@ export interface Rule {
   /** Why the server has disabled the rule; `null` if it has not. */
   readonly pausedReason: string | null;
   readonly createdMicros: number;
-  /** Runs that match and were sampled; of these, those whose action was taken, and those whose action failed. */
+  /** Number of runs that match the filter and are in the sample. */
   readonly matched: number;
+  /** Number of these runs for which the action was taken. */
   readonly applied: number;
+  /** Number of these runs for which the action failed for good. */
   readonly failed: number;
   readonly lastErrors: readonly RuleError[];
   /** `null` unless the rule is being applied to past runs. */
@@ -125,7 +134,7 @@ export interface RootScan {
   readonly ended: readonly EndedRoot[];
   /** Roots that must be watched, because they have not ended. */
   readonly opened: readonly OpenRoot[];
-  /** Rows of watched roots that have ended or were deleted. */
+  /** Rows of watched runs that have ended, were deleted, or turned out not to be roots. */
   readonly closed: readonly number[];
   /** Rows of watched roots that did not end within {@link ruleLimits.openHours}. */
   readonly expired: readonly number[];
@@ -175,14 +184,14 @@ export interface RuleReads {
   /** Finds root runs that were stored since the last step, of projects with enabled rules. */
   scanRoots(nowMicros: number): Promise<RootScan>;
   /**
-   * Lists the due actions of all tenants, a few of each rule, and when the next action is due. Judges are not among
-   * them.
+   * Lists the due actions of all tenants, with a limited number of runs for each rule, and returns when the next action
+   * is due. Actions that call a judge are left out.
    */
   listDue(nowMicros: number): Promise<{
     readonly due: readonly DueAction[];
     readonly nextMicros: number | null;
   }>;
-  /** Lists the rules of all tenants whose judges have runs to judge. */
+  /** Lists the rules, of all tenants, whose judge is due for at least one run. */
   listWaitingJudges(
     nowMicros: number,
   ): Promise<readonly { readonly tenantId: string; readonly ruleId: string }[]>;
@@ -198,14 +207,17 @@ export interface RuleReads {
   ): Promise<DueAction>;
 }
 
-/** The writes of rules, and of the progress with which they are applied. */
+/** Writes rules, and the progress of applying them. */
 export interface RuleWrites {
   /** @throws RequestError 404: there is no such project. 409: the project has too many rules. */
   create(tenantId: string, projectId: string, draft: RuleDraft): Promise<Rule>;
   /** @throws RequestError 404: there is no such rule. */
   update(tenantId: string, id: string, changes: RuleChanges): Promise<Rule>;
   delete(tenantId: string, id: string): Promise<void>;
-  /** Begins to apply a rule to past runs. It is never applied twice to the same run. */
+  /**
+   * Begins to apply a rule to past runs. It skips the runs to which it was applied in the last
+   * {@link ruleLimits.markDays} days.
+   */
   beginPast(
     tenantId: string,
     id: string,
@@ -222,7 +234,7 @@ export interface RuleWrites {
    * that are no longer watched, because too many have not ended.
    */
   advance(scan: Omit<RootScan, "ended">, matches: readonly RuleMatches[]): Promise<number>;
-  /** Stores how far a rule was applied to past runs; `null` if it was applied to all of them. */
+  /** Stores how far a rule was applied to past runs. `position` is `null` if the rule was applied to all of them. */
   advancePast(
     matches: RuleMatches,
     position: Pick<PastRange, "positionMicros" | "positionId"> | null,

@@ -13,7 +13,7 @@ import {
 } from "./matching-runs.ts";
 import type { MatchingRunStore } from "./matching-runs.ts";
 
-/** What the action needs of the store: it reads the matching runs, and stores the feedback. */
+/** The part of the store that the action uses: it reads the matching runs, and stores the feedback. */
 export interface FeedbackActionStore extends MatchingRunStore {
   ingest(tenantId: string, batch: RunBatch): Promise<IngestResult>;
 }
@@ -57,7 +57,7 @@ export const createAddFeedback = (store: FeedbackActionStore): AnyJobKind =>
           feedback_source: { type: "app", metadata },
         }),
       );
-      // Feedback that an earlier attempt of this step has stored has the same ids, and counts as a repetition.
+      // Feedback that an earlier attempt of this step stored has the same ids, so it counts as a duplicate.
       const { rejected } =
         feedback.length === 0
           ? { rejected: [] }

@@ -53,7 +53,10 @@ export const createAddToQueue = (store: QueueActionStore): AnyJobKind =>
       return slice.cursor === undefined
         ? {
             done,
-            result: { summary: `${describeRuns(done)} are in the queue.`, queue_id: queueId },
+            result: {
+              summary: `${describeRuns(done)} ${done === 1 ? "is" : "are"} in the queue.`,
+              queue_id: queueId,
+            },
           }
         : { cursor: slice.cursor, done };
     },

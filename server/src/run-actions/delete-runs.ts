@@ -17,7 +17,7 @@ export interface DeletionStore extends MatchingRunStore {
 }
 
 const runsPerStep = 50;
-/** Milliseconds after which a step ends, with runs left for the next one. */
+/** Milliseconds after which a step ends. The next step deletes the runs that are left. */
 const stepMs = 500;
 
 /** Deletes all matching runs, with the runs below them and everything that belongs to them. */
@@ -40,7 +40,7 @@ export const createDeleteRuns = (store: DeletionStore): AnyJobKind =>
       let remainingIds = slice.runs.map(({ row }) => row.id);
       let deletedCount = progress.figures["runs_deleted"] ?? 0;
       while (remainingIds.length > 0 && performance.now() < deadlineMs) {
-        // Sequential, so that other writes can run between two calls.
+        // Await each call, so that other writes can run between two calls.
         const deletion = await store.write.runs.deleteTrees(tenantId, remainingIds);
         remainingIds = [...deletion.remainingIds];
         deletedCount += deletion.deleted;
@@ -56,7 +56,7 @@ export const createDeleteRuns = (store: DeletionStore): AnyJobKind =>
             done,
             figures,
             result: {
-              summary: `Deleted ${describeRuns(deletedCount)}, with those below the matching ones.`,
+              summary: `Deleted ${describeRuns(deletedCount)}, including the runs below the matching ones.`,
             },
           }
         : { cursor: slice.cursor, done, figures };

@@ -6,7 +6,7 @@ import type { RunExportBody, RunExports } from "./export-runs.ts";
 
 const apiTag = "runs";
 
-/** Adds the route that begins an export. */
+/** Adds the route that starts an export. */
 export function addUiRunExportRoute(app: FastifyInstance, exports: RunExports): void {
   app.route<{ Body: RunExportBody }>({
     ...route(uiEndpoints.exportRuns, {
@@ -27,7 +27,7 @@ export function addUiRunDownloadRoute(app: FastifyInstance, exports: RunExports)
       summary: "Downloads an export of runs.",
       isPublic: true,
     }),
-    // A HEAD request must not use up the path.
+    // The path works only once, and a HEAD request must not use it up.
     exposeHeadRoute: false,
     handler: async (request, reply) => exports.send(request, reply),
   });

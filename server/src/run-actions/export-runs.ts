@@ -25,7 +25,7 @@ export const runExportBody = Type.Object({
 
 export type RunExportBody = Static<typeof runExportBody>;
 
-/** The part of the store that exports use. */
+/** The part of the store that an export uses. */
 export interface ExportStore extends RequestScoped<ExportStore>, MatchingRunStore {
   readonly write: JobCreationStore["write"];
 }
@@ -182,7 +182,10 @@ const limitToPresent = (search: RunSearch): RunSearch => {
     : search;
 };
 
-/** Counts the runs of an export; `undefined` if that takes too long, or if the export continues a list. */
+/**
+ * Counts the runs of an export. Returns `undefined` if that takes too long, or if the export does not begin at the
+ * start of its list.
+ */
 const countExported = async (
   store: MatchingRunStore,
   tenantId: string,
@@ -193,8 +196,8 @@ const countExported = async (
     : undefined;
 
 /**
- * Ends the response when the job is aborted, and the job when the response has ended. The connection of an incomplete
- * response is closed, so that the browser reports the download as failed.
+ * Ends the response when the job is aborted, and ends the job when the response has ended. If the response is
+ * incomplete, its connection is closed, so that the browser reports the download as failed.
  */
 function endWithResponse(
   job: AttachedJob,
@@ -230,7 +233,7 @@ function toEnd(job: AttachedJob, stream: Readable, failure: string | undefined):
       };
 }
 
-/** The end of a job that was aborted. If the job was canceled, it ends as canceled. */
+/** The end of an aborted job: it failed. If the job was canceled, `AttachedJob.end` stores it as canceled instead. */
 const toAbortedEnd = ({ signal }: AttachedJob) => ({
   state: "failed" as const,
   error: `${messageOf(signal.reason)} before the download was complete; export the runs again`,

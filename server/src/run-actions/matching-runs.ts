@@ -21,8 +21,8 @@ export interface MatchingRunStore {
 const time = Type.String({ maxLength: 64 });
 
 /**
- * The runs of one project to which an action applies: those that match all conditions that are set. The members are
- * those of `POST /ui/runs/search`.
+ * Selects the runs of one project to which an action applies: those that meet all of the given conditions. Each member
+ * means the same as in the body of `POST /ui/runs/search`.
  */
 export const matchingRunsSchema = Type.Object({
   session: Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: 1 }),
@@ -37,9 +37,9 @@ export type MatchingRuns = Static<typeof matchingRunsSchema>;
 
 /** Milliseconds that counting the matching runs may take before a job is created. */
 const countMs = 1_500;
-/** Number of runs that one step counts at most. */
+/** Maximum number of runs that one step counts. */
 const runsPerCountStep = 20_000;
-/** Milliseconds for which one step of a job searches for runs. */
+/** Maximum time in milliseconds for which one step of a job searches for runs. */
 const searchMs = 250;
 
 /**
@@ -58,7 +58,7 @@ export async function snapshotMatchingRuns(
   return { runs: snapshot, total };
 }
 
-/** Counts the runs that match a search; `undefined` if that takes too long. */
+/** Counts the runs that match a search. Returns `undefined` if that takes too long. */
 export async function countMatchingRuns(
   store: MatchingRunStore,
   tenantId: string,
@@ -94,7 +94,7 @@ export interface RunSlice {
 /**
  * Reads the next matching runs, the latest first.
  *
- * @param parts - the parts to read of each run; all if absent
+ * @param parts - the parts to read of each run; all parts if absent
  */
 export async function readMatchingRuns(
   store: MatchingRunStore,
@@ -144,8 +144,8 @@ function parsePosition(cursor: JsonValue): ListPosition {
 }
 
 /**
- * Derives the id of what a job creates for a run. It is always the same, so that a step that is performed again creates
- * nothing twice.
+ * Derives the id of the object that a job creates for a run. The same job and run always give the same id, so that a
+ * repeated step creates nothing twice.
  */
 export function deriveId(jobId: string, runId: string): string {
   const hex = createHash("sha256").update(`${jobId}/${runId}`).digest("hex");

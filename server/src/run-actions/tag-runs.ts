@@ -96,11 +96,11 @@ function readTags(run: StoredRun): readonly string[] {
 const tagsOnly = new Set(["tags"]);
 
 /**
- * Stores patches in the same way as those of a client. A client's patch counts as a repetition if the same content was
- * received before. A patch of a job counts as one only if the same job has sent it before, so that a tag can be added,
- * removed and added again.
+ * Stores patches like those of a client, except for how repetitions are detected. A patch of a client counts as a
+ * repetition if the same content was received before. A patch of a job counts as one only if the same job sent it
+ * before, so that a tag can be added, removed and added again.
  *
- * @returns the reasons of patches that were not stored
+ * @returns the reasons why patches were not stored
  */
 async function sendPatches(
   store: TagStore,

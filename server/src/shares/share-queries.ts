@@ -22,9 +22,9 @@ interface ThreadShareTable {
 interface ShareTables {
   readonly trace_shares: TraceShareTable;
   readonly thread_shares: ThreadShareTable;
-  /** Shares of a single run, which the writer of runs creates. */
+  /** Shares of single runs, which `runs.share` creates. */
   readonly shares: TraceShareTable;
-  /** The columns of other tables that queries of shares use. */
+  /** The columns of other tables that the queries for shares use. */
   readonly projects: { readonly id: string; readonly tenant_id: string };
   readonly runs: {
     readonly id: string;
@@ -36,7 +36,7 @@ interface ShareTables {
 
 const builder = createQueryBuilder<ShareTables>();
 
-/** SQL for the id of a row, with which the row's key begins; `idOf` does the same in TypeScript. */
+/** SQL that reads the id of a row from its key, which begins with the id. `idOf` does the same in TypeScript. */
 const selectId = (key: Expression<string>): Expression<string> =>
   sql`substr(${key}, 1, ${sql.lit(idLength)})`;
 

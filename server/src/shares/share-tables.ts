@@ -39,7 +39,8 @@ export const tokenTables = `
 /**
  * SQL that creates the tables of shares of whole traces and of whole threads. Tokens in the table `shares` give access
  * to a single run only; a run may be shared both ways, with two tokens. A trace is identified by its root. Also creates
- * an index that finds the examples that were created from a run. It contains no other examples.
+ * an index that finds the current examples that were created from a run. It contains no other examples and no old
+ * versions.
  */
 export const shareTables = `
   CREATE TABLE trace_shares (

@@ -10,7 +10,7 @@ import { toRunJson } from "../runs/serializers/run-json.ts";
 import { createFileLinker, readRunId } from "../runs/handlers/run-handlers.ts";
 import { parseTraceRange, sendTrace } from "../runs/handlers/trace-handlers.ts";
 
-/** The part of the store that readers with a share token need. */
+/** The part of the store that requests with a share token use. */
 export interface SharedTraceStore extends RequestScoped<SharedTraceStore> {
   readonly read: RunStore["read"] & Promised<{ readonly shares: ShareReads }>;
 }
@@ -32,7 +32,7 @@ export async function readShare(
 
 /**
  * `GET /ui/public/{token}/trace`: returns the runs of a shared trace, in the form of `GET /ui/traces/{id}`. The token
- * is checked before each line, so that the response ends early if the trace is no longer shared.
+ * is checked again before each line, so that the response ends early if sharing is stopped meanwhile.
  */
 export async function readSharedTrace(
   { store }: WithLinks<SharedTraceStore>,
@@ -47,8 +47,9 @@ export async function readSharedTrace(
 }
 
 /**
- * The members of a run of a shared trace. Those that concern the owner are left out: the project, other share tokens,
- * the example that the run was made on, and the price table from which its cost was computed.
+ * The members of a run that are returned for a shared trace. Members that concern only the owner are left out: the
+ * project, other share tokens, the example that the run was executed on, and the price table from which the run's cost
+ * was computed.
  */
 const sharedMembers: ReadonlySet<string> = new Set([
   "name",

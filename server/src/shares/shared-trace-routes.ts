@@ -9,7 +9,10 @@ import type { SharedTraceStore } from "./shared-trace-handlers.ts";
 
 const apiTag = "runs";
 
-/** Adds the routes of the page of a shared trace. They need no access key: the path contains the share token. */
+/**
+ * Adds the routes that the public page of a shared trace uses. They need no access key: the path contains the share
+ * token.
+ */
 export function addUiSharedTraceRoutes(
   app: FastifyInstance,
   dependencies: WithLinks<SharedTraceStore>,

@@ -9,13 +9,13 @@ import type { ShareReads, ShareWrites } from "./share.ts";
 
 const apiTag = "runs";
 
-/** The part of the store that the routes of a trace's share need. */
+/** The part of the store that the routes for sharing a trace use. */
 interface TraceShareStore extends RequestScoped<TraceShareStore> {
   readonly read: Promised<{ readonly shares: ShareReads }>;
   readonly write: Promised<{ readonly shares: ShareWrites }>;
 }
 
-/** Adds the routes with which the UI shows, creates and deletes the share of a whole trace. */
+/** Adds the routes that the UI uses to show, create and delete the share of a whole trace. */
 export function addUiTraceShareRoutes(app: FastifyInstance, store: TraceShareStore): void {
   app.route({
     ...route(uiEndpoints.readTraceShare, {

@@ -29,8 +29,8 @@ export class PostgresEndedRoots implements RuleRoots {
     const { rows: cursors } = await this.#db.query<{ readonly last_row: number }>(
       "SELECT last_row FROM rule_cursor",
     );
-    // In a database that was restored on another server, the numbers of transactions begin again, so the stored cursor
-    // may be too high.
+    // Places begin with the number of a transaction. In a database that was restored on another server, these numbers
+    // begin again, so the stored cursor may be too high.
     const fromRow = Math.min(cursors[0]?.last_row ?? latest, latest);
     const toRow = await this.#findEnd(fromRow, latest);
     const foundRoots: FoundRoots = { ended: [], opened: [], closed: [], expired: [] };

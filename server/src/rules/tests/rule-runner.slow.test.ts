@@ -218,13 +218,13 @@ test("sampling chooses the same traces for new and for past runs", async () => {
   expect((await readRule(rule.id)).matched).toBe(matched);
 });
 
-test("a rule whose filter is not valid any more is paused with the reason", async () => {
+test("a rule whose filter is no longer valid is paused with the reason", async () => {
   const { store, createRule, readRule } = await openScene();
   const rule = await createRule({ filter: 'eq(nothing_of_this_name, "x")' });
   const valid = await createRule();
   startRunner(store);
   await expectSoon(async () => (await readRule(rule.id)).isEnabled).toBe(false);
-  expect((await readRule(rule.id)).pausedReason).toMatch(/^The filter is not valid any more: /);
+  expect((await readRule(rule.id)).pausedReason).toMatch(/^The filter is no longer valid: /);
   expect((await readRule(valid.id)).isEnabled).toBe(true);
 });
 

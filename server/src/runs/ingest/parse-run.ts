@@ -10,7 +10,7 @@ import type { RunMeasures } from "../usage/measures.ts";
 import type { RunColumns } from "../run-record.ts";
 import type { SpanRecord } from "millrace/spans";
 import type { ShareableText } from "../shared-texts/shareable-text.ts";
-import { parseScalar } from "../../bodies/json-text.ts";
+import { parseValue } from "../../bodies/json-text.ts";
 import { latestMicros, parseTime, describeInvalidTime } from "../../model/parse-time.ts";
 import { selectPayload } from "./run-members.ts";
 import type { ColumnValues, Members } from "./run-members.ts";
@@ -312,7 +312,7 @@ function parseMicros(run: MemberSource, name: string): number | null | undefined
 /** Returns the value of a member; `undefined` if it is absent. */
 export function readValue({ members, values }: MemberSource, name: string): unknown {
   const raw = members.get(name);
-  return raw === undefined ? values?.[name] : parseScalar(raw);
+  return raw === undefined ? values?.[name] : parseValue(raw);
 }
 
 const toExcerpt = (value: unknown): string => JSON.stringify(value).slice(0, 80);

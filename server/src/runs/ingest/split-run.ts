@@ -1,5 +1,5 @@
 import type { Operation } from "millrace/model";
-import { decodeText, parseScalar } from "../../bodies/json-text.ts";
+import { decodeText, parseValue } from "../../bodies/json-text.ts";
 import type { FindMembers } from "../usage/run-measures.ts";
 import type { BatchIndex } from "./batch-index.ts";
 import type { ReceivedRun } from "./parse-run.ts";
@@ -106,17 +106,19 @@ export class RunSplitter {
     );
   }
 
-  /** Parses a value that is stored in a column. The last value of each known name is remembered, because many repeat. */
+  /**
+   * Parses a value that is stored in a column. The last value of each known name is remembered, because many repeat.
+   */
   #readValue(code: number, from: number, to: number): unknown {
     if (code === unknownNameCode) {
-      return parseScalar(this.#index.body.subarray(from, to));
+      return parseValue(this.#index.body.subarray(from, to));
     }
     const text = this.#readLatin1(from, to);
     if (this.#lastTexts[code] !== text) {
       this.#lastTexts[code] = text;
       this.#lastValues[code] = plainTextPattern.test(text)
         ? text.slice(1, -1)
-        : parseScalar(this.#index.body.subarray(from, to));
+        : parseValue(this.#index.body.subarray(from, to));
     }
     return this.#lastValues[code];
   }

@@ -77,7 +77,7 @@ test.each<[string, Partial<ReturnType<typeof parsePartHead>>]>([
   ],
   [
     'Content-Disposition: form-data; name="a\0"\r\nContent-Type: application/json; length=1',
-    { fault: "has a broken header line" },
+    { fault: "has a header line with a NUL, CR or LF character" },
   ],
   [
     'Content-Disposition: form-data; name="a"\r\nContent-Encoding: gzip\r\nContent-Type: application/json; length=1',
