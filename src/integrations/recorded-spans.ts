@@ -18,7 +18,10 @@ function findRecordedSpans(): WeakSet<object> {
 /** Whether another integration already records the work of a span as a run. */
 export const isRecordedSpan = (span: object): boolean => recordedSpans.has(span);
 
-/** The used part of OpenTelemetry's API object, which its packages share in a global variable. */
+/**
+ * The part of OpenTelemetry's API object that is used here. OpenTelemetry's packages share the object in a global
+ * variable.
+ */
 interface OpenTelemetryApi {
   readonly trace?: { getSpan?(context: unknown): unknown };
   readonly context?: { active?(): unknown };

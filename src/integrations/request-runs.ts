@@ -33,8 +33,8 @@ export class RequestRuns {
   }
 
   /**
-   * Starts the run of a request: as a child of the run that the headers name, or as the root of a new trace. `request` is
-   * the framework's object for the request. Returns `undefined` if the request has a run already, because the
+   * Starts the run of a request: as a child of the run that the headers name, or as the root of a new trace. `request`
+   * is the framework's object for the request. Returns `undefined` if the request has a run already, because the
    * integration was added to the application twice.
    */
   start(request: object, { method, url, headers }: IncomingRequest): RequestRun | undefined {
@@ -70,7 +70,9 @@ export const findRequestRun = (request: object): RequestRun | undefined =>
 
 const runsByRequest = new WeakMap<object, RequestRun>();
 
-/** The run of one request. States: open, then ended by the first call of `end` or `abort`; later calls have no effect. */
+/**
+ * The run of one request. States: open, then ended by the first call of `end` or `abort`; later calls have no effect.
+ */
 export class RequestRun {
   readonly #run: RunTree;
   readonly #onEnd: (ended: RequestRun) => void;
@@ -118,10 +120,13 @@ export class RequestRun {
   }
 }
 
-/** Error of a run whose response was not sent completely. */
-export const disconnected = "The client disconnected before the response was complete";
+/** Error message of a run whose client disconnected before the whole response was sent. */
+export const disconnectMessage = "The client disconnected before the response was complete";
 
-/** Ends a run when a response of Node's HTTP server was sent completely, or its connection was closed before that. */
+/**
+ * Ends a run when a response of Node's HTTP server has been sent completely, or when its connection is closed before
+ * that.
+ */
 export function endWithResponse(
   requestRun: RequestRun,
   response: ServerResponse,
@@ -133,7 +138,7 @@ export function endWithResponse(
     if (isFinished) {
       requestRun.end(outputs);
     } else {
-      requestRun.abort(disconnected, outputs);
+      requestRun.abort(disconnectMessage, outputs);
     }
   };
   if (response.closed) {

@@ -31,7 +31,7 @@ export class CorrectableRun {
     return this.#state === "ended";
   }
 
-  /** Ends the run provisionally, with the outputs so far. A later call replaces them. */
+  /** Ends the run provisionally, with the outputs so far. A later call of `assumeEnd` or `end` replaces this end. */
   assumeEnd(outputs: KeyValues | undefined): void {
     if (this.#state === "open") {
       this.#state = "assumed";

@@ -11,8 +11,8 @@ export type { AiSpan, AiTracer, TracerOptions } from "./tracer.ts";
  * Each operation, such as `generateText`, is recorded as a child of the current run; its steps, model calls and tool
  * calls are recorded below it. Inside a tool, the tool's run is the current run.
  *
- * A run ends when the AI SDK reports its end. An aborted operation fails. The AI SDK does not report that a program
- * stopped reading a stream: such an operation ends at the next flush or after some seconds, with the output so far, and
+ * A run ends when the AI SDK reports its end. An aborted operation fails. If a program stops reading a stream, the AI
+ * SDK does not report that. Such an operation ends at the next flush or after some seconds, with the output so far, and
  * is corrected if the program continues to read. The option `client` is the client that records the runs. Never throws.
  */
 export const millraceTelemetry = (options: TelemetryOptions = {}): MillraceTelemetry =>

@@ -3,7 +3,7 @@ import { isList, isObject, readText, withoutUndefined } from "./values.ts";
 
 /**
  * Converts messages of the AI SDK to the format in which chats are recorded, with `role`, `content` and `tool_calls`.
- * `value` is a text, a message or a list of messages; `role` is the role of a text.
+ * `value` is a string, a message or a list of messages. A string becomes a message with the role `role`.
  */
 export const toChatMessages = (value: unknown, role = "user"): readonly KeyValues[] => {
   if (value === undefined || value === null) {
@@ -58,7 +58,7 @@ function unwrapText(contents: readonly unknown[]): unknown {
 }
 
 /**
- * Converts a tool's result in a prompt to a message. In the AI SDK, `output.type` says whether the result is a text,
+ * Converts a tool's result in a prompt to a message. In the AI SDK, `output.type` tells whether the result is text,
  * JSON or an error.
  */
 function toToolMessage(part: unknown): KeyValues {

@@ -8,7 +8,9 @@ interface AbandonableOperation {
   readonly isIdle: boolean;
   /** Whether the program may have stopped reading its stream. */
   readonly mayBeAbandoned: boolean;
-  /** Ends the runs; provisionally, unless `isFinal`, which means that the client will refuse corrections. */
+  /**
+   * Ends the runs. The end is provisional unless `isFinal` is true: then the client accepts no corrections afterwards.
+   */
   assumeEnd(options: { readonly isFinal: boolean }): void;
 }
 
@@ -20,8 +22,8 @@ const idleCheckMs = 5_000;
 
 /**
  * The operations that have not ended. If the program may have abandoned an operation's stream, the operation is ended
- * provisionally: at the next flush, or after a few seconds in which nothing reads the stream. When the process ends, all
- * operations are ended provisionally, and when a client is drained or closed, all of its operations finally.
+ * provisionally: at the next flush, or after a few seconds in which nothing reads the stream. When the process ends,
+ * all operations are ended provisionally. When a client is drained or closed, all of its operations are ended for good.
  */
 export class OpenOperations {
   readonly #operations = new Set<AbandonableOperation>();

@@ -48,7 +48,7 @@ export class Operation {
   #activities = 0;
   /** Number of these activities that are reads of the model's stream. */
   #reads = 0;
-  #wasAssumed = false;
+  #wasEndedProvisionally = false;
   #isStreaming = false;
   #isEnded = false;
 
@@ -80,7 +80,8 @@ export class Operation {
    */
   get mayBeAbandoned(): boolean {
     return (
-      this.isIdle || (this.#reads > 0 && this.#reads === this.#activities && !this.#wasAssumed)
+      this.isIdle ||
+      (this.#reads > 0 && this.#reads === this.#activities && !this.#wasEndedProvisionally)
     );
   }
 
@@ -155,8 +156,9 @@ export class Operation {
   }
 
   /**
-   * Ends the runs because nothing seems to read the stream: provisionally, or finally if the client records nothing after
-   * it. An event that the AI SDK reports a moment later, for what it read in advance, would otherwise be a lost correction.
+   * Ends the runs because nothing seems to read the stream. The end is provisional unless `isFinal` is true: then the
+   * client records nothing afterwards, and a correction would be lost, for example due to an event about what the AI
+   * SDK read in advance.
    */
   assumeEnd({ isFinal }: { readonly isFinal: boolean }): void {
     const { usage_metadata: _, ...outputs } = this.#call?.outputs ?? {};
@@ -164,7 +166,7 @@ export class Operation {
       this.end({ outputs, isCancelled: true });
       return;
     }
-    this.#wasAssumed = true;
+    this.#wasEndedProvisionally = true;
     for (const tool of this.#tools.values()) {
       tool.assumeEnd(undefined);
     }
@@ -183,7 +185,7 @@ export class Operation {
     }
   }
 
-  /** Reads a chunk of the model's stream. */
+  /** Calls `read`, which reads a chunk of the model's stream, and counts it as a read until its promise settles. */
   async trackRead<Result>(read: () => Promise<Result>): Promise<Result> {
     this.#reads += 1;
     try {

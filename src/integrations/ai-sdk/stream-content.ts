@@ -2,8 +2,7 @@ import type { KeyValues } from "../../main/index.ts";
 import { isObject, readText } from "./values.ts";
 
 /**
- * Maximum total length of the texts of one stream, in UTF-16 code units, so that an endless stream can't exhaust
- * memory.
+ * Maximum total length of the text of one stream, in UTF-16 code units, so that an endless stream can't exhaust memory.
  */
 const textLimit = 16_777_216;
 /** Maximum number of parts of one stream that are kept. */
@@ -15,7 +14,7 @@ const partLimit = 10_000;
  */
 export class StreamContent {
   readonly #parts: (KeyValues | TextPart)[] = [];
-  /** The texts so far, by their kind and the id that the model assigned. */
+  /** The text parts so far, by their type and the id that the model assigned. */
   readonly #texts = new Map<string, TextPart>();
   #length = 0;
   #hasOutput = false;
@@ -64,7 +63,7 @@ export class StreamContent {
     return this.#parts.map((part) => (part instanceof TextPart ? part.toPart() : part));
   }
 
-  /** Whether parts were left out, because there were too many. */
+  /** Whether content was left out, because the stream exceeded a limit. */
   get isIncomplete(): boolean {
     return this.#isOmitting;
   }

@@ -24,7 +24,7 @@ import {
 /** Options of `millraceTelemetry`. */
 export type TelemetryOptions = CommonOptions;
 
-/** The arguments with which the AI SDK calls a model or a tool. */
+/** The arguments of `executeLanguageModelCall` and `executeTool`. */
 interface ExecuteOptions<Result> {
   readonly callId: string;
   readonly recordOutputs?: boolean | undefined;
@@ -96,7 +96,8 @@ export class TelemetryRuns implements MillraceTelemetry {
       metadata: {
         ...metadata,
         ...toModelMetadata({ provider: event["provider"], model: event["modelId"] }, undefined),
-        // For other operations, the AI SDK passes a runtime context that the program did not include.
+        // For other operations, the AI SDK passes the runtime context even if the program did not set
+        // `includeRuntimeContext`.
         ...(isText ? toProgramMetadata(readObject(event["runtimeContext"])) : {}),
       },
       startTime: readNumber(event["timestamp"]),

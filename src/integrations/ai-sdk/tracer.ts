@@ -17,7 +17,7 @@ import {
   withoutUndefined,
 } from "./values.ts";
 
-/** The attributes of a span. Most texts in the AI SDK's attributes are JSON. */
+/** The attributes of a span. Most strings in the AI SDK's attributes are JSON. */
 type Attributes = KeyValues;
 
 /** The part of OpenTelemetry's interface `Span` that the AI SDK uses. */
@@ -322,7 +322,10 @@ class RunSpan implements AiSpan {
   }
 }
 
-/** Describes an error of reading a span. The attributes may be an object of the program that throws when it is read. */
+/**
+ * Describes an error that was thrown while a span was read. The attributes may be an object of the program that throws
+ * when it is read.
+ */
 const toReadFailure = (error: unknown): string =>
   `The span could not be read: ${error instanceof Error ? error.message : "unknown"}`;
 
@@ -342,7 +345,7 @@ function callModel<Result>(call: ModelCall, work: () => Result, recordsContent: 
     replaceStream: replaceNestedStream,
     recordsContent,
   });
-  // `execute` returns a promise of what the promise of `work` resolves to.
+  // `execute` returns a promise with the same result as the promise that `work` returns.
   return promise as Result;
 }
 

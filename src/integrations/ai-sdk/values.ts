@@ -8,7 +8,7 @@ export const isObject = (value: unknown): value is KeyValues =>
 
 export const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 
-/** Returns the value if it is a text that is not empty, otherwise `undefined`. */
+/** Returns the value if it is a non-empty string, otherwise `undefined`. */
 export const readText = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;
 
@@ -19,7 +19,7 @@ export const readNumber = (value: unknown): number | undefined =>
 /** Returns an object unchanged, and an empty object for any other value. */
 export const readObject = (value: unknown): KeyValues => (isObject(value) ? value : {});
 
-/** Parses a JSON text. Any other value, and a text that is not JSON, is returned unchanged. */
+/** Parses a string as JSON. Any other value, and a string that is not JSON, is returned unchanged. */
 export function parseJson(value: unknown): unknown {
   if (typeof value !== "string") {
     return value;
@@ -27,7 +27,7 @@ export function parseJson(value: unknown): unknown {
   try {
     return JSON.parse(value);
   } catch {
-    return value; // The text itself is recorded.
+    return value; // The string itself is recorded.
   }
 }
 

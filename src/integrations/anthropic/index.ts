@@ -6,7 +6,9 @@ export { withRunOptions } from "../fetch/index.ts";
 export type { CallRunOptions } from "../fetch/index.ts";
 export type { TraceClientOptions } from "../traced-client.ts";
 
-/** A client of the package `@anthropic-ai/sdk`: `Anthropic`, or a class that extends it, such as the one for Vertex AI. */
+/**
+ * A client of the package `@anthropic-ai/sdk`: `Anthropic`, or a class that extends it, such as the one for Vertex AI.
+ */
 export interface AnthropicClient extends ModelClient {
   readonly messages: object;
 }
@@ -44,7 +46,9 @@ export function wrapAnthropic<Client extends AnthropicClient>(
   return client;
 }
 
-/** Wraps a `fetch` so that it marks the active span, which is the span of the call, as recorded by other means. */
+/**
+ * Wraps a `fetch` so that it marks the active span as already recorded. During a call, this is the span of the call.
+ */
 const markSpans =
   (fetch: typeof globalThis.fetch): typeof globalThis.fetch =>
   (input, init) => {

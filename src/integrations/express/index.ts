@@ -20,8 +20,8 @@ interface ServerRequest extends IncomingMessage {
 export interface RequestTracer {
   (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void): void;
   /**
-   * Sends everything that was recorded, within the client's time limit or `timeoutMs`. Call it when the server is closed:
-   * it also ends the runs of requests whose connections were closed before their responses were complete.
+   * Sends everything that was recorded, within the client's time limit or `timeoutMs`. Call it when the server is
+   * closed: it also ends the runs of requests whose connections were closed before their responses were complete.
    */
   flush(limit?: TimeLimit): Promise<FlushResult>;
 }
@@ -54,8 +54,9 @@ export function traceRequests(options: TraceRequestsOptions = {}): RequestTracer
 }
 
 /**
- * An error handler of Express that ends the request's run as failed with the error that a handler threw, instead of only
- * with the status of the response, and passes the error on. An error with a status below 500 does not fail the run.
+ * An error handler of Express that ends the request's run as failed with the error that a handler threw, instead of
+ * only with the status of the response, and passes the error on. An error with a status below 500 does not fail the
+ * run.
  *
  * Add it after the routes and before other error handlers: `app.use(traceErrors)`.
  */

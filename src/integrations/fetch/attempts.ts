@@ -81,18 +81,18 @@ export class Attempts {
   }
 }
 
-/** Maximum number of characters of a body that are included in its hash. */
-const comparedChars = 4_096;
+/** Approximate number of characters of a long body that are included in its hash; always fewer than twice as many. */
+const hashedChars = 4_096;
 
 /**
- * Returns a key that identifies a body: a text is represented by its length and a hash, so that a long text is not kept
- * in memory, and any other body by the object itself.
+ * Returns a key that identifies a body: a string is represented by its length and a hash, so that a long string is not
+ * kept in memory, and any other body by the object itself.
  */
 function toBodyKey(body: unknown): unknown {
   if (typeof body !== "string") {
     return body;
   }
-  const step = Math.max(1, Math.floor(body.length / comparedChars));
+  const step = Math.max(1, Math.floor(body.length / hashedChars));
   let hash = 0;
   for (let index = 0; index < body.length; index += step) {
     hash = Math.imul(hash, 31) + body.charCodeAt(index);

@@ -114,8 +114,8 @@ export class BodyBranch {
   end(ending: "complete" | "cancelled" | "failed", error?: unknown): void {
     if (!this.#isEnded) {
       this.#isEnded = true;
-      // Unregister the branch: a registered object, with everything that it refers to, is not freed by the collections
-      // of V8's young generation.
+      // Unregister the branch: a registered object, with everything that it refers to, is not freed when V8 collects
+      // its young generation.
       abandonedResponses.unregister(this);
       abandonedReaders.unregister(this);
       this.recording.endBranch(ending, error);

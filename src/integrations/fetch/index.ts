@@ -64,12 +64,12 @@ export function tracedFetch(
   if (fetch !== undefined && isTraced(fetch)) {
     return fetch;
   }
-  const calls = new CallRecorder(options);
+  const recorder = new CallRecorder(options);
   const globalAtStart = globalThis.fetch;
   const traced: typeof globalThis.fetch = (...args) => {
     const targetFetch = fetch ?? globalThis.fetch;
     // The program may have made this function its global `fetch`.
-    return calls.send(targetFetch === traced ? globalAtStart : targetFetch, args);
+    return recorder.send(targetFetch === traced ? globalAtStart : targetFetch, args);
   };
   Object.defineProperty(traced, tracedKey, { value: true });
   Object.defineProperty(traced, "name", { value: "fetch", configurable: true });

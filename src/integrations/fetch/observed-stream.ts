@@ -127,8 +127,8 @@ function iterate(this: ByteStream, options?: { readonly preventCancel?: boolean 
 }
 
 /**
- * The built-in methods `pipeThrough`, `pipeTo` and `tee` read a stream without calling its other methods, which may have
- * been replaced. Creates replacements for these three that read the source stream.
+ * The built-in methods `pipeThrough`, `pipeTo` and `tee` read a stream without calling its other methods, which may
+ * have been replaced. Creates replacements for these three that read the source stream.
  */
 const readFromSource = (
   base: typeof ReadableStream.prototype,

@@ -80,8 +80,8 @@ function readRequest(request: Request): RequestBody {
 }
 
 /**
- * Reads at most {@link maxReadBytes} of a request's copy, and then cancels it: a copy that is not read would keep the whole
- * body in memory.
+ * Reads at most {@link maxReadBytes} of a request's copy, and then cancels it: a copy that is not read would keep the
+ * whole body in memory.
  */
 async function readLimited({ body }: Request): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];

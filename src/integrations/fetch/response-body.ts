@@ -99,7 +99,7 @@ const toMethods = (
 const decodeText = (bytes: ArrayBuffer): string => new TextDecoder().decode(bytes);
 
 interface ObservedBodyInit {
-  /** The members of a response that its class defines. */
+  /** The original prototype of the response, whose methods read the body. */
   readonly base: typeof Response.prototype;
   readonly branch: BodyBranch;
 }
@@ -108,7 +108,7 @@ class ObservedBody {
   readonly #response: Response;
   readonly #base: typeof Response.prototype;
   readonly #branch: BodyBranch;
-  /** The stream that the program received. Cloning the response replaces its own stream by another one. */
+  /** The stream that the program received. Cloning the response replaces the response's own stream with another one. */
   #stream: ReadableStream<Uint8Array> | undefined;
   #observed: ObservedStream | undefined;
 

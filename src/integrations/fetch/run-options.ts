@@ -40,15 +40,15 @@ export function checkRunOptions(
         `${functionName} has no option "${name}". Its options are ${knownNames.join(", ")}.`,
       );
     }
-    const type = types.get(name);
+    const type = optionTypes.get(name);
     if (value !== undefined && type !== undefined && !type.allows(value)) {
       throw new OptionError(`The option ${name} of ${functionName} must be ${type.name}.`);
     }
   }
 }
 
-/** Names and checks of the types of the options. */
-const types: ReadonlyMap<
+/** The type of each option: its name for the error message, and a check. */
+const optionTypes: ReadonlyMap<
   string,
   { readonly name: string; readonly allows: (value: unknown) => boolean }
 > = new Map([

@@ -1,7 +1,7 @@
 import type { Context, MiddlewareHandler } from "hono";
 import type { RouterRoute } from "hono/types";
 import type { FlushResult, TimeLimit } from "../../main/index.ts";
-import { disconnected, RequestRuns } from "../request-runs.ts";
+import { disconnectMessage, RequestRuns } from "../request-runs.ts";
 import type { RequestOutputs, RequestRun, TraceRequestsOptions } from "../request-runs.ts";
 
 export type { TraceRequestsOptions } from "../request-runs.ts";
@@ -9,8 +9,8 @@ export type { TraceRequestsOptions } from "../request-runs.ts";
 /** Middleware of Hono. */
 export interface RequestTracer extends MiddlewareHandler {
   /**
-   * Sends everything that was recorded, within the client's time limit or `timeoutMs`. Call it when the server is closed:
-   * it also ends the runs of requests whose connections were closed before their responses were complete.
+   * Sends everything that was recorded, within the client's time limit or `timeoutMs`. Call it when the server is
+   * closed: it also ends the runs of requests whose connections were closed before their responses were complete.
    */
   flush(limit?: TimeLimit): Promise<FlushResult>;
 }
@@ -18,10 +18,10 @@ export interface RequestTracer extends MiddlewareHandler {
 /**
  * Creates middleware that records one run for each request. All runs that later handlers start are its descendants. The
  * run is a child of the caller's run if the request's headers name one. Inputs are the method and the path, without the
- * query, which may contain secrets; outputs are the status and the route. The run ends when the response's body was
- * read to its end. A response with status 500 or higher, an error that a handler throws, and a client that disconnects
- * before the response is complete, end the run as failed. An error with a status below 500, such as an `HTTPException`,
- * counts as a response and does not fail the run. Never throws.
+ * query, which may contain secrets; outputs are the status and the route. The run ends when the response's body has
+ * been read to its end. A response with status 500 or higher, an error that a handler throws, and a client that
+ * disconnects before the response is complete, end the run as failed. An error with a status below 500, such as an
+ * `HTTPException`, counts as a response and does not fail the run. Never throws.
  *
  * Add it before all other middleware: `app.use(traceRequests())`.
  */
@@ -36,7 +36,7 @@ export function traceRequests(options: TraceRequestsOptions = {}): RequestTracer
     }
     const onAbort = (): void => {
       // If there is no response yet, reading `context.res` would create one.
-      requestRun.abort(disconnected, context.finalized ? readOutputs(context) : undefined);
+      requestRun.abort(disconnectMessage, context.finalized ? readOutputs(context) : undefined);
     };
     raw.signal.addEventListener("abort", onAbort, { once: true });
     try {
@@ -55,7 +55,7 @@ export function traceRequests(options: TraceRequestsOptions = {}): RequestTracer
   return Object.assign(middleware, { flush: (limit?: TimeLimit) => runs.flush(limit) });
 }
 
-/** Ends the run when the response's body was read to its end, or immediately if the response has no body. */
+/** Ends the run when the response's body has been read to its end, or immediately if the response has no body. */
 function endWithBody(requestRun: RequestRun, context: Context): void {
   const outputs = readOutputs(context);
   const { body } = context.res;
@@ -93,7 +93,7 @@ function observeBody(
         }
       },
       cancel: (reason) => {
-        requestRun.abort(disconnected, outputs);
+        requestRun.abort(disconnectMessage, outputs);
         return reader.cancel(reason);
       },
     },

@@ -228,8 +228,8 @@ interface HttpRequest {
 }
 
 /**
- * Returns the request if the event has the format of API Gateway (REST, HTTP and WebSocket APIs, and their authorizers), of
- * a load balancer, or of a function URL; `undefined` for any other event.
+ * Returns the request if the event has the format of API Gateway (REST, HTTP and WebSocket APIs, and their
+ * authorizers), of a load balancer, or of a function URL; `undefined` for any other event.
  */
 function readHttpRequest(event: unknown): HttpRequest | undefined {
   if (!isObject(event)) {

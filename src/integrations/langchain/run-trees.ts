@@ -1,7 +1,9 @@
 import type { AsyncLocalStorage } from "node:async_hooks";
 import { currentRun, RunTree, withRun } from "../../main/index.ts";
 
-/** The key on `globalThis` of the `AsyncLocalStorage` that LangChain, langsmith and Millrace share. It holds run trees. */
+/**
+ * The key on `globalThis` of the `AsyncLocalStorage` that LangChain, langsmith and Millrace share. It holds run trees.
+ */
 const sharedStorageKey = Symbol.for("ls:tracing_async_local_storage");
 /** The key under which a run tree that represents a Millrace run holds that run. */
 const runKey = Symbol.for("millrace.run");

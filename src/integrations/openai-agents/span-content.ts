@@ -262,7 +262,7 @@ function parseJson(text: unknown): unknown {
   }
 }
 
-/** Replaces audio, which spans contain as base64, by its format and length. */
+/** Replaces audio, which spans contain as base64, with its format and length. */
 const withoutAudio = (value: unknown): unknown =>
   isFields(value) && typeof value["data"] === "string"
     ? { format: value["format"], base64Length: value["data"].length }

@@ -30,7 +30,7 @@ export type Fields = Readonly<Record<string, unknown>>;
 export const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Maximum number of previous spans in which the parent of a span is searched for. Usually the first one is the parent. */
+/** Maximum number of previous spans that are searched for the parent of a span. Usually the first one is the parent. */
 const maxPreviousSpans = 64;
 
 /** Returns the parent of a span if it is among the spans that were current before it. */

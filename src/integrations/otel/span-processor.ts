@@ -58,8 +58,8 @@ export interface SpanProcessorOptions extends SpanRunOptions {
 /**
  * Records the spans of OpenTelemetry's SDK, version 1 or 2, as runs. Pass it to a provider in `spanProcessors`. A span
  * is the child of its parent span's run; a span without a parent in this process is the child of the current run. A
- * worker converts the spans, by the same rules as the local server, which results in the same runs as sending the spans
- * to the server by OTLP.
+ * worker converts the spans by the same rules as the local server, so the runs are the same as if the spans were sent
+ * to the server over OTLP.
  *
  * A span is recorded when it has ended. Spans that are not sampled are left out, and so are the spans of calls that
  * `wrapAnthropic` records. No method throws.

@@ -107,8 +107,8 @@ export class SpanRuns {
   }
 
   /**
-   * Returns the run of the parent span. Returns the current run instead if it is a descendant of that run, or if there
-   * is no parent span.
+   * Returns the run of the parent span. Returns the current run instead if it is a descendant of that run, or if the
+   * run of the parent span is not known.
    */
   #findParent({ traceId, parentSpanId }: StartedSpan): RunTree | undefined {
     const parent = parentSpanId === undefined ? undefined : this.#find(traceId + parentSpanId);

@@ -249,11 +249,15 @@ function toTime(time: TimeInput | undefined): SpanTime {
 }
 
 /**
- * A number counts as milliseconds since the process started if it is at most this far in the future, in milliseconds.
+ * A number counts as milliseconds since the process started if the resulting time is at most this many milliseconds in
+ * the future.
  */
 const clockToleranceMs = 60_000;
 
-/** The used part of OpenTelemetry's API object, which its packages share in a global variable. */
+/**
+ * The part of OpenTelemetry's API object that is used here. OpenTelemetry's packages share the object in a global
+ * variable.
+ */
 interface OpenTelemetryApi {
   readonly context?: ContextManager;
 }
@@ -277,7 +281,7 @@ function findParent(context: Context | undefined): SpanContext | undefined {
   return span?.spanContext();
 }
 
-/** Calls `fn`. The span is the active span meanwhile, if the program has set a context manager. */
+/** Calls `fn` with the span as the active span, if the program has set a context manager. */
 function callInContext(span: Span, fn: () => unknown): unknown {
   const manager = findManager();
   return manager === undefined ? fn() : manager.with(manager.active().setValue(spanKey, span), fn);

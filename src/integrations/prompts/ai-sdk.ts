@@ -67,7 +67,10 @@ export interface AiSdkSystemMessage {
 
 /** The arguments of `generateText` and `streamText` that a prompt determines. */
 export interface AiSdkPrompt {
-  /** All system messages of the prompt, regardless of their position; a text if there is only one. */
+  /**
+   * All system messages of the prompt, regardless of their position; a string if there is only one, and its content is
+   * a string.
+   */
   system?: string | AiSdkSystemMessage[];
   messages: AiSdkMessage[];
 }
@@ -152,10 +155,10 @@ function toPart(part: PromptPart): AiSdkText | AiSdkImage {
   }
 }
 
-/** Converts the address of an image. The AI SDK treats a text as base64, so a URL is passed as a `URL` object. */
+/** Converts the address of an image. The AI SDK treats a string as base64, so a URL is passed as a `URL` object. */
 const toAddress = (url: string): string | URL => (URL.canParse(url) ? new URL(url) : url);
 
-/** Converts `cache_control`, the only member of texts with a counterpart in the AI SDK. */
+/** Converts `cache_control`, the only additional member of a text part that has a counterpart in the AI SDK. */
 function readProviderOptions(part: PromptPart | undefined): {
   readonly providerOptions?: AiSdkProviderOptions;
 } {

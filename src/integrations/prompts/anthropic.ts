@@ -46,7 +46,10 @@ export interface AnthropicMessage {
 
 /** The arguments of `anthropic.messages.create` that a prompt determines. */
 export interface AnthropicPrompt {
-  /** All system messages of the prompt, regardless of their position; a text if there is only one. */
+  /**
+   * All system messages of the prompt, regardless of their position; a string if there is only one, and its content is
+   * a string.
+   */
   system?: string | AnthropicText[];
   messages: AnthropicMessage[];
   /** Present if the prompt has a schema. */
@@ -56,7 +59,8 @@ export interface AnthropicPrompt {
 const mediaTypes: readonly string[] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
 /**
- * Converts a compiled prompt for Anthropic: `anthropic.messages.create({ model, max_tokens, ...toAnthropic(compiled) })`.
+ * Converts a compiled prompt for Anthropic:
+ * `anthropic.messages.create({ model, max_tokens, ...toAnthropic(compiled) })`.
  *
  * @throws `ValidationError` if a message can't be sent to Anthropic.
  */
@@ -118,7 +122,7 @@ function toMessage(message: PromptMessage): AnthropicMessage {
 
 /**
  * Converts content to blocks. An empty text, which messages with tool calls often have, is left out, because Anthropic
- * refuses it.
+ * rejects it.
  */
 const toBlocks = (content: PromptMessage["content"]): AnthropicBlock[] =>
   typeof content === "string"

@@ -22,7 +22,7 @@ export interface CompileOptions {
  * its metadata.
  *
  * @throws `ValidationError` if variables are missing or unused (the message contains their names), if a value can't be
- * converted to a text or a list of messages, or if the manifest is not a prompt.
+ * converted to a string or a list of messages, or if the manifest is not a prompt.
  */
 export function compile(
   prompt: PromptSourceValue,
@@ -105,7 +105,10 @@ function readTemplate(prompt: unknown): PromptTemplate {
   return parsed;
 }
 
-/** Returns the manifest of a prompt, or the value itself if it has none. A prompt of LangChain is serialized by its `toJSON`. */
+/**
+ * Returns the manifest of a prompt, or the value itself if it has none. A prompt of LangChain is serialized by its
+ * `toJSON`.
+ */
 export function readManifest(prompt: unknown): unknown {
   if (!isObject(prompt)) {
     return prompt;

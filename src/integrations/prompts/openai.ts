@@ -48,7 +48,8 @@ export interface OpenAIPrompt {
 }
 
 /**
- * Converts a compiled prompt for OpenAI's chat completions: `openai.chat.completions.create({ model, ...toOpenAI(compiled) })`.
+ * Converts a compiled prompt for OpenAI's chat completions:
+ * `openai.chat.completions.create({ model, ...toOpenAI(compiled) })`.
  *
  * @throws `ValidationError` if a message can't be sent to OpenAI.
  */
