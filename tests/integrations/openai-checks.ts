@@ -358,7 +358,7 @@ export function describeOpenAi(title: string, { OpenAI, AzureOpenAI }: OpenAiLib
       });
       expect(page).toMatchObject({
         status: "error",
-        error: 'The response with status 200 is not JSON, but a page of HTML, "Log in"',
+        error: 'The response with status 200 is not JSON, but an HTML page, "Log in"',
       });
       expect(hung?.status).toBe("error");
       expect(hung?.error).toMatch(/^AbortError/);

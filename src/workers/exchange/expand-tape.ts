@@ -103,7 +103,9 @@ interface ByteRange {
   readonly end: number;
 }
 
-/** A record's own fields, by code. An attachment and a field that the wire format does not define can occur repeatedly. */
+/**
+ * A record's own fields, by code. An attachment and a field that the wire format does not define can occur repeatedly.
+ */
 interface OwnFields {
   readonly byCode: ReadonlyMap<number, ByteRange>;
   readonly others: readonly ByteRange[];
@@ -260,7 +262,7 @@ function writeJoinedList(
   const fieldStart = out.beginField(code);
   out.writeTag(tag.array);
   if (range !== undefined) {
-    // Without the tags that begin and end the list.
+    // Leave out the tags that begin and end the list.
     out.writeRaw(original.bytes.subarray(range.start + fieldHeadBytes + 1, range.end - 1));
   }
   for (const item of items) {
@@ -270,13 +272,13 @@ function writeJoinedList(
   out.endField(fieldStart);
 }
 
-/** The metadata of the record, and those of its exchanges. */
+/** The metadata of the record, and the metadata read from its exchanges. */
 interface MergedMetadata {
   readonly range: ByteRange | undefined;
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** Writes the metadata of the record and of its exchanges. If a key is in both, that of the record is written. */
+/** Writes the metadata of the record and of its exchanges. If a key is in both, the record's value is written. */
 function writeMergedMetadata(
   out: RecordWriter,
   original: TapeReader,

@@ -58,17 +58,17 @@ export function readExchanges(exchanges: readonly RecordedExchange[]): ExchangeF
   return fields;
 }
 
-function toStartFields({ format }: RecordedExchange, read: ExchangeFields): ExchangeFields {
-  const { name = format, inputs = {}, tags, events } = read;
-  const runType = read.runType ?? exchangeRunTypes[format] ?? "llm";
+function toStartFields({ format }: RecordedExchange, fields: ExchangeFields): ExchangeFields {
+  const { name = format, inputs = {}, tags, events } = fields;
+  const runType = fields.runType ?? exchangeRunTypes[format] ?? "llm";
   return { name, runType, inputs, ...(tags && { tags }), ...(events && { events }) };
 }
 
-function toEndFields({ status, ending }: RecordedExchange, read: ExchangeFields): ExchangeFields {
-  const { outputs = {}, tags, events } = read;
+function toEndFields({ status, ending }: RecordedExchange, fields: ExchangeFields): ExchangeFields {
+  const { outputs = {}, tags, events } = fields;
   const isRefused = status !== undefined && status >= 400;
   const error =
-    read.error ??
+    fields.error ??
     (isRefused ? `The response has status ${status}` : undefined) ??
     (ending === "failed" ? "The response could not be read to its end" : undefined);
   return {
@@ -83,8 +83,8 @@ function toEndFields({ status, ending }: RecordedExchange, read: ExchangeFields)
 const createEmptyPayload = ({ part }: RecordedExchange): ExchangeFields =>
   part === "request" ? { inputs: {} } : { outputs: {} };
 
-const isComplete = ({ body }: RecordedExchange, read: ExchangeFields): boolean =>
-  read.isComplete ??
+const isComplete = ({ body }: RecordedExchange, fields: ExchangeFields): boolean =>
+  fields.isComplete ??
   Buffer.from(body.buffer, body.byteOffset, body.byteLength)
     .subarray(-searchedTailBytes)
     .includes("[DONE]");

@@ -19,8 +19,8 @@ export interface HeartbeatOptions {
 }
 
 /**
- * The heartbeat of a worker. It reports that the thread started. While a task runs, it adds a beat every `intervalMs` if
- * the event loop is not blocked. An idle thread has no beats, because each would wake it.
+ * The heartbeat of a worker. It reports that the thread started. While a task runs, it adds a beat every `intervalMs`
+ * if the event loop is not blocked. An idle thread has no beats, because each would wake it.
  */
 export class Heartbeat {
   readonly #integers: Int32Array;

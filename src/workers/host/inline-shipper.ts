@@ -11,7 +11,7 @@ export interface InlineShipper extends TapeShipper {
   report(report: StatsReport, signal: AbortSignal): Promise<void>;
 }
 
-/** Options of {@link createInlineShipper}, which are those of a worker pool with the same names. */
+/** The options of a worker pool that {@link createInlineShipper} uses. */
 interface InlineShipperOptions {
   readonly shipping: ShippingOptions;
   readonly onFailure?: (tapeId: number) => void;

@@ -80,8 +80,8 @@ export class LastTapes {
 
   /** Closes the connections. Tapes that are still being sent are abandoned. */
   async close(): Promise<void> {
-    // If the shipper could not be created, there is nothing to close. The calls that tried to send tapes have failed with
-    // the same error.
+    // If the shipper could not be created, there is nothing to close. The calls that tried to send tapes have failed
+    // with the same error.
     const shipper = await this.#shipper?.catch(() => undefined);
     await shipper?.close();
   }

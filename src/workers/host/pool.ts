@@ -25,8 +25,8 @@ export interface PoolOptions {
   /** Environment variables of the workers. */
   readonly env: Readonly<Record<string, string>>;
   /**
-   * If workers have started before but fail now: milliseconds for which this thread sends the tapes itself before it
-   * tries workers again.
+   * If workers have sent tapes before but can't start now: milliseconds for which this thread sends the tapes itself
+   * before it tries workers again.
    * @defaultValue one minute
    */
   readonly retryWorkersAfterMs?: number;
@@ -70,7 +70,8 @@ export class WorkerPool implements TapeShipper {
   #isClosed = false;
   #hasSentTape = false;
   /**
-   * Time in `performance.now()` until which this thread sends the tapes itself. Infinity if no worker ever started.
+   * Time in `performance.now()` until which this thread sends the tapes itself. Infinity if no worker has ever sent a
+   * tape.
    */
   #inlineModeUntil = Number.NEGATIVE_INFINITY;
   readonly #heartbeatMemory: SharedArrayBuffer;
@@ -194,7 +195,7 @@ export class WorkerPool implements TapeShipper {
   }
 
   /**
-   * Returns to sending in workers when `retryWorkersAfterMs` has passed. They have started before, so they may start
+   * Returns to sending in workers when `retryWorkersAfterMs` has passed. They have worked before, so they may work
    * again: the machine may only have been busy, or short of memory.
    */
   #leaveInlineModeIfDue(): void {

@@ -47,8 +47,8 @@ const maxResponseBytes = 4_194_304;
 /** Milliseconds after a failed request to `/info` before the next one. */
 const infoRetryMs = 30_000;
 /**
- * Milliseconds for which the first report of delivered runs waits for the response of `/info`,
- * which was requested before the runs were sent.
+ * Maximum milliseconds for which the first report of delivered runs waits for the response of `/info`, which was
+ * requested before the runs were sent.
  */
 const infoWaitMs = 500;
 /** Maximum number of spans in one request: as many as the exporters of OpenTelemetry send at once. */
@@ -250,7 +250,7 @@ export class Shipper {
 
   /**
    * Waits for the response to `/info` before 2xx responses to runs are reported as deliveries, because that response
-   * can show that the server possibly accepts no runs. Waits only once for each request to `/info`, and at most for
+   * can show that the server may not accept runs. Waits only once for each request to `/info`, and at most for
    * {@link infoWaitMs}.
    */
   async #waitForInfo(): Promise<void> {

@@ -78,8 +78,8 @@ export class Watchdog {
     const hasBusyThread = runningThreads.some(({ threadId }) => !heartbeats.isIdle(threadId));
     for (const thread of runningThreads) {
       if (hasBusyThread && heartbeats.isIdle(thread.threadId)) {
-        // Another thread has the tasks. If all threads are idle, one of them must have received a task and does not
-        // begin it.
+        // Another thread has the tasks. If all threads are idle, one of them must have received a task without
+        // beginning it.
         this.#stalls.delete(thread.threadId);
         continue;
       }

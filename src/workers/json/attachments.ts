@@ -28,7 +28,7 @@ export interface Attachment {
 /** What is known of an attachment that was replaced by a marker. */
 interface OriginalFacts {
   readonly mimeType: string;
-  /** Absent if the attachment is a file that was not looked at. */
+  /** Absent if the attachment is a file whose size was not read. */
   readonly sizeBytes?: number;
 }
 
@@ -165,8 +165,8 @@ async function createFileAttachment(
 /**
  * Reads the first `size` bytes of a file.
  *
- * @throws RangeError if the file became shorter, or the file system's error if it no longer exists. The
- * batch is then sent again, for which the file is checked again.
+ * @throws RangeError if the file became shorter, or the file system's error if it no longer exists. The attempt to send
+ * the batch then fails. The file is checked again only when the tape is sent again.
  */
 async function* readFileBytes(path: string, size: number): AsyncGenerator<Uint8Array, void> {
   let remaining = size;

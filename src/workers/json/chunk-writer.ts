@@ -16,7 +16,8 @@ import type { TapeReader } from "./tape-reader.ts";
 import { TapeScan } from "./tape-scan.ts";
 
 /**
- * An object of up to this size is written as one chunk. A larger one is divided into its members.
+ * Maximum bytes of an object that is written as one chunk. A larger object, or one that contains an array or binary
+ * data, is divided into its members.
  */
 const wholeObjectBytes = 4_096;
 /** If the items of an array have at least this size on average, each item becomes a chunk. */
@@ -223,9 +224,9 @@ class PayloadChunks {
   }
 
   /**
-   * Writes a list. Binary data becomes attachments of one run, so other runs can't refer to it. Therefore only the items
-   * that precede the first item with binary data are written as a list that other runs can refer to. That item and all
-   * later ones are written as plain text.
+   * Writes a list. Binary data becomes attachments of one run, so other runs can't refer to it. Therefore only the
+   * items that precede the first item with binary data are written as a list that other runs can refer to. That item
+   * and all later ones are written as plain text.
    */
   #writeList(start: number, knownList: SentList | undefined): number {
     this.#closePlainText();

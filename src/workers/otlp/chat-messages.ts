@@ -42,8 +42,8 @@ const roles: Readonly<Record<string, string>> = {
 const toRole = (name: string): string => (Object.hasOwn(roles, name) ? roles[name] : name) ?? name;
 
 /**
- * Converts messages in the form of OpenAI's, Anthropic's or Gemini's API, of LangChain, or plain texts. `role` is used for
- * messages that have none.
+ * Converts messages in the form of OpenAI's, Anthropic's or Gemini's API, of LangChain, or plain texts. `role` is used
+ * for messages that have none.
  */
 export const toChatMessages = (value: unknown, role: string): readonly ChatMessage[] => {
   if (typeof value === "string") {

@@ -40,7 +40,10 @@ const integerParams: Readonly<Record<string, readonly string[]>> = {
   seed: ["seed"],
 };
 
-/** A tag that is the same after it was separated from others: no comma, no space at its ends, no beginning of JSON. */
+/**
+ * Matches a tag that a reader of a comma-separated list gets back unchanged: it has no comma, no space at its ends, and
+ * does not begin like a JSON list.
+ */
 const separableTag = /^(?![\s[])[^,]+(?<!\s)$/u;
 
 /** Adds the attributes of OpenTelemetry's semantic conventions for generative AI. */
@@ -54,7 +57,8 @@ export function addGenAiAttributes(
   add(attributes, "gen_ai.conversation.id", run.threadId);
   add(attributes, "user.id", run.userId);
   if (run.tags.length > 0) {
-    // LangSmith expects the tags as one text, separated by commas. Tags that would be read otherwise are a list.
+    // LangSmith expects the tags as one text, separated by commas. If it would read other tags from that text, they are
+    // sent as a list.
     const isSeparable = run.tags.every((tag) => separableTag.test(tag));
     attributes.set("langsmith.span.tags", isSeparable ? run.tags.join(",") : run.tags);
   }

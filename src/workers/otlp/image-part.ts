@@ -70,7 +70,7 @@ const toBlob = (type: string | undefined, data: unknown): ImagePart | undefined 
 /** The beginning of a `data:` URL that contains base64. */
 const dataUrlPattern = /^data:([^,;/]+\/[^,;]+)(?:;[^,;]*)*;base64,/i;
 
-/** Converts the address of an image. One that contains the image becomes its bytes. */
+/** Converts the address of an image. A `data:` URL, which contains the image, becomes the image's bytes. */
 function toImage(url: string | undefined, type?: string): ImagePart | undefined {
   if (url === undefined) {
     return undefined;

@@ -60,7 +60,10 @@ const contentNames = new Set([
   "model",
 ]);
 
-/** Decimal digits that a double represents exactly. A sum of costs has no digits that only rounding caused. */
+/**
+ * Decimal digits that a double represents exactly. A sum of costs is rounded to them, because further digits come only
+ * from binary rounding.
+ */
 const exactDigits = 15;
 
 /** Reads a call of a model from the payloads of a run, which may have the form of any API. */
@@ -143,7 +146,9 @@ function readUsage(response: Members, metadata: Members): TokenUsage {
   return readProviderUsage(response);
 }
 
-/** Reads the costs that a run reports with its tokens. Outputs may report tokens only, and the metadata the costs. */
+/**
+ * Reads the costs that a run reports with its tokens. The outputs may report only tokens, and the metadata the costs.
+ */
 function readCost(response: Members, metadata: Members): CallCost {
   const usages = [response["usage_metadata"], metadata["usage_metadata"]].map(toMembers);
   const read = (name: string): number | undefined =>

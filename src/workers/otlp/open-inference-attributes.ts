@@ -16,6 +16,7 @@ const kinds: Readonly<Record<string, string>> = {
   prompt: "PROMPT",
 };
 
+/** Adds the attributes of OpenInference's conventions. */
 export function addOpenInferenceAttributes(
   attributes: SpanAttributes,
   run: SpanRun,
@@ -112,7 +113,7 @@ function addMessages(
 const isImage = (part: MessagePart): part is ImagePart =>
   part.type === "blob" || part.type === "uri";
 
-/** Adds the parts of a message that has several, or an image, which can't be written as a text. */
+/** Adds the parts of a message that has several parts, or an image, which can't be written as a text. */
 function addContents(
   attributes: SpanAttributes,
   path: string,

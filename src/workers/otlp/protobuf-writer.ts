@@ -151,7 +151,7 @@ export class ProtobufWriter {
     this.#writeVarint(fieldNumber * 8 + type);
   }
 
-  /** Writes an integer from 0 to below 2^32. */
+  /** Writes a non-negative integer below 2^32 in as few bytes as possible. */
   #writeVarint(value: number): void {
     const { out } = this;
     out.ensureCapacity(maxLengthBytes);

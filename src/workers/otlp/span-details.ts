@@ -18,7 +18,7 @@ export interface SpanLink {
   readonly attributes: SpanAttributes;
 }
 
-/** Converts the events of a run, and its error to an event `exception` at the end of the run. */
+/** Converts the events of a run. The run's error becomes an event `exception` at the end of the run. */
 export function toSpanEvents(run: SpanRun): readonly SpanEvent[] {
   const events = toItems(run.parse("events"))
     .filter(isObject)
@@ -33,7 +33,7 @@ export function toSpanEvents(run: SpanRun): readonly SpanEvent[] {
     : events;
 }
 
-/** Returns the time of an event. One without a valid time is placed at the start of its run. */
+/** Returns the time of an event; for an event without a valid time, the start of its run. */
 function toEventNanos(time: unknown, run: SpanRun): bigint {
   try {
     return toNanos("time", time);

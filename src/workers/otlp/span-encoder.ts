@@ -166,9 +166,9 @@ export class SpanEncoder {
 
   #createAttributes(run: SpanRun): SpanAttributes {
     const attributes: SpanAttributes = new Map();
-    const add =
+    const addConventionAttributes =
       this.#settings.convention === "gen_ai" ? addGenAiAttributes : addOpenInferenceAttributes;
-    add(attributes, run, toModelCall(run));
+    addConventionAttributes(attributes, run, toModelCall(run));
     this.#addPayload(attributes, run, "input");
     this.#addPayload(attributes, run, "output");
     addErrorType(attributes, run);
@@ -199,7 +199,7 @@ export class SpanEncoder {
   }
 }
 
-/** Reads the call of a model that the run recorded; `undefined` if the run is of another type. */
+/** Reads the model call that the run recorded; `undefined` if the run does not call a model. */
 function toModelCall(run: SpanRun): ModelCall | undefined {
   if (!modelTypes.has(run.runType)) {
     return undefined;
@@ -209,7 +209,7 @@ function toModelCall(run: SpanRun): ModelCall | undefined {
     outputs: run.parse("outputs"),
     extra: run.extra,
   });
-  // The texts and vectors of embeddings are no messages.
+  // The texts and vectors of embeddings are not messages.
   return run.runType === "embedding"
     ? { ...call, instructions: [], inputMessages: [], outputMessages: [] }
     : call;

@@ -9,7 +9,7 @@ import { firstText, toItems, toMembers } from "./json-value.ts";
 import type { Members } from "./json-value.ts";
 import type { JsonBytes } from "./protobuf-writer.ts";
 
-/** Names of the metadata that contain the id of a conversation; the first one that exists is used. */
+/** Metadata keys that may contain the id of a conversation. The first one that exists is used. */
 const threadKeys = ["thread_id", "session_id", "conversation_id", "langfuse_session_id"];
 
 const initialBytes = 65_536;
@@ -119,8 +119,8 @@ const parseBytes = (json: Uint8Array): unknown =>
 const isoPattern = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?(Z|[+-]\d\d:?\d\d)?$/;
 
 /**
- * Converts a time of the wire format, ISO 8601 or milliseconds since the Unix epoch, to nanoseconds. A time without a zone
- * is in UTC.
+ * Converts a time of the wire format, ISO 8601 or milliseconds since the Unix epoch, to nanoseconds. A time without a
+ * zone is in UTC.
  *
  * @throws RangeError the value is not a time.
  */

@@ -14,7 +14,7 @@ for (const character of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
   isBase64Unit[character.charCodeAt(0)] = 1;
 }
 /**
- * Number of characters at the start of a Base64 sequence that are decoded to distinguish text from other data. Four
+ * Number of characters at the start of a base64 sequence that are decoded to distinguish text from other data. Four
  * characters give three bytes.
  */
 const sampleLength = 64;

@@ -54,7 +54,7 @@ const flatHeadersKey = /headers$/i;
 const nameKeys: ReadonlySet<string> = new Set(["name", "key", "header", "field", "variable"]);
 /** Keys of the members that contain the named value. */
 const valueKeys: ReadonlySet<string> = new Set(["value", "values", "val", "default"]);
-/** The two bytes with which a mask can begin. */
+/** The two bytes with which a mask can begin: `*` and `[`. */
 const asterisk = 0x2a;
 const bracket = 0x5b;
 /**
@@ -71,6 +71,7 @@ const failureMaskName = "redaction-failed";
  * data.
  */
 const maxCachedKeys = 4_096;
+
 /**
  * Masks the matches of the rules in place in a buffer of records. A mask is as long as the text that it covers, so that
  * no other bytes move. Redaction fails closed: everything in a record is masked if a rule throws on it, or if an
@@ -442,7 +443,7 @@ export class Redactor {
 
   /**
    * Like `#findKeyRule`, for a text at `offset` that names another value, such as `name` in `{ name, value }`;
-   * `undefined` if there is no short text.
+   * `undefined` if the value at `offset` is not a short text.
    */
   #findNameRule(offset: number): string | undefined {
     const isName = this.#plan.keys.length > 0 && this.#readName(offset) !== undefined;

@@ -7,8 +7,8 @@ import type { SdkError } from "../../model/errors.ts";
 import type { Outcome, Rejection, Batch, BatchResult } from "./sink.ts";
 
 /**
- * Whether a body is a web page. No ingest server responds with a web page, whatever the status. It comes from a login
- * page, a captive portal, or a different service at this address.
+ * Whether a body is a web page. A server that accepts runs never responds with one, whatever the status: the response
+ * comes from a login page, a captive portal, or a different service at this address.
  */
 export const isWebPage = (body: string): boolean =>
   /^\s*<(?:!doctype|html|head|body)\b/i.test(body);

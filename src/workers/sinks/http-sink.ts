@@ -126,8 +126,8 @@ export class HttpSink implements TrafficSink {
 
   /**
    * Requests `/info`. Runs are sent without waiting for it, and a failure changes nothing. If a 200 response contains
-   * no version, this is recorded, because such a server possibly accepts no runs. A missing `/info`, or one that
-   * requires a login, is not recorded, because many servers that accept runs respond like this.
+   * no version, this is recorded, because such a server may not accept runs. A missing `/info`, or one that requires a
+   * login, is not recorded, because many servers that accept runs respond like this.
    *
    * @throws the reason why there is no response, or why it can't be read.
    */
@@ -163,8 +163,7 @@ export class HttpSink implements TrafficSink {
   }
 
   /**
-   * Whether requests may leave out content that the server already has: both the options and the
-   * server allow it.
+   * Whether requests may leave out content that the server already has. Both the options and the server must allow it.
    */
   get #deduplicatesContent(): boolean {
     return this.#sentContent !== undefined && this.#serverState.serverInfo.contentDeduplication;

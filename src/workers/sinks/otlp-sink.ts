@@ -164,14 +164,14 @@ function createRejected(
   { status, text }: { readonly status: number; readonly text: string },
 ): BatchResult {
   const { length } = batch.runs;
-  const unnamed =
-    start === 0 ? "" : ` (it rejected ${length - start} of ${length} spans and names none of them)`;
+  const suffix =
+    start === 0 ? "" : ` (it rejected ${length - start} of ${length} spans without naming them)`;
   const reason = text === "" ? "the backend gave no reason" : text;
   return {
     batch: batch.withRuns(batch.runs.slice(start)),
     outcome: {
       kind: "rejected",
-      rejection: { code: "HTTP", status, message: `Failed to ${action}: ${reason}${unnamed}` },
+      rejection: { code: "HTTP", status, message: `Failed to ${action}: ${reason}${suffix}` },
     },
   };
 }

@@ -16,8 +16,8 @@ class RetryRequested extends Error {}
 
 /**
  * Wraps a sink so that batches that fail are sent again as the policy allows. If the runs of a batch have different
- * outcomes, only the failed ones are sent again. `send` of the returned sink resolves to the last outcome and never
- * rejects.
+ * outcomes, only the failed ones are sent again. `send` of the returned sink resolves to the last outcome. It rejects
+ * only if `inner` does.
  */
 export function createRetryingSink(inner: Sink, policy: SinkRetryPolicy): Sink {
   return {
@@ -75,7 +75,7 @@ export function createRetryingSink(inner: Sink, policy: SinkRetryPolicy): Sink {
 
 const untriedOutcome: RetryOutcome = {
   kind: "retry",
-  reason: "ended before the first try",
+  reason: "the client ended before the first attempt",
   isServerUnavailable: true,
 };
 

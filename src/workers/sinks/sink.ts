@@ -53,7 +53,7 @@ export interface Rejection {
   readonly status?: number;
 }
 
-/** Every attempt failed for a reason that may be temporary. */
+/** Sending failed for a reason that may be temporary, so the batch may be sent again. */
 export interface RetryOutcome {
   readonly kind: "retry";
   readonly reason: string;

@@ -10,8 +10,8 @@ import { replaceAttachments } from "./tape-batch.ts";
 const overheadBytes = 1_500;
 
 /**
- * A batch of ended runs from one tape (a buffer of recorded runs), which are sent as spans. A span can't be divided, so a
- * run that is too large is only sent with markers in place of its largest payloads.
+ * A batch of ended runs from one tape (a buffer of recorded runs), which are sent as spans. A span can't be divided, so
+ * a run that is too large can be sent only with markers in place of its largest payloads.
  */
 export class SpanBatch implements Batch {
   readonly runs: readonly RunOperation[];

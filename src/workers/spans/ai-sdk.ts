@@ -81,7 +81,7 @@ function takePrompt(bag: AttributeBag): Members {
   return { ...otherMembers, messages: toMessages(allMessages.flatMap(toConventionMessage)) };
 }
 
-/** Returns messages that may be given as a text, one message or a list of messages. */
+/** Returns a list of messages. `value` may be a text, one message or a list of messages. */
 function toMessageList(value: unknown, role: string): readonly unknown[] {
   if (value === undefined || value === null) {
     return [];
@@ -184,7 +184,9 @@ function takeObjectOrValue(bag: AttributeBag, name: string, member: string): Mem
   return { [member]: json ?? value };
 }
 
-/** Converts a message of the AI SDK to the form of the semantic conventions, whose parts {@link toMessages} converts. */
+/**
+ * Converts a message of the AI SDK to the form of the semantic conventions, whose parts {@link toMessages} converts.
+ */
 function toConventionMessage(message: unknown): unknown {
   if (!isObject(message) || !Array.isArray(message["content"])) {
     return message;

@@ -18,7 +18,7 @@ export class AttributeBag {
   readonly #values: Map<string, AttributeValue>;
   readonly #warnings: SpanWarnings;
 
-  /** `warnings` are those of decoding the span. */
+  /** `warnings` describe what could not be decoded in the span. */
   constructor(attributes: Attributes, warnings: readonly string[] = []) {
     this.#values = new Map(attributes);
     this.#warnings = new SpanWarnings(warnings);

@@ -1,15 +1,15 @@
 type Part = Readonly<Record<string, unknown>>;
 
 /**
- * Converts an image in a message to the form that OpenAI's API has for it. Returns `undefined` if the part is not an
- * image, or contains neither the image nor its address.
+ * Converts an image in a message to the form of OpenAI's API. Returns `undefined` if the part is not an image, or
+ * contains neither the image nor its address.
  */
 export function toImage(part: Part): Part | undefined {
   const { image, url } = readImage(part);
   return typeof url === "string" ? { ...image, type: "image_url", image_url: { url } } : undefined;
 }
 
-/** The address of an image, which may contain it, and those members of the part that do not describe it. */
+/** The address of an image, which may be a `data:` URL, and the other members of the part. */
 interface Image {
   readonly image?: Part;
   readonly url?: unknown;
@@ -59,7 +59,7 @@ function readSource(source: unknown): unknown {
     : url;
 }
 
-/** Returns the address that contains an image; a value that is no base64 text is returned unchanged. */
+/** Returns the `data:` URL of an image. A value that is not a text, or is such a URL already, is returned unchanged. */
 const toDataUrl = (base64: unknown, mediaType = "image/*"): unknown =>
   typeof base64 !== "string" || /^data:/i.test(base64)
     ? base64

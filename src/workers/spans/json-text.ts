@@ -29,7 +29,7 @@ export function toJson(value: unknown): string {
 
 /**
  * Returns the members of the JSON object in a text, each as unchanged JSON text; `undefined` if the text is not a JSON
- * object. Of several members with one name, the last one is returned.
+ * object. Of several members with the same name, the last one is returned.
  */
 export function readMembers(text: string): ReadonlyMap<string, JsonText> | undefined {
   const json = text.trimStart().startsWith("{") ? readJson(text) : undefined;

@@ -77,10 +77,7 @@ function toToolMessage(message: Message, toolResult: unknown): Message {
   };
 }
 
-/**
- * Creates the content of a message from those of its parts that are not tool calls. A single text part becomes a
- * string.
- */
+/** Creates the content of a message from parts. A single text part becomes a string. */
 export function toPartsContent(parts: readonly unknown[]): unknown {
   const contents = parts.map(toPartContent);
   const [first] = contents;
@@ -96,7 +93,7 @@ export function toPartsContent(parts: readonly unknown[]): unknown {
 
 /**
  * Converts a part of a message. In the conventions, the text of a part is its member `content`; in the form that runs
- * use, it is `text`. An image has the form that OpenAI's API has for it.
+ * use, it is `text`. An image is converted to the form of OpenAI's API.
  */
 function toPartContent(part: unknown): unknown {
   if (!isObject(part)) {

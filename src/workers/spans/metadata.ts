@@ -57,7 +57,7 @@ const attributeNames: Readonly<Record<string, readonly string[]>> = {
   ls_stop: ["gen_ai.request.stop_sequences"],
 };
 
-const providerNames = [
+const providerAttributes = [
   "gen_ai.provider.name",
   "gen_ai.system",
   "ai.model.provider",
@@ -77,7 +77,7 @@ const threadIdAttributes = [
   "ai.telemetry.metadata.session_id",
 ];
 
-const userNames = [
+const userIdAttributes = [
   "user.id",
   "langfuse.user.id",
   "enduser.id",
@@ -121,11 +121,11 @@ export function toMetadata(span: Span, bag: AttributeBag): Members {
 }
 
 /**
- * Reads the provider. The AI SDK appends the kind of the API to it, such as `anthropic.messages`, which stays in the
- * attribute itself.
+ * Reads the provider. The AI SDK appends the kind of API to the provider, as in `anthropic.messages`. Only the
+ * attribute itself, which stays in the metadata, keeps that kind.
  */
 function readProvider(bag: AttributeBag): Members {
-  const value = bag.peek(...providerNames);
+  const value = bag.peek(...providerAttributes);
   if (value === undefined) {
     return {};
   }
@@ -135,14 +135,14 @@ function readProvider(bag: AttributeBag): Members {
 
 /**
  * Reads the ids of the conversation and of the user. Metadata that the program itself set takes precedence, under any
- * of the names for a conversation or a user. A run belongs to one conversation, so `session_id` and `thread_id` get the same
- * value.
+ * of the names for a conversation or a user. A run belongs to one conversation, so `session_id` and `thread_id` get the
+ * same value.
  */
 function readThreadAndUser(bag: AttributeBag, explicitMembers: Members): Members {
   const findOwn = (keys: readonly string[]): unknown =>
     keys.map((key) => explicitMembers[key]).find((value) => value !== undefined);
   const threadId = findOwn(threadKeys) ?? readId(bag, threadIdAttributes);
-  const userId = findOwn(userKeys) ?? readId(bag, userNames);
+  const userId = findOwn(userKeys) ?? readId(bag, userIdAttributes);
   return {
     ...(threadId === undefined ? {} : { session_id: threadId, thread_id: threadId }),
     ...(userId === undefined ? {} : { user_id: userId }),
@@ -172,7 +172,7 @@ const maskCredentials = (attributes: Attributes): readonly (readonly [string, At
     return header !== undefined && credentialPattern.test(header) ? [name, "***"] : [name, value];
   });
 
-/** Prefixes of the parameters of a model call. Older conventions put those of one provider under its own prefix. */
+/** Prefixes of the parameters of a model call. Older conventions use a separate prefix for each provider. */
 const paramPrefixes = [
   "gen_ai.openai.request.",
   "openai.request.",

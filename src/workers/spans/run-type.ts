@@ -54,8 +54,8 @@ const operationAttributes: TypeAttributes = [
 ];
 
 /**
- * Attribute of a request to an API. Anthropic's SDK also names a model in requests that do not call it, such as counting
- * the tokens of a prompt. Of its spans, only model calls have an operation name.
+ * Attribute of a request to an API. Anthropic's SDK also names a model in requests that do not call it, such as
+ * counting the tokens of a prompt. Of its spans, only model calls have an operation name.
  */
 const apiRoute = "http.route";
 

@@ -90,7 +90,10 @@ export function takeOutputs(bag: AttributeBag, events: readonly SpanEvent[]): Co
   });
 }
 
-/** Takes the documents of a retrieval of the semantic conventions. A value that is no list of documents stays. */
+/**
+ * Takes the retrieved documents in the form of the semantic conventions. A value that is not a list of documents stays,
+ * with a warning.
+ */
 function takeRetrievedDocuments(bag: AttributeBag): readonly unknown[] | undefined {
   const name = "gen_ai.retrieval.documents";
   const value = bag.peek(name);
@@ -124,7 +127,7 @@ export function takeEmbeddings(bag: AttributeBag): { inputs: Content; outputs: C
   };
 }
 
-/** Attributes with the reasons for which a model stopped, one for each message, or one for all. */
+/** Attributes with the reasons why a model stopped: one for each message, or one for all. */
 const finishReasonAttributes = [
   "gen_ai.response.finish_reasons",
   "gen_ai.response.finish_reason",
@@ -265,7 +268,7 @@ const partTypes: ReadonlySet<unknown> = new Set([
 
 /**
  * Converts the content of a message that is the JSON text of a list of parts, as earlier versions of OpenLLMetry write
- * it. Any other text, also one that looks like a list, is what the message says.
+ * it. Any other text is kept as the message's content, even if it looks like a list.
  */
 function parsePartList(message: Content): Content {
   const { content } = message;

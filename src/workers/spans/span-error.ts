@@ -2,8 +2,8 @@ import type { AttributeBag } from "./attribute-bag.ts";
 import type { Span, SpanEvent } from "./span.ts";
 
 /**
- * Returns the error of a span that has the status ERROR, or has recorded an exception and set no status; `undefined` for
- * other spans. The status OK says that the exceptions were handled, for example by trying again. If the span has
+ * Returns the error of a span that has the status ERROR, or has recorded an exception and set no status; `undefined`
+ * for other spans. The status OK means that the exceptions were handled, for example by trying again. If the span has
  * recorded several exceptions, the last one is used.
  */
 export function toErrorText(span: Span, bag: AttributeBag): string | undefined {

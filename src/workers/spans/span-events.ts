@@ -33,8 +33,8 @@ export function toEvents(span: Span, bag: AttributeBag): readonly Members[] | un
   const events = span.events.map(({ name, nanos, attributes }) =>
     createEvent(name, nanos, Object.fromEntries(attributes)),
   );
-  const isPresent = span.events.some(({ name }) => name === firstTokenEvent);
-  const firstToken = isPresent ? undefined : findFirstToken(span, bag);
+  const hasFirstTokenEvent = span.events.some(({ name }) => name === firstTokenEvent);
+  const firstToken = hasFirstTokenEvent ? undefined : findFirstToken(span, bag);
   const allEvents =
     firstToken === undefined ? events : [createEvent(firstTokenEvent, firstToken, {}), ...events];
   return allEvents.length === 0 ? undefined : allEvents;

@@ -26,8 +26,8 @@ export const takeToolDefinitions = (bag: AttributeBag): readonly unknown[] => [
 ];
 
 /**
- * Reads a tool of OpenInference: its definition, or its name beside the schema of its parameters. Returns `undefined` if
- * the definition is not JSON.
+ * Reads a tool of OpenInference: its definition, or its name beside the schema of its parameters. Returns `undefined`
+ * if the definition is not JSON.
  */
 function readTool(bag: AttributeBag, { json_schema: schema, ...parts }: Members): unknown {
   const path = `${toolPrefix}.N.tool`;

@@ -142,8 +142,9 @@ interface AnthropicUsage {
 
 /**
  * Reads the usage of Anthropic's API from the metadata that the AI SDK records. Version 5 of the AI SDK reports input
- * tokens without the cached ones, and does not report the written ones elsewhere. Returns `undefined` if the numbers do
- * not explain the input tokens: after an operation with several model calls, the metadata describes only the last call.
+ * tokens without the cached ones, and does not report the written ones elsewhere. Returns `undefined` if these numbers
+ * do not match the input tokens of the span: after an operation with several model calls, the metadata describes only
+ * the last call.
  */
 function readAnthropicUsage(bag: AttributeBag, inputTokens: number): AnthropicUsage | undefined {
   const text = bag.peekText("ai.response.providerMetadata");
@@ -219,7 +220,10 @@ function toCount(value: unknown): number | undefined {
   return Number.isSafeInteger(count) && Number(count) >= 0 ? count : undefined;
 }
 
-/** Reads a cost like {@link toCount}. The limit, which no cost reaches, keeps sums of costs finite. */
+/**
+ * Reads a cost like {@link toCount}. Values above `Number.MAX_SAFE_INTEGER`, which no cost reaches, are refused, so
+ * that sums of costs stay finite.
+ */
 function toCost(value: unknown): number | undefined {
   const cost = toNumber(value);
   return cost !== undefined && cost >= 0 && cost <= Number.MAX_SAFE_INTEGER ? cost : undefined;

@@ -25,8 +25,8 @@ export interface DeadLetterReason {
 /** A segment, which is one file of dead letters, is closed when it has at least this many bytes. */
 const segmentBytes = 1_048_576;
 /**
- * The sequence number of a segment is the current time in seconds modulo this value. So it has at most eight digits, and
- * the names of segments sort by age for three years.
+ * The sequence number of a segment is the current time in seconds modulo this value. So it has at most eight digits,
+ * and the names of segments sort by age for three years.
  */
 const sequenceLimit = 100_000_000;
 

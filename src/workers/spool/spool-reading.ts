@@ -10,7 +10,7 @@ export interface StoredTape {
   readonly recordCount: number;
 }
 
-/** The kinds of faults of a spool, as they are counted in `stats().warnings`. */
+/** The names under which faults of a spool are counted in `stats().warnings`. */
 export type SpoolFaultKind =
   | "spoolDamaged"
   | "spoolNewer"
@@ -19,6 +19,7 @@ export type SpoolFaultKind =
   | "spoolUnreadable"
   | "spoolUnwritable";
 
+/** What was read from a segment, which is one file of a spool. */
 export interface SegmentContent {
   readonly tapes: StoredTape[];
   /**
@@ -52,10 +53,14 @@ export async function readTapes(
   for (const part of readSegment(file, parseSalt(name) ?? 0)) {
     if (part.is === "newer") {
       mustKeep = true;
-      onFault("spoolNewer", `${name} has recorded runs of format version ${part.version}`);
+      onFault(
+        "spoolNewer",
+        `${name} contains recorded runs in format version ${part.version}, which only a newer version of Millrace can read`,
+      );
     } else if (part.is !== "frame") {
       mustKeep ||= part.is === "damaged";
-      onFault("spoolDamaged", `${name}: ${part.bytes} bytes at ${part.at} are ${part.is}`);
+      const problem = part.is === "torn" ? "incomplete" : "damaged";
+      onFault("spoolDamaged", `${name}: ${part.bytes} bytes at offset ${part.at} are ${problem}`);
     } else if (part.kind === frameKind.journal) {
       journalRecords.push(part.body);
     } else if (part.kind === frameKind.records) {

@@ -54,7 +54,7 @@ export class Spool {
   readonly #groupCommit: GroupCommit;
   #openSegment: OpenSegment | undefined;
   /** The segment that is being read. It is never deleted to stay within the quota. */
-  #readSegment: SegmentBeingRead | undefined;
+  #segmentBeingRead: SegmentBeingRead | undefined;
   readonly #maxSegmentBytes: number;
   #bytesOnDisk = 0;
   #sequence = 0;
@@ -134,16 +134,16 @@ export class Spool {
   /** Returns the next tape in order of age; `undefined` if the spool is empty. */
   async readNextTape(): Promise<SpooledTape | undefined> {
     for (;;) {
-      this.#readSegment ??= await this.#readOldest();
-      if (this.#readSegment === undefined) {
+      this.#segmentBeingRead ??= await this.#readOldest();
+      if (this.#segmentBeingRead === undefined) {
         return undefined;
       }
-      const { segment, tapes } = this.#readSegment;
+      const { segment, tapes } = this.#segmentBeingRead;
       const [tape] = tapes;
       if (tape !== undefined) {
         return { ...tape, isOwn: segment instanceof OpenSegment };
       }
-      this.#finishReading(this.#readSegment);
+      this.#finishReading(this.#segmentBeingRead);
     }
   }
 
@@ -152,9 +152,9 @@ export class Spool {
    * segment's file is deleted.
    */
   completeTape(): void {
-    this.#readSegment?.tapes.shift();
-    if (this.#readSegment?.tapes.length === 0) {
-      this.#finishReading(this.#readSegment);
+    this.#segmentBeingRead?.tapes.shift();
+    if (this.#segmentBeingRead?.tapes.length === 0) {
+      this.#finishReading(this.#segmentBeingRead);
     }
   }
 
@@ -210,7 +210,7 @@ export class Spool {
     }
     while (this.#bytesOnDisk + bytes > quotaBytes) {
       const oldest = this.#segments.find(
-        (segment) => segment !== this.#readSegment?.segment && segment !== writtenSegment,
+        (segment) => segment !== this.#segmentBeingRead?.segment && segment !== writtenSegment,
       );
       if (oldest === undefined) {
         throw new SpoolFull(bytes, quotaBytes);
@@ -267,7 +267,7 @@ export class Spool {
   }
 
   #finishReading({ segment, mustKeep }: SegmentBeingRead): void {
-    this.#readSegment = undefined;
+    this.#segmentBeingRead = undefined;
     if (mustKeep) {
       try {
         this.#quarantine.moveSegment(segment);

@@ -205,8 +205,8 @@ export class WriterDirectories {
   #renewHeartbeats(): void {
     const now = new Date();
     for (const path of this.#ownedPaths) {
-      // Errors are ignored: a deleted directory needs no heartbeat, and if the time of an existing one can't be set, the
-      // pid in its name still shows that its owner is running.
+      // Errors are ignored: a deleted directory needs no heartbeat, and if the time of an existing one can't be set,
+      // the pid in its name still shows that its owner is running.
       utimes(path, now, now, () => undefined);
     }
   }

@@ -134,7 +134,7 @@ describe("a stream of Anthropic's messages", () => {
     const ended = read([...events.slice(0, 15), stop(2)]);
     expect(warningsOf(ended)).toEqual([
       expect.stringMatching(/^The input of add is not valid JSON: /),
-      "The response ended before the provider said that it is complete.",
+      "The response ended before the provider reported that it is complete.",
     ]);
   });
 

@@ -103,7 +103,7 @@ describe("a request of a chat completion", () => {
   test("that is not JSON is recorded as text, with a warning", () => {
     const fields = readRequestOf("openai.chat", "{oops");
     expect(fields.inputs).toEqual({ body: "{oops" });
-    expect(warningsOf(fields)).toEqual([expect.stringContaining("was not understood")]);
+    expect(warningsOf(fields)).toEqual([expect.stringContaining("could not be parsed")]);
     expect(readRequestOf("openai.chat", "[1]").inputs).toEqual({ body: [1] });
     expect(readRequestOf("openai.chat", "").inputs).toEqual({});
   });
@@ -267,7 +267,7 @@ describe("the stream of a chat completion", () => {
     expect(messageOf(cut)).toEqual({ role: "assistant", content: "Hel" });
     expect(warningsOf(cut)).toEqual([
       'The response ended in the middle of an event, which begins with: {"id":"ch',
-      "The response ended before the provider said that it is complete.",
+      "The response ended before the provider reported that it is complete.",
     ]);
   });
 
@@ -411,9 +411,9 @@ describe("a completion without streaming", () => {
     expect(read({ prompt_tokens: -1, completion_tokens: "2", total_tokens: 1.5 })).toEqual({
       usage: undefined,
       warnings: [
-        "The usage reports prompt_tokens that is not a number of tokens.",
-        "The usage reports completion_tokens that is not a number of tokens.",
-        "The usage reports total_tokens that is not a number of tokens.",
+        "The usage reports a value of prompt_tokens that is not a number of tokens.",
+        "The usage reports a value of completion_tokens that is not a number of tokens.",
+        "The usage reports a value of total_tokens that is not a number of tokens.",
       ],
     });
     // Some servers report the reasoning beside the output.
@@ -460,15 +460,13 @@ describe("a completion without streaming", () => {
   test("with status 200 and no JSON fails and keeps the text", () => {
     const html = "<!DOCTYPE html><html><title>Log in</title></html>";
     const page = readResponseOf("openai.chat", html, { contentType: "text/html" });
-    expect(page.error).toBe(
-      'The response with status 200 is not JSON, but a page of HTML, "Log in"',
-    );
+    expect(page.error).toBe('The response with status 200 is not JSON, but an HTML page, "Log in"');
     expect(page.outputs).toEqual({ body: html });
     const cut = readResponseOf("openai.chat", '{"id": "a', { contentType: "application/json" });
     expect(cut.error).toMatch(/^The response with status 200 is not valid JSON: /);
     const aborted = readResponseOf("openai.chat", '{"id": "a', { ending: "cancelled" });
     expect(aborted.error).toBeUndefined();
-    expect(warningsOf(aborted)).toEqual([expect.stringContaining("was not understood")]);
+    expect(warningsOf(aborted)).toEqual([expect.stringContaining("could not be parsed")]);
     expect(warningsOf(readResponseOf("openai.chat", ""))).toEqual(["The response has no content."]);
     expect(warningsOf(readResponseOf("openai.chat", "[1]"))).toEqual([
       "The response is JSON, but not an object.",

@@ -157,7 +157,7 @@ class MessageJoiner {
     this.#merger.merge(openBlock.block, Object.fromEntries(parts));
   }
 
-  /** The token counts are totals, so later ones replace earlier ones. */
+  /** Adds the members of a `message_delta`. Its token counts are totals, so later ones replace earlier ones. */
   #addMessageDelta(event: JsonObject): void {
     const message = (this.#message ??= {});
     for (const [key, value] of Object.entries(event)) {

@@ -65,7 +65,10 @@ function findBlockReason(response: JsonObject): string | undefined {
         .join(" ");
 }
 
-/** The prompt tokens include the cached ones. The tokens of the candidates do not include those of thoughts. */
+/**
+ * Reads Gemini's token counts. `promptTokenCount` includes the cached tokens. `candidatesTokenCount` does not include
+ * the tokens of thoughts, so these are added.
+ */
 function readGoogleUsage(response: JsonObject, warnings: Warnings): UsageMetadata | undefined {
   const usage = response["usageMetadata"];
   if (!isJsonObject(usage)) {
@@ -97,7 +100,7 @@ function readGoogleUsage(response: JsonObject, warnings: Warnings): UsageMetadat
   );
 }
 
-/** Returns, for each modality other than text, the place of its token count in a list of token details. */
+/** Returns, for each modality other than text, where a list of token details reports its token count. */
 const readModalities = (details: unknown) =>
   Object.fromEntries(
     toList(details)

@@ -38,7 +38,7 @@ const responseReader: ResponseReader = {
   compact: replaceBinaryData,
 };
 
-/** Replaces base64 by its type and size: that of audio is in the member `data`, that of files in `file_data`. */
+/** Replaces base64 data by its type and size. Audio is in the member `data`, and files are in `file_data`. */
 function replaceBinaryData(body: JsonObject): JsonObject {
   return toObject(
     replaceTexts(body, (text, key, owner) => {
@@ -101,12 +101,12 @@ const toCompletion = (
   choices,
 });
 
-/** Whether a member contains random characters, which hide the length of a chunk. */
+/** Whether a member contains random characters, which OpenAI adds to hide the length of a chunk. */
 const isPadding = (key: string): boolean => key === "obfuscation";
 
 const isEmpty = (value: unknown): boolean => value === null || value === undefined || value === "";
 
-/** What the chunks that were read so far add up to. */
+/** The choices that were joined from the chunks read so far, and the merger that joins them. */
 interface JoinedChoices {
   readonly choices: Map<number, OpenChoice>;
   readonly merger: DeltaMerger;

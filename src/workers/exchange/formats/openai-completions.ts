@@ -9,7 +9,7 @@ import { readResponse } from "../parsing/read-response.ts";
 import type { JoinedStream, ResponseReader, StreamedValue } from "../parsing/read-response.ts";
 import { readOpenAiUsage } from "../parsing/usage.ts";
 
-/** Reads requests and responses of OpenAI's completions of a text. */
+/** Reads requests and responses of OpenAI's text completions. */
 export const readOpenAiCompletions = (exchange: RawExchange): ExchangeFields =>
   exchange.part === "request"
     ? readRequest(exchange, requestFormat)

@@ -10,7 +10,10 @@ import { readResponse } from "../parsing/read-response.ts";
 import type { JoinedStream, ResponseReader, StreamedValue } from "../parsing/read-response.ts";
 import { readOpenAiUsage } from "../parsing/usage.ts";
 
-/** Reads requests and responses of OpenAI's images. For an image, only its type and size are recorded. */
+/**
+ * Reads requests and responses of OpenAI's image API. Of an image that a response contains, only type and size are
+ * recorded.
+ */
 export const readOpenAiImages = (exchange: RawExchange): ExchangeFields =>
   exchange.part === "request"
     ? readRequest(exchange, requestFormat)

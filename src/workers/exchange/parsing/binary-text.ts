@@ -12,8 +12,8 @@ export const describeBase64 = (base64: string, type: string): string =>
   `[${type}, ${countBytes(base64)} bytes, not recorded]`;
 
 /**
- * Returns the number of bytes that a base64 text encodes. Texts that were encoded in pieces may contain padding between
- * them.
+ * Returns the number of bytes that a base64 text encodes. A text that was joined from pieces that were encoded
+ * separately may contain padding between them.
  */
 function countBytes(base64: string): number {
   let digits = 0;
@@ -40,7 +40,7 @@ export function describeVector(vector: unknown): unknown {
 /** Returns a new text for a member with this key, or `undefined` to keep the member. */
 export type ReplaceText = (text: string, key: string, owner: JsonObject) => string | undefined;
 
-/** The deepest nesting in which texts are replaced. */
+/** Maximum nesting depth at which texts are replaced. */
 const maxDepth = 40;
 
 /** Copies a value, with some of its texts replaced. Returns the value itself if no text is replaced. */

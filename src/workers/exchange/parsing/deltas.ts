@@ -16,8 +16,8 @@ const namingKeys: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Adds the parts of a streamed object to the object. Texts and lists are appended, unless the text is a name. Items of a
- * list that have an `index` are merged with the item of that index. A `null` never replaces a value.
+ * Adds the parts of a streamed object to the object. Texts and lists are appended, unless the text is a name. Items of
+ * a list that have an `index` are merged with the item of that index. A `null` never replaces a value.
  */
 export class DeltaMerger {
   /** The items of the merged lists by their `index`. */

@@ -14,7 +14,7 @@ export const toObject = (value: unknown): JsonObject => (isJsonObject(value) ? v
 /** The value if it is a list, otherwise an empty list. */
 export const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** The value if it is a text with content, otherwise `undefined`. */
+/** The value if it is a text that is not empty, otherwise `undefined`. */
 export const toText = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;
 

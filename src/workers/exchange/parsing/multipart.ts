@@ -7,8 +7,8 @@ import type { Warnings } from "./warnings.ts";
 const maxFieldBytes = 65_536;
 
 /**
- * Reads a body of `multipart/form-data`: the texts of its fields, and name, type and size of its files. A field that occurs
- * several times becomes a list. Returns `undefined` if the body is something else.
+ * Reads a body of `multipart/form-data`: the texts of its fields, and the name, type and size of each of its files. A
+ * field that occurs several times becomes a list. Returns `undefined` if the body is something else.
  */
 export function readFormData(exchange: RawExchange, warnings: Warnings): JsonObject | undefined {
   const match = /^\s*multipart\/form-data\b.*?;\s*boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(

@@ -29,7 +29,7 @@ export function describeError(error: unknown): string | undefined {
 
 /**
  * Describes the error of a response with a status of 400 or more. Servers with OpenAI's format may report it in the
- * member `message` or `detail`, and proxies as a page of HTML.
+ * member `message` or `detail`, and proxies as an HTML page.
  */
 export function describeRefusal(status: number, value: unknown, text: string): string {
   const body: JsonObject = isJsonObject(value) ? value : {};
@@ -42,7 +42,7 @@ export function describeRefusal(status: number, value: unknown, text: string): s
   return message.startsWith(`${status}`) ? message : `${status} ${message}`.trimEnd();
 }
 
-/** Returns the title of a page of HTML, which proxies send in place of the provider's error. */
+/** Returns the title of an HTML page, which proxies send in place of the provider's error. */
 export const toPageTitle = (text: string): string | undefined =>
   toText(toExcerpt(/<title[^>]*>([^<]{1,300})/i.exec(text.slice(0, 10_000))?.[1] ?? ""));
 

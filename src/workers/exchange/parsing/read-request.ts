@@ -14,13 +14,13 @@ export interface RequestFormat {
   readonly model: ModelKind;
   /** Settings of the model that become metadata of the run. */
   readonly readSettings: (request: JsonObject) => ModelSettings;
-  /** Reads a body that is not JSON; returns `undefined` if the body has no form that it can read. */
+  /** Reads a body that is not JSON; returns `undefined` if it can't read the body. */
   readonly readOther?: (exchange: RawExchange, warnings: Warnings) => JsonObject | undefined;
   /** Replaces content that is not recorded as text, such as audio. */
   readonly compact?: (request: JsonObject) => JsonObject;
 }
 
-/** Reads the request to a provider. The inputs of the run are the request's body, without credentials inside of it. */
+/** Reads the request to a provider. The inputs of the run are the request's body, without the credentials in it. */
 export function readRequest(exchange: RawExchange, format: RequestFormat): ExchangeFields {
   const warnings = new Warnings();
   const request = parseRequest(exchange, format, warnings);
@@ -57,6 +57,6 @@ function parseRequest(
   if (parsed.fault === undefined) {
     return { body: parsed.value };
   }
-  warnings.add(`The request was not understood: ${parsed.fault}.`);
+  warnings.add(`The request could not be parsed: ${parsed.fault}.`);
   return toRawPayload(bodyText);
 }

@@ -106,7 +106,7 @@ function readFields(reading: Reading): ExchangeFields {
     return { ...outputs, ...(error === undefined ? {} : { error }) };
   }
   if (ending !== "complete" || bodyText.tail !== undefined) {
-    warnings.add(`The response was not understood: ${parsed.fault}.`);
+    warnings.add(`The response could not be parsed: ${parsed.fault}.`);
     return outputs;
   }
   return { ...outputs, error: describeUnreadable(exchange, wholeText, parsed.fault) };
@@ -137,7 +137,7 @@ function readStream(reading: Reading, text: BodyText): ExchangeFields {
   error ??= joinedStream.error;
   const isFinished = isDone || joinedStream.isFinished;
   if (!isFinished && error === undefined && ending === "complete" && omittedBytes === 0) {
-    warnings.add("The response ended before the provider said that it is complete.");
+    warnings.add("The response ended before the provider reported that it is complete.");
   }
   if (joinedStream.response === undefined && error === undefined) {
     return { ...withOutputs(toRawPayload(text)), isComplete: isFinished };
@@ -185,7 +185,7 @@ function describeUnreadable(
   fault: string,
 ): string {
   const isHtml = /^\s*<(?:!doctype|html)/i.test(text) || /\bhtml\b/i.test(contentType ?? "");
-  const content = isHtml ? `a page of HTML, "${toPageTitle(text) ?? toExcerpt(text)}"` : fault;
+  const content = isHtml ? `an HTML page, "${toPageTitle(text) ?? toExcerpt(text)}"` : fault;
   return isHtml
     ? `The response with status ${status} is not JSON, but ${content}`
     : `The response with status ${status} is not valid JSON: ${content}`;

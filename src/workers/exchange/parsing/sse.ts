@@ -53,6 +53,6 @@ function parseLine(line: string): { readonly name: string; readonly value: strin
   return { name: line.slice(0, colon), value: line.slice(valueStart) };
 }
 
-/** Whether a body without a content type looks like server-sent events. */
+/** Whether a body looks like server-sent events. Used if the content type names neither these nor JSON. */
 export const looksLikeEventStream = (text: string): boolean =>
   /^\uFEFF?\s*(?:data|event|id|retry)?:/.test(text.slice(0, 200));

@@ -111,7 +111,7 @@ export function readCount(
       return value;
     }
     if (value !== undefined && value !== null) {
-      warnings.add(`The usage reports ${name} that is not a number of tokens.`);
+      warnings.add(`The usage reports a value of ${name} that is not a number of tokens.`);
     }
   }
   return undefined;
