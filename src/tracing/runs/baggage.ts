@@ -39,7 +39,7 @@ export function parseBaggage(header: string, onMalformed: (message: string) => v
     }
     const text = decode(value);
     if (text === undefined) {
-      onMalformed(`The entry ${key} of a baggage header can't be decoded.`);
+      onMalformed(`The entry ${key} of a baggage header can't be decoded, or is too long.`);
     } else if (key === entryKeys.tags) {
       tags = text.split(",").filter(Boolean).map(unescapeTag);
     } else if (key === entryKeys.project) {
