@@ -1,10 +1,10 @@
-/** A text within a value, and its path: the keys under which it is found. */
+/** A string inside a value, and its path: the keys that lead to it. */
 export interface StringNode {
   value: string;
   path: string;
 }
 
-/** Replaces all texts of a value in one call. */
+/** Replaces all strings of a value in one call. */
 export interface StringNodeProcessor {
   maskNodes: (nodes: StringNode[]) => StringNode[];
 }
@@ -18,8 +18,8 @@ export interface StringNodeRule {
 }
 
 /**
- * What replaces texts: a function that is called with each text and its path, a list of rules, or an object that
- * replaces all texts at once.
+ * What replaces strings: a function that is called with each string and its path, a list of rules, or an object that
+ * replaces all strings at once.
  */
 export type ReplacerType =
   | ((value: string, path?: string) => string)
@@ -27,11 +27,11 @@ export type ReplacerType =
   | StringNodeProcessor;
 
 /**
- * Returns a function that copies a value and replaces texts in the copy. It can be passed as the client option
+ * Returns a function that copies a value and replaces strings in the copy. It can be passed as the client option
  * `anonymizer`.
  *
  * @param options - `maxDepth`: the number of levels of a value that are searched, 10 by default. A marker replaces
- * deeper values, because they may contain texts that should be replaced.
+ * deeper values, because they may contain strings that should be replaced.
  */
 export function createAnonymizer(
   replacer: ReplacerType,

@@ -9,10 +9,7 @@ export const readVariable = (name: string): string | undefined =>
     .map((prefix) => process.env[`${prefix}_${name}`])
     .find((value) => value !== undefined && value !== "");
 
-/**
- * Whether calls of traced functions are recorded. As in langsmith, only a variable with the text `true` turns recording
- * on.
- */
+/** Whether calls of traced functions are recorded. As in langsmith, only the value `true` turns recording on. */
 export function isEnvTracingEnabled(tracingEnabled?: boolean): boolean {
   return tracingEnabled ?? ["TRACING_V2", "TRACING"].some((name) => readVariable(name) === "true");
 }

@@ -206,7 +206,7 @@ export interface DatasetShareSchema {
   share_token: string;
   url: string;
 }
-/** A version of a dataset: its time, and its names. */
+/** A version of a dataset: its time, and its tags. */
 export interface DatasetVersion {
   tags?: string[];
   as_of: string;
@@ -262,7 +262,7 @@ export interface TimeDelta {
   hours?: number;
   minutes?: number;
 }
-/** A category of feedback: its value, and the text that is shown for it. */
+/** A category of feedback: its value, and the label that is shown for it. */
 export interface FeedbackCategory {
   value: number;
   label?: string | null;
@@ -420,13 +420,13 @@ export interface RunWithAnnotationQueueInfo extends BaseRun {
   added_at?: string;
 }
 
-/** How many of the input tokens are of a kind, such as cached ones. */
+/** The numbers of input tokens by kind, such as cached tokens. */
 export type InputTokenDetails = {
   audio?: number;
   cache_read?: number;
   cache_creation?: number;
 } & Record<string, number>;
-/** How many of the output tokens are of a kind, such as reasoning. */
+/** The numbers of output tokens by kind, such as reasoning tokens. */
 export type OutputTokenDetails = { audio?: number; reasoning?: number } & Record<string, number>;
 /** The numbers of tokens of a model call. */
 export type UsageMetadata = {

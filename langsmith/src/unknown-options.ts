@@ -23,7 +23,7 @@ export function warnOfUnknownOptions<Options extends object>(
   }
 }
 
-/** Lists the options that programs use. Those of LangChain only begin with two underscores. */
+/** Lists the options for programs. Options that begin with two underscores are only for LangChain. */
 const listNames = (known: object): string =>
   Object.keys(known)
     .filter((name) => !name.startsWith("__"))

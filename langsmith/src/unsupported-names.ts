@@ -1,7 +1,7 @@
 import { createUnsupportedError } from "./unsupported.ts";
 
-// Names that langsmith exports and this package does not support. They exist so that a program that only imports one
-// still starts, and compiles.
+// Names that langsmith exports and this package does not support. They exist so that a program that imports one without
+// using it still compiles and starts.
 
 const generatedAdvice = "Use the methods of `Client`, or its member `millrace`.";
 const addressAdvice = "Pass project_name, or set LANGSMITH_PROJECT.";
@@ -42,7 +42,9 @@ export function toFile(..._args: unknown[]): never {
 /** The environment of an agent. */
 export type Environment = "local" | "development" | "staging" | "production";
 
-/** The address of an agent. The types of LangChain name it. To create one is not supported: runs are filed by project. */
+/**
+ * The address of an agent. LangChain's types refer to it. Creating one is not supported: runs are grouped by project.
+ */
 export class AgentAddress {
   declare kind: "AGENT";
   declare id: string;
@@ -53,7 +55,7 @@ export class AgentAddress {
   }
 }
 
-/** The address of the project of an experiment. To create one is not supported: runs are filed by project. */
+/** The address of the project of an experiment. Creating one is not supported: runs are grouped by project. */
 export class ExperimentAddress {
   declare kind: "EXPERIMENT";
   declare id: string;
@@ -63,7 +65,9 @@ export class ExperimentAddress {
   }
 }
 
-/** The address of the project with the runs of evaluators. To create one is not supported: runs are filed by project. */
+/**
+ * The address of the project with the runs of evaluators. Creating one is not supported: runs are grouped by project.
+ */
 export class EvaluatorAddress {
   declare kind: "EVALUATOR";
 
@@ -102,7 +106,10 @@ export function mergeRuntimeEnvIntoRun(..._args: unknown[]): never {
 
 /** Not supported. */
 export function _checkBackendVersion(..._args: unknown[]): never {
-  throw createUnsupportedError("_checkBackendVersion", "The server's version is of no importance.");
+  throw createUnsupportedError(
+    "_checkBackendVersion",
+    "This package does not depend on the server's version.",
+  );
 }
 
 /** Not supported. */

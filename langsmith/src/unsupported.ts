@@ -1,4 +1,4 @@
-/** A program has used a part of langsmith that this package does not support. */
+/** Thrown when a program uses a part of langsmith that this package does not support. */
 export class UnsupportedError extends Error {
   override readonly name = "UnsupportedError";
 }

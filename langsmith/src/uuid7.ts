@@ -3,7 +3,7 @@ import { randomFillSync } from "node:crypto";
 /** Creates a UUID of version 7 (RFC 9562, section 5.7), whose first 48 bits are the time. */
 export const uuid7 = (): string => uuid7FromTime(Date.now());
 
-/** Like {@link uuid7}, with a given time: milliseconds since the Unix epoch, or a text that `Date.parse` reads. */
+/** Like {@link uuid7}, with a given time: milliseconds since the Unix epoch, or a string that `Date.parse` accepts. */
 export function uuid7FromTime(time: number | string): string {
   const milliseconds = Math.floor(typeof time === "string" ? Date.parse(time) : time);
   const bytes = randomFillSync(Buffer.alloc(16));

@@ -34,8 +34,8 @@ const translate = (text: string): string => {
 };
 
 /**
- * Replaces Millrace's calls in the message of an error by calls of this package's client, which is the one that the
- * program has.
+ * Rewrites the calls of Millrace's API in an error message as calls of this package's client, because the program uses
+ * this client.
  */
 export function translateAdvice(error: unknown): unknown {
   if (error instanceof Error) {

@@ -37,7 +37,9 @@ export class BaseClient {
   /** Does nothing: the cache of prompts has no timer. */
   cleanup(): void {}
 
-  /** The address of the UI. On the local server, it is the address of the API. */
+  /**
+   * The address of the UI. By default it is the address of the API, because the local server has both at one address.
+   */
   getHostUrl(): string {
     return this.config.webUrl ?? this.#apiUrl;
   }

@@ -81,7 +81,7 @@ const withoutEffect: Readonly<Record<string, string>> = {
   batchSizeBytesLimit: "the server sets the largest size of a request",
   batchSizeLimit: "the server sets the largest number of runs in a request",
   blockOnRootRunFinalization:
-    "a run is sent by a worker thread and blocks nothing; await client.flush()",
+    "worker threads send the runs and block nothing; to wait for them, await client.flush()",
   manualFlushMode: "runs are also sent without a flush",
   fetchImplementation:
     "requests are sent by worker threads; see the proxy options in docs/options.md",
@@ -93,7 +93,7 @@ const withoutEffect: Readonly<Record<string, string>> = {
   omitTracedRuntimeInfo: "the runtime is recorded with each run",
 };
 
-/** Whether an option without effect has a value that asks for what Millrace does anyway. */
+/** Whether the value of an option without effect describes what Millrace does anyway. */
 const isDefault = (name: string, value: unknown): boolean =>
   value === undefined ||
   (name === "autoBatchTracing" && value === true) ||

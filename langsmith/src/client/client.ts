@@ -59,7 +59,7 @@ export class Client extends QueueMethods implements LangSmithTracingClientInterf
 
   /** Not supported. */
   get sandboxes(): never {
-    throw createUnsupportedError("Client.sandboxes", "Millrace runs no code of yours.");
+    throw createUnsupportedError("Client.sandboxes", "Millrace does not run your code.");
   }
 
   /** Not supported. */
@@ -72,7 +72,10 @@ export class Client extends QueueMethods implements LangSmithTracingClientInterf
 
   /** Not supported. */
   get agents(): never {
-    throw createUnsupportedError("Client.agents", "File the runs of each agent in a project.");
+    throw createUnsupportedError(
+      "Client.agents",
+      "Record the runs of each agent in its own project.",
+    );
   }
 
   /** Not supported. */

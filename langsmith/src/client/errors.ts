@@ -9,7 +9,7 @@ import {
 } from "millrace";
 
 /**
- * The error classes of langsmith, for `instanceof` in programs. Calls throw the errors of Millrace. With a class that
+ * The error classes of langsmith, for `instanceof` in programs. Calls throw the errors of Millrace. For a class that
  * exists only in langsmith, `instanceof` compares the status of the error.
  */
 export {

@@ -68,7 +68,7 @@ export class ExampleMethods extends DatasetMethods {
       await this.millrace.examples.create({
         ...toDatasetKey(toSelector(example)),
         ...(await this.#toNewExample(example)),
-        // The types of langsmith allow an example without inputs, which the call refuses.
+        // The types of langsmith allow an example without inputs, but the call rejects it.
       } as CreateExample),
     );
   }

@@ -36,7 +36,7 @@ export const promptCacheSingleton: PromptCache = new Proxy(
   Object.create(PromptCache.prototype) as PromptCache,
   {
     get: (target, key): unknown => {
-      // Promises, consoles and test frameworks read these of any object.
+      // Promises, consoles and test frameworks read these members of any object.
       if (
         typeof key === "symbol" ||
         key === "then" ||

@@ -105,7 +105,7 @@ export class PromptMethods extends FeedbackMethods {
     return this.millrace.prompts.url(`${promptIdentifier}:${commitHash}`);
   }
 
-  /** Changes a prompt. The changed one is the member `repo` of the result. */
+  /** Changes a prompt. The member `repo` of the result is the changed prompt. */
   async updatePrompt(
     promptIdentifier: string,
     options: PromptText & { isArchived?: boolean } = {},
@@ -118,7 +118,7 @@ export class PromptMethods extends FeedbackMethods {
     await this.millrace.prompts.delete(promptIdentifier);
   }
 
-  /** Reads a prompt's content. The client's cache is used if its content is recent. */
+  /** Reads a prompt's content, from the client's cache if the cached content is recent enough. */
   async pullPromptCommit(
     promptIdentifier: string,
     options: PullOptions = {},

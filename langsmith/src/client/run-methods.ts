@@ -104,8 +104,8 @@ export interface ListThreadsItem {
 export class RunMethods extends BaseClient {
   /**
    * Records a run. If the run can't be sent, no error is thrown, but the client counts the failure. A run with
-   * `trace_id` and `dotted_order` is sent later, together with others. Otherwise the promise resolves once the run was
-   * sent, as in langsmith.
+   * `trace_id` and `dotted_order` is sent later, together with others. Otherwise the promise resolves once the run has
+   * been sent, as in langsmith.
    */
   async createRun(run: CreateRunParams, options?: ReplicaOptions): Promise<void> {
     warnOfReplica(options);
@@ -183,7 +183,7 @@ export class RunMethods extends BaseClient {
   async *listRuns(props: ListRunsParams): AsyncIterable<Run> {
     const { projectId, projectName, id, executionOrder, referenceExampleId, select, ...others } =
       props;
-    // The type of the filter says nothing of the selected fields, as the types of langsmith don't.
+    // The type `ListRuns` does not depend on the selected fields, and neither do the types of langsmith.
     const filter: ListRuns = omitUndefined({
       ...others,
       isRoot: others.isRoot ?? (executionOrder === 1 ? true : undefined),
@@ -325,8 +325,8 @@ export class RunMethods extends BaseClient {
 }
 
 /**
- * Removes the tokens of a stream from its events. The outputs contain the tokens, too, and the filters apply to the
- * outputs.
+ * Removes the tokens of a stream from the events of a run. The outputs contain the tokens, too, and the filters apply
+ * only to the outputs.
  */
 function withoutTokens(run: KVMap): KVMap {
   const events: unknown = run["events"];

@@ -62,7 +62,7 @@ export const __version__: string = version;
 /** The key of the metadata that hides a run from one view of langsmith's UI. */
 export const LS_MESSAGE_VIEW_EXCLUDE = "ls_message_view_exclude";
 
-/** Whether runs are recorded: as the current run says, otherwise as the environment variables say. */
+/** Whether runs are recorded. The current run decides this; without one, the environment variables do. */
 export const isTracingEnabled = (): boolean =>
   getCurrentRunTree(true)?.tracingEnabled ?? isEnvTracingEnabled();
 

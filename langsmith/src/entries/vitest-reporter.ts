@@ -11,8 +11,8 @@ async function findDefaultReporter(): Promise<typeof DefaultReporter> {
 }
 
 /**
- * Prints what vitest's default reporter prints, and then the scores of each dataset. It is used alone, as that of
- * langsmith: `reporters: ["langsmith/vitest/reporter"]`.
+ * Prints what vitest's default reporter prints, and then the scores of each dataset. Use it without another reporter,
+ * like langsmith's own: `reporters: ["langsmith/vitest/reporter"]`.
  */
 // oxlint-disable-next-line import/no-default-export -- vitest creates the default export of a reporter's module
 export default class LangSmithEvalReporter extends Base {

@@ -89,7 +89,7 @@ export interface EvaluateOptions extends BaseEvaluateOptions {
   disableEvaluatorTracing?: boolean;
 }
 
-/** Options of `evaluate` for two experiments. */
+/** Options of `evaluate` for comparing experiments. */
 export interface ComparativeEvaluateOptions extends BaseEvaluateOptions {
   evaluators: ComparativeEvaluator[];
   loadNested?: boolean;
@@ -164,7 +164,7 @@ export class ExperimentResults implements AsyncIterableIterator<ExperimentResult
 }
 
 /**
- * Calls a target for each example of a dataset and evaluates the outputs, or compares two experiments. It uses
+ * Calls a target for each example of a dataset and evaluates the outputs, or compares experiments. It uses
  * `millrace/evaluation`, so each row is stored when it finishes.
  */
 export function evaluate(

@@ -147,7 +147,7 @@ export function toEvaluationResult(score: {
   };
 }
 
-/** Converts the row with which Millrace calls an evaluator. */
+/** Converts the arguments with which Millrace calls an evaluator to a row with the types of langsmith. */
 export function convertRow(
   { run, example }: EvaluatorArguments,
   attachments?: KVMap,
@@ -160,7 +160,7 @@ export function convertRow(
   };
 }
 
-/** The argument of a grading function. As in langsmith, the values need not be texts, in spite of the types. */
+/** The argument of a grading function. As in langsmith, the values need not be strings, despite the types. */
 export interface GradingFunctionParams {
   input: string;
   prediction: string;

@@ -2,8 +2,8 @@ import type { EvaluatedRow, RowScore } from "millrace/evaluation";
 import type { KVMap } from "../schemas.ts";
 
 /**
- * Prints what failed in a row, one line each. Langsmith prints failures, too: an evaluation goes on after them, and its
- * results do not show them.
+ * Prints one line for each failure in a row. Langsmith prints failures, too, because the evaluation continues after
+ * them, and its results do not show the failures of evaluators.
  */
 export function printFailures(
   targetName: string,

@@ -11,7 +11,7 @@ import type { RunTreeConfig } from "../tracing/run-tree.ts";
 /** The key of the method by which Millrace lets a target start the runs of rows itself. */
 const startRowRunKey = Symbol.for("millrace.startRowRun");
 
-/** The runs of the targets of one evaluation: the traced functions themselves record them, as in langsmith. */
+/** The runs of the target of one evaluation. The traced function itself records them, as in langsmith. */
 export class TargetRuns {
   readonly #client: Client;
   /** Metadata that all runs inherit. */
@@ -38,7 +38,7 @@ export class TargetRuns {
     return this.#byContext.get(context as object)?.collectOutputs(target);
   }
 
-  /** Returns the run of a row with those below it; `undefined` if the row was not evaluated here. */
+  /** Returns the run of a row with its descendants; `undefined` if the row was not evaluated here. */
   find(runId: string): Run | undefined {
     return this.#runs.get(runId)?.toRun();
   }
@@ -89,7 +89,7 @@ class TargetRun {
     };
     this.context = new RunTree({ ...common, name: "evaluation" });
     overrideMethod(this.context, "createChild", (config: RunTreeConfig) => {
-      // A repeated call of the target would need a new id. Langsmith's `evaluate` calls it once.
+      // A second call of the target would need another id, but `evaluate` calls the target once for each row.
       const root = new RunTree({
         ...config,
         ...common,
@@ -122,7 +122,7 @@ class TargetRun {
     return this.#root?.outputs;
   }
 
-  /** Ends the run if the traced function has not ended it, because its time is up. */
+  /** Ends the run if the traced function has not ended it, for example because the call timed out. */
   fail(error: unknown): void {
     const root = this.#root;
     if (root !== undefined && root.end_time === undefined) {
@@ -135,7 +135,7 @@ class TargetRun {
     return this.#root === undefined ? undefined : this.#describe(this.#root);
   }
 
-  /** Collects the runs below a run, which forgets them when it was sent. */
+  /** Collects the descendants of a run, because a run no longer lists its children after it has been sent. */
   #observeChildren(run: RunTree, rowKeys: readonly string[]): void {
     const children: RunTree[] = [];
     this.#children.set(run, children);
@@ -165,7 +165,7 @@ class TargetRun {
 
   /**
    * Reads the runs that were recorded without run trees, such as those of model calls: only the worker threads and the
-   * server know what their bytes mean.
+   * server parse their requests and responses.
    */
   async #readStoredRuns({ trace_id: traceId, project_name: projectName }: RunTree): Promise<void> {
     try {
@@ -218,7 +218,7 @@ class TargetRun {
   }
 }
 
-/** Converts the times of a run that was read to numbers, which all other runs have. */
+/** Converts the times of a run that was read from the server to numbers, because all other runs have numbers. */
 const withTimes = (run: Run): Run => ({
   ...run,
   ...(run.start_time === undefined ? {} : { start_time: new Date(run.start_time).getTime() }),

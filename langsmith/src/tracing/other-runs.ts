@@ -1,7 +1,7 @@
 import { AsyncLocalStorageProviderSingleton } from "./context.ts";
 import { isRunTree } from "./run-tree.ts";
 
-/** Run trees below which runs were recorded that are not run trees of this package, such as those of model calls. */
+/** Run trees with descendants that were recorded without a run tree of this package, such as model calls. */
 const withOtherRuns = new WeakSet<object>();
 
 /** Remembers that a run is about to be recorded below the current run without a run tree. */
@@ -14,5 +14,5 @@ export function rememberOtherRun(): void {
   }
 }
 
-/** Whether {@link rememberOtherRun} was called below a run tree. */
+/** Whether a run without a run tree was recorded below this run tree; see {@link rememberOtherRun}. */
 export const hasOtherRuns = (run: object): boolean => withOtherRuns.has(run);

@@ -97,8 +97,8 @@ export function convertToDottedOrderFormat(
 
 /**
  * A run whose fields a program may change until it is sent. `postRun` records its start and `patchRun` its end, and the
- * client sends both. The properties are fields and not accessors, because LangChain copies a run with the spread
- * operator.
+ * client sends both. Except for `metadata`, the properties are fields and not accessors, because LangChain copies a run
+ * with the spread operator.
  */
 export class RunTree implements BaseRun {
   declare id: string;
@@ -221,7 +221,7 @@ export class RunTree implements BaseRun {
     return child;
   }
 
-  /** Sets the outputs, the error and the end, unless they are already set. `patchRun` sends them. */
+  /** Sets the outputs, the error and the end time, unless they are already set. `patchRun` sends them. */
   // oxlint-disable-next-line max-params -- the signature of langsmith
   async end(
     outputs?: KVMap,
@@ -287,7 +287,7 @@ export class RunTree implements BaseRun {
     return toRunCreate(this);
   }
 
-  /** Adds an event. A text becomes the message of a new event. */
+  /** Adds an event. A string becomes the message of a new event. */
   addEvent(event: RunEvent | string): void {
     const fields = typeof event === "string" ? { name: "event", message: event } : event;
     this.events ??= [];

@@ -32,7 +32,7 @@ export type ProcessOutputs<ReturnValue> = ReturnValue extends KVMap
     : ReturnValue
   : { outputs: ReturnValue };
 
-/** Options that say how the calls of a traced function are recorded. */
+/** Options for recording the calls of a traced function. */
 export type TraceableConfig<Func extends AnyFunction> = Partial<
   Omit<RunTreeConfig, "inputs" | "outputs">
 > & {
@@ -232,8 +232,8 @@ const listPassed = (traced: readonly TracedArgument[]): unknown[] =>
   traced.map(({ passed }) => passed);
 
 /**
- * Creates the run of a call. Its parent is the run or the current run of the LangChain config that is passed as the
- * first argument, or else the current run.
+ * Creates the run of a call. The first argument may be the parent run, or a LangChain config whose current run becomes
+ * the parent. Otherwise the parent is the current run.
  */
 function prepareCall(traced: readonly TracedArgument[], config: RunTreeConfig): PreparedCall {
   const [first, ...others] = traced;

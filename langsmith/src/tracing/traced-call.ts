@@ -19,7 +19,7 @@ import type { RunTree } from "./run-tree.ts";
  */
 const endPromisesKey = Symbol.for("lc:child_run_end_promises");
 
-/** Settings that say how the run of one call is recorded. */
+/** Settings for recording the run of one call. */
 export interface CallSettings {
   readonly run: RunTree | undefined;
   readonly aggregator: ((chunks: unknown[]) => unknown) | undefined;

@@ -117,13 +117,13 @@ const toSettings = ({
   ...(metadata === undefined ? {} : { metadata }),
 });
 
-const supported = new Set(["name", "metadata", "tags", "client", "tracingEnabled"]);
+const supportedOptions = new Set(["name", "metadata", "tags", "client", "tracingEnabled"]);
 
 function warnOfIgnored(name: string, config: object): void {
   for (const option of Object.keys(config)) {
-    if (!supported.has(option)) {
+    if (!supportedOptions.has(option)) {
       warnOnce(
-        `The option ${option} of ${name} has no effect. Known: ${[...supported].join(", ")}.`,
+        `The option ${option} of ${name} has no effect. Known: ${[...supportedOptions].join(", ")}.`,
       );
     }
   }

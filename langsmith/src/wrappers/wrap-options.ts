@@ -16,7 +16,14 @@ interface WrapOptions {
 }
 
 /** Options that cause no warning. */
-const supported = new Set(["client", "name", "metadata", "tags", "tracingEnabled", "runName"]);
+const supportedOptions = new Set([
+  "client",
+  "name",
+  "metadata",
+  "tags",
+  "tracingEnabled",
+  "runName",
+]);
 
 /**
  * Converts the options of a wrapper. Returns `undefined` if tracing is off when the client is wrapped. Its calls are
@@ -27,9 +34,9 @@ function toWrapOptions(
   options: Partial<RunTreeConfig> = {},
 ): WrapOptions | undefined {
   for (const name of Object.keys(options)) {
-    if (!supported.has(name)) {
+    if (!supportedOptions.has(name)) {
       warnOnce(
-        `The option ${name} of ${wrapperName} has no effect. Known: ${[...supported].join(", ")}; everything else follows from the current run.`,
+        `The option ${name} of ${wrapperName} has no effect. Known: ${[...supportedOptions].join(", ")}; everything else follows from the current run.`,
       );
     }
   }

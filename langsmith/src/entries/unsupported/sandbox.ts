@@ -1,3 +1,3 @@
 import { createUnsupportedError } from "../../unsupported.ts";
 
-throw createUnsupportedError("langsmith/sandbox", "Millrace runs no code of yours.");
+throw createUnsupportedError("langsmith/sandbox", "Millrace does not run your code.");

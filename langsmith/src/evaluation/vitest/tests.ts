@@ -59,7 +59,9 @@ export interface LangSmithJestlikeTestMetadata {
   split?: string | string[];
 }
 
-/** The function that runs a test. It receives the example; what it returns are the outputs of the run. */
+/**
+ * The function that runs a test. It receives the example, and the value that it returns becomes the outputs of the run.
+ */
 export type LangSmithJestlikeTestFunction<I, O> = (
   data: {
     inputs: I;
@@ -107,7 +109,10 @@ const isTracked = (enableTestTracking: boolean | undefined): boolean =>
   enableTestTracking ??
   (process.env["LANGSMITH_TEST_TRACKING"] !== "false" && isEnvTracingEnabled());
 
-/** It is shorter than vitest's default time limit of a hook, so that no test fails if the server can't be reached. */
+/**
+ * Longest wait for the last records, in milliseconds. It is shorter than vitest's default time limit of a hook, so that
+ * no test fails if the server can't be reached.
+ */
 const flushTimeoutMs = 5_000;
 
 /** Options of `describe` that have an effect. */
@@ -122,7 +127,7 @@ const describeOptions = [
 
 function wrapDescribe(describe: DescribeFunction): LangSmithJestlikeDescribeWrapper {
   return (name, fn, config = {}) => {
-    warnOfOthers("describe", config, describeOptions);
+    warnOfIneffectiveOptions("describe", config, describeOptions);
     const { client, testSuiteName, projectName, description, metadata } = config;
     const suite = testSuiteName ?? name;
     describe(
@@ -165,7 +170,7 @@ function wrapTest(millraceTestFunction: MillraceTest): LangSmithTest {
     timeout?: number,
   ): void => {
     const { id, inputs, referenceOutputs, config = {}, split, metadata, ...others } = params;
-    warnOfOthers("test", config, testOptions);
+    warnOfIneffectiveOptions("test", config, testOptions);
     millraceTestFunction(
       name,
       {
@@ -198,8 +203,8 @@ function wrapTest(millraceTestFunction: MillraceTest): LangSmithTest {
           ...(split === undefined ? {} : { split }),
         };
         const reference = referenceOutputs ?? {};
-        // The context becomes the prototype. A copy would read all its members, some of which are only created when
-        // they are read.
+        // The context becomes the prototype. A copy would read all members of the context, and some of them are created
+        // only when they are read.
         const data = Object.assign(Object.create(context) as Record<string, unknown>, others);
         for (const [key, value] of Object.entries({
           inputs,
@@ -273,7 +278,11 @@ export function logFeedback(feedback: EvaluationResult): void {
 
 export { logOutputs };
 
-function warnOfOthers(name: string, config: object, knownOptions: readonly string[]): void {
+function warnOfIneffectiveOptions(
+  name: string,
+  config: object,
+  knownOptions: readonly string[],
+): void {
   for (const option of Object.keys(config)) {
     if (!knownOptions.includes(option)) {
       warnOnce(
