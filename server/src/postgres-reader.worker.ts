@@ -10,8 +10,8 @@ import { postgresRuns } from "./store/postgres/postgres-runs.ts";
 import { ReconnectingReadSession } from "./store/postgres/postgres-sessions.ts";
 import type { ReaderCall, ReaderMessage } from "./store/reader-protocol.ts";
 
-// Runs queries on a connection to PostgreSQL, one after the other. Rows are parsed and pages are written as JSON in this
-// thread, so that long pages do not block the thread that serves HTTP.
+// Runs queries on a connection to PostgreSQL, one after the other. Rows are parsed and pages are written as JSON in
+// this thread, so that long pages do not block the thread that serves HTTP.
 
 if (parentPort !== null) {
   start(parentPort, workerData as PostgresThreadData);

@@ -17,8 +17,8 @@ export interface RunningServer {
   /** The URL at which clients reach the server, from the option `publicUrl`. */
   readonly publicUrl: string | undefined;
   /**
-   * The token that the UI asks for before it calls models; `undefined` if the server has no model endpoints, or requires
-   * a key. Each start creates a new token.
+   * The token that the UI asks for before it calls models; `undefined` if the server has no model endpoints, or
+   * requires a key. Each start creates a new token.
    */
   readonly modelToken: string | undefined;
   /** Where runs are stored before they reach the database; `undefined` without the option `log`. */

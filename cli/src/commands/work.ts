@@ -117,7 +117,9 @@ function parsePort(text: string | undefined): { readonly port?: number } {
   return text === undefined ? {} : { port: Number(text) };
 }
 
-/** Returns the value of an environment variable; `undefined` if it is empty, or if the flag that overrides it is given. */
+/**
+ * Returns the value of an environment variable; `undefined` if it is empty, or if the flag that overrides it is given.
+ */
 const findVariable = (
   command: Command,
   flag: string,

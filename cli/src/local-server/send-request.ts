@@ -56,7 +56,9 @@ export async function sendRequest(
   }
 }
 
-/** The proxy could not be reached, or refused the connection. The message names the proxy and the variable it is from. */
+/**
+ * The proxy could not be reached, or refused the connection. The message names the proxy and the variable it is from.
+ */
 export class ProxyError extends Error {
   override readonly name = "ProxyError";
   /** What to do about it. */

@@ -55,7 +55,9 @@ async function assertReachable({ endpoint, apiKey }: ServerFlags): Promise<void>
 /** Longest wait for the first response of a server, in milliseconds. */
 const firstResponseTimeoutMs = 5_000;
 
-/** Returns the server URL: from the flag, otherwise from the environment, otherwise the default. A client does the same. */
+/**
+ * Returns the server URL: from the flag, otherwise from the environment, otherwise the default. A client does the same.
+ */
 const resolveEndpoint = ({ endpoint }: ServerFlags): string =>
   endpoint ??
   variablesOf("endpoint")

@@ -104,8 +104,8 @@ export function assertColumns(mapping: Mapping, columns: readonly string[]): voi
 }
 
 /**
- * Describes the first column that is not one of the {@link standardColumns}, if these are mapped. Its values would not be
- * uploaded, and a misspelled name such as `output` is the likely cause.
+ * Describes the first column that is not one of the {@link standardColumns}, if these are mapped. Its values would not
+ * be uploaded, and a misspelled name such as `output` is the likely cause.
  */
 function describeUnknownColumn(mapping: Mapping, columns: readonly string[]): string | undefined {
   if (resolveMapping(mapping, columns) === mapping) {

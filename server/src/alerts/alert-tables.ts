@@ -1,6 +1,6 @@
 /**
- * SQL that creates the tables of alerts. `draft_json` is the JSON of an `AlertDraft`. The trigger deletes the alerts of a
- * deleted project.
+ * SQL that creates the tables of alerts. `draft_json` is the JSON of an `AlertDraft`. The trigger deletes the alerts of
+ * a deleted project.
  */
 export const alertTables = `
   CREATE TABLE alerts (

@@ -18,7 +18,9 @@ export const alertLimits = {
   filterMs: 2_000,
 } as const;
 
-/** The figures of a dashboard. Latencies are in milliseconds, the error rate is from 0 to 1, costs are in US dollars. */
+/**
+ * The figures of a dashboard. Latencies are in milliseconds, the error rate is from 0 to 1, costs are in US dollars.
+ */
 export const alertFigures = [
   "runs",
   "error_rate",

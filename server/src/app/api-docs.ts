@@ -38,7 +38,9 @@ export function addApiDocs(app: FastifyInstance, publicUrl: PublicUrl | undefine
   });
 }
 
-/** Describes the routes. The generator is loaded only now, because most servers are never asked for their description. */
+/**
+ * Describes the routes. The generator is loaded only now, because most servers are never asked for their description.
+ */
 async function describe(
   routes: readonly RouteOptions[],
   publicUrl: PublicUrl | undefined,

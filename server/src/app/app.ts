@@ -116,8 +116,8 @@ export interface AppParts {
 }
 
 /**
- * Creates the HTTP application: guards, routes and error handling. It does not listen yet. When it is ready, it begins to
- * perform stored jobs, to apply rules, to evaluate alerts and to send webhooks.
+ * Creates the HTTP application: guards, routes and error handling. It does not listen yet. When it is ready, it begins
+ * to perform stored jobs, to apply rules, to evaluate alerts and to send webhooks.
  */
 export function createApp(
   plainStore: Store,

@@ -36,7 +36,7 @@ const fileHeaders = {
   "x-frame-options": "DENY",
 } as const;
 
-/** URL path of the page, which is also its place in the folder of the built UI. */
+/** URL path of the page, which is also its path in the folder of the built UI. */
 const pagePath = "/index.html";
 
 interface WebFile {
@@ -57,8 +57,8 @@ const compressors: { readonly [Name in Encoding]: (body: Buffer) => Promise<Buff
   br: async (body) =>
     promisify(brotliCompress)(body, {
       params: {
-        // The first visitor waits for this. From level 9 on, brotli fills large tables for each file: compressing all files
-        // took more than 40 times as long, to save one per cent (level 9) or seven (level 11).
+        // The first visitor waits for this. From level 9 on, brotli fills large tables for each file: compressing all
+        // files took more than 40 times as long, to save one per cent (level 9) or seven (level 11).
         [constants.BROTLI_PARAM_QUALITY]: 6,
         [constants.BROTLI_PARAM_SIZE_HINT]: body.length,
       },
@@ -183,8 +183,8 @@ function chooseEncoding(
 }
 
 /**
- * Adds the base path to the page: its files are below this path whatever the path of the page is, and its scripts read it
- * from a meta element, because inline scripts are forbidden.
+ * Adds the base path to the page. The addresses of its files then begin with the base path, whatever the path of the
+ * page is. Scripts read it from a meta element, because inline scripts are forbidden.
  */
 const addBasePath = (html: string, basePath: string): string =>
   html

@@ -19,9 +19,9 @@ const disconnectedStatus = 499;
 const minuteMs = 60_000;
 
 /**
- * Records the requests that an audited endpoint receives. The entry of a request that writes to the database is stored in
- * the transaction of its first write. All other entries are stored once the response was sent: refused requests, exports,
- * and changes of what the server keeps in memory only. If the process ends in between, such an entry is lost.
+ * Records the requests that an audited endpoint receives. The entry of a request that writes to the database is stored
+ * in the transaction of its first write. All other entries are stored once the response was sent: refused requests,
+ * exports, and changes of what the server keeps in memory only. If the process ends in between, such an entry is lost.
  */
 export class AuditLog {
   readonly #store: AuditStore;
@@ -34,8 +34,8 @@ export class AuditLog {
   #minute = 0;
 
   /**
-   * @param onDropped - called for each entry that is not recorded, because its tenant has sent too many refused requests
-   *   in this minute or because the database did not store it
+   * @param onDropped - called for each entry that is not recorded, because its tenant has sent too many refused
+   *   requests in this minute or because the database did not store it
    */
   constructor(store: AuditStore, onDropped: () => void, nowMs: () => number = Date.now) {
     this.#store = store;

@@ -41,7 +41,7 @@ interface AuditRow {
 
 const builder = createQueryBuilder<{ readonly audit_entries: AuditRow }>();
 
-/** The values of a list. Each one that is given adds a condition. */
+/** The filters of a list of entries, and its page. Each filter that is given adds a condition. */
 interface ListValues {
   readonly tenantId?: string | undefined;
   readonly actorKind?: string | undefined;

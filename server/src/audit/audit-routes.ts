@@ -8,7 +8,7 @@ import type { QueryString } from "../http/query-string.ts";
 import type { RequestScoped } from "../http/request-scope.ts";
 import { route } from "../http/route.ts";
 import { toIso } from "../http/wire-text.ts";
-import { auditOutcomes } from "../model/audit-entry.ts";
+import { auditActorKinds, auditOutcomes } from "../model/audit-entry.ts";
 import type { AuditEntry, AuditOutcome } from "../model/audit-entry.ts";
 import { RequestError } from "../model/errors.ts";
 import { auditLimits } from "./audit.ts";
@@ -31,7 +31,7 @@ export interface AuditRouteDependencies {
 const tag = "server";
 
 const filterDocs = {
-  actor: "Only entries of this key, by its id, or of this kind of actor.",
+  actor: `Only entries of this actor: the id of a key, or a kind of actor (${auditActorKinds.join(", ")}).`,
   action: "Only entries of this action, such as createKey.",
   outcome: `Only entries with this outcome: ${auditOutcomes.join(", ")}.`,
   from: "Only entries from this time on.",

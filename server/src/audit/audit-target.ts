@@ -44,7 +44,8 @@ const readMember = (value: unknown, name: string): unknown =>
     : undefined;
 
 /**
- * Adds to an entry the id of what its write has created. A result may be the resource itself, or contain it as a member.
+ * Adds to an entry the id of what its write has created. A result may be the resource itself, or contain it as a
+ * member.
  */
 export function addCreatedId(entry: AuditEntry, result: unknown): AuditEntry {
   const id =

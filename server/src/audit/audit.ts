@@ -11,8 +11,8 @@ export const auditLimits = {
   targetPartChars: 200,
   targetParts: 20,
   /**
-   * Refused requests of a tenant that are recorded in a minute. A key that permits nothing could otherwise fill the disk
-   * with them. Requests that take effect are always recorded.
+   * Refused requests of a tenant that are recorded in a minute. A key that permits nothing could otherwise fill the
+   * disk with them. Requests that take effect are always recorded.
    */
   refusalsPerMinute: 120,
   /** Expired entries that are deleted in one step. */
@@ -29,7 +29,7 @@ export interface AuditPosition {
 export interface AuditQuery {
   /** Only entries of this tenant; `undefined` for all tenants, which only the operator of the server may read. */
   readonly tenantId: string | undefined;
-  /** The id of a key, the name of another actor, or a kind of actors. */
+  /** The id of a key, the name of another actor, or a kind of actor. */
   readonly actor?: string | undefined;
   readonly action?: string | undefined;
   readonly outcome?: AuditOutcome | undefined;

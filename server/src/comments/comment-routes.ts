@@ -66,7 +66,7 @@ export function addUiCommentRoutes(app: FastifyInstance, store: CommentStore): v
   app.route({
     ...route(uiEndpoints.countTraceComments, {
       tag,
-      summary: "Counts the comments on each run of a trace that has any.",
+      summary: "Counts the comments on each run of a trace. Runs without comments are left out.",
     }),
     handler: async (request) => {
       const counts = await store
@@ -78,7 +78,8 @@ export function addUiCommentRoutes(app: FastifyInstance, store: CommentStore): v
   app.route({
     ...route(uiEndpoints.countDatasetComments, {
       tag,
-      summary: "Counts the comments on each example of a dataset that has any.",
+      summary:
+        "Counts the comments on each example of a dataset. Examples without comments are left out.",
     }),
     handler: async (request) => {
       const counts = await store
@@ -90,7 +91,7 @@ export function addUiCommentRoutes(app: FastifyInstance, store: CommentStore): v
   app.route<{ Body: Static<typeof commentBody> }>({
     ...route(uiEndpoints.createComment, {
       tag,
-      summary: "Writes a comment on a run or an example. Repeating the request changes nothing.",
+      summary: "Creates a comment on a run or an example. Repeating the request changes nothing.",
       body: commentBody,
     }),
     handler: async (request) => {
@@ -136,13 +137,13 @@ export function addUiCommentRoutes(app: FastifyInstance, store: CommentStore): v
   });
 }
 
-/** @throws RequestError 422: neither a person nor a key is known. */
+/** @throws RequestError 422: the request contains neither a name nor a key that is stored in the database. */
 function readKnownAuthor(request: FastifyRequest): Author {
   const author = readAuthor(request);
   if (author.name === null && author.key === null) {
     throw new RequestError(
       422,
-      `a comment needs an author: send a name in ${authorHeader}, or an API key that was created at this server`,
+      `a comment needs an author: send a name in ${authorHeader}, or an API key that was created on this server`,
     );
   }
   return author;

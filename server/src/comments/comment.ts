@@ -34,7 +34,7 @@ export interface CommentDraft {
   readonly author: Author;
 }
 
-/** Names a comment by its id, and the author who wants to change or delete it. */
+/** A comment to change or delete, and the author who wants to do so. */
 export interface OwnComment {
   readonly id: string;
   readonly author: Author;
@@ -72,9 +72,9 @@ export interface CommentReads {
    * @throws RequestError 404: the tenant has no such run or example.
    */
   list(tenantId: string, target: CommentTarget, page: CommentPageRange): Promise<CommentPage>;
-  /** Counts the comments on each run of a trace that has any. */
+  /** Counts the comments on each run of a trace. Runs without comments are left out. */
   countInTrace(tenantId: string, traceId: string): Promise<readonly CommentCount[]>;
-  /** Counts the comments on each example of a dataset that has any. */
+  /** Counts the comments on each example of a dataset. Examples without comments are left out. */
   countInDataset(tenantId: string, datasetId: string): Promise<readonly ExampleCommentCount[]>;
 }
 

@@ -9,9 +9,9 @@ export type JudgePrompt = { readonly text: string } | { readonly error: string }
 /** What a judge judges, as the variables of its template. */
 interface JudgedSubject {
   readonly values: Readonly<Record<string, unknown>>;
-  /** The name of what is judged in error messages, such as `the run`. */
+  /** How error messages name what is judged, such as `the run`. */
   readonly name: string;
-  /** The names of the variables that a template may use, for errors. */
+  /** The names of the variables that a template may use, for error messages. */
   readonly variables: string;
 }
 
@@ -27,7 +27,7 @@ export interface JudgePromptTask extends WorkTask<JudgePrompt> {
 /** The variables of the template of a judge of runs. */
 const runVariables = ["inputs", "output"] as const;
 
-/** Fills the inputs and outputs of a run in the prompt of a judge. */
+/** Fills in the template of a judge with the inputs and outputs of a run. */
 export function fillJudgePrompt({ template, inputs, outputs }: JudgePromptTask): JudgePrompt {
   const values = {
     inputs: JSON.parse(inputs) as unknown,
@@ -57,7 +57,7 @@ export function fillJudgeTemplate(
   }
   return text.length > judgeLimits.promptChars
     ? {
-        error: `the filled-in prompt of the judge has ${text.length.toLocaleString("en")} characters, and at most ${judgeLimits.promptChars.toLocaleString("en")} are sent. Use only members of inputs and output in the template`,
+        error: `the filled-in prompt of the judge has ${text.length.toLocaleString("en")} characters, but at most ${judgeLimits.promptChars.toLocaleString("en")} are sent. Use only some members of inputs and output in the template`,
       }
     : { text };
 }

@@ -6,7 +6,7 @@ export type AuditActor =
   | { readonly kind: "option"; readonly id: null; readonly name: string }
   /** No key: the server requires none yet. */
   | { readonly kind: "open"; readonly id: null; readonly name: null }
-  /** A command of the machine that the data folder is on, such as `millrace keys create`. */
+  /** A command that changes the database without a server, such as `millrace keys create`. The name is the user's. */
   | { readonly kind: "command"; readonly id: null; readonly name: string };
 
 /** The kinds of actors, as the API names them. */
@@ -21,14 +21,14 @@ export const auditActorKinds = [
 export const auditOutcomes = ["succeeded", "denied", "failed"] as const;
 export type AuditOutcome = (typeof auditOutcomes)[number];
 
-/** One line of the audit log. It contains no bodies and no secrets. */
+/** One entry of the audit log. It contains no bodies and no secrets. */
 export interface AuditEntry {
   readonly id: string;
   readonly tenantId: string;
   /** Microseconds since the Unix epoch. */
   readonly atMicros: number;
   readonly actor: AuditActor;
-  /** The address of the client; `null` for a command on the machine itself, and if the client disconnected at once. */
+  /** The address of the client; `null` for a command, or if the client disconnected at once. */
   readonly address: string | null;
   /** The name of the endpoint, such as `createKey`. */
   readonly action: string;

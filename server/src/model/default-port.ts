@@ -4,7 +4,7 @@ export const defaultPort = 1984;
 /** Default time limit of one query, in milliseconds. */
 export const defaultQueryTimeoutMs = 10_000;
 
-/** Default number of calls of models that a tenant may make in a minute. */
+/** Default number of model calls that a tenant may make in a minute. */
 export const defaultModelRate = 60;
 
 /** Default limit of the bytes of runs that wait in the ingest log. */

@@ -46,8 +46,8 @@ export const toKeyVariable = (name: string): string =>
 /**
  * Checks the endpoints that the operator configured.
  *
- * @throws OptionError one is invalid, or two have the same name or the same variable for their key. The message contains
- * no key.
+ * @throws OptionError one is invalid, or two have the same name or the same variable for their key. The message
+ * contains no key.
  */
 export function parseModelEndpoints(
   options: readonly ModelEndpointOption[],

@@ -178,7 +178,10 @@ export const serverLimits = {
   /** Reviewers that a run may need, and minutes for which a reviewer may claim it. */
   reviewersPerRun: 100,
   claimMinutes: 1_440,
-  /** Calls of models that a tenant may make in a minute, and the highest value of this option and of the budget. */
+  /**
+   * Model calls that a tenant may make in a minute, the highest value of this option, and the highest budget in US
+   * dollars.
+   */
   modelRate: defaultModelRate,
   modelRateMax: 100_000,
   modelBudgetMax: 1_000_000,
@@ -245,8 +248,8 @@ export const serverLimits = {
    */
   readerEndMs: 10_000,
   /**
-   * Milliseconds within which the thread of the server and the one that writes must start: enough to convert a database of
-   * an earlier format with tens of millions of runs.
+   * Milliseconds within which the thread of the server and the one that writes must start: enough to convert a database
+   * of an earlier format with tens of millions of runs.
    */
   conversionMs: 600_000,
   /** Milliseconds within which the other threads must start, and end. */
@@ -292,11 +295,11 @@ export interface ServerOptions {
    * @defaultValue none
    */
   readonly modelEndpoints?: readonly ModelEndpointOption[];
-  /** Calls of models that a tenant may make in a minute, from 1 to 100,000. @defaultValue 60 */
+  /** Model calls that a tenant may make in a minute, from 1 to 100,000. @defaultValue 60 */
   readonly modelRate?: number;
   /**
-   * US dollars that the calls of models of a tenant may cost in a day. If this is set, a call whose cost can't be
-   * estimated in advance is refused. @defaultValue unlimited
+   * US dollars that a tenant's model calls may cost in a day. If this is set, a call whose cost can't be estimated in
+   * advance is refused. @defaultValue unlimited
    */
   readonly modelBudget?: number;
   /**
@@ -311,18 +314,19 @@ export interface ServerOptions {
    */
   readonly log?: string;
   /**
-   * Bytes of runs that may wait in the log, from 1 MiB on. When they are used up, the server responds with 429 to
-   * requests that bring runs. @defaultValue 2 GiB
+   * Bytes of runs that may wait in the log, at least 1 MiB. When they are used up, the server responds with 429 to
+   * requests that contain runs. @defaultValue 2 GiB
    */
   readonly logMaxBytes?: number;
   /**
-   * What stores the runs of the log in the database: this `server`, too, or only `separate` processes (`millrace work`),
-   * which needs a `store`. @defaultValue "server"
+   * Which processes store the runs of the log in the database: this `server`, too, or only `separate` processes
+   * (`millrace work`). `separate` needs a `store`. @defaultValue "server"
    */
   readonly logWriter?: LogWriter;
   /**
-   * What performs jobs, such as actions on many runs, and deletes expired runs: this `server`, too, or only `separate`
-   * processes (`millrace work`), which needs a `store`. Experiments are always run by servers. @defaultValue "server"
+   * Which processes perform jobs, such as actions on many runs, and delete expired runs: this `server`, too, or only
+   * `separate` processes (`millrace work`). `separate` needs a `store`. Experiments are always run by servers.
+   * @defaultValue "server"
    */
   readonly jobRunner?: JobRunnerPlace;
   /** Days for which entries of the audit log are kept, from 1 to 3,650. @defaultValue 365 */
@@ -333,9 +337,9 @@ export interface ServerOptions {
    */
   readonly logFormat?: LogFormat;
   /**
-   * Address of an OTLP receiver, such as `http://collector:4318`, to which the server sends spans of what it does itself:
-   * requests, queries, writes and jobs. `/v1/traces` is added. Sampling and headers are read from the standard variables
-   * `OTEL_TRACES_SAMPLER` and `OTEL_EXPORTER_OTLP_HEADERS`. @defaultValue none
+   * Address of an OTLP receiver, such as `http://collector:4318`, to which the server sends spans of what it does
+   * itself: requests, queries, writes and jobs. `/v1/traces` is added. Sampling and headers are read from the standard
+   * variables `OTEL_TRACES_SAMPLER` and `OTEL_EXPORTER_OTLP_HEADERS`. @defaultValue none
    */
   readonly otelEndpoint?: string;
   /**
@@ -357,8 +361,8 @@ export interface ServerOptions {
    */
   readonly tenantMaxBytes?: number;
   /**
-   * The URL at which clients reach the server through a proxy, such as `https://traces.example.com/millrace`. Links begin
-   * with it, and requests of pages with this origin are accepted. A host other than loopback requires `apiKeys`.
+   * The URL at which clients reach the server through a proxy, such as `https://traces.example.com/millrace`. Links
+   * begin with it, and requests of pages with this origin are accepted. A host other than loopback requires `apiKeys`.
    */
   readonly publicUrl?: string;
   /**
@@ -366,7 +370,7 @@ export interface ServerOptions {
    * `loopback`. @defaultValue none
    */
   readonly trustedProxies?: readonly string[];
-  /** PEM file of the certificate, with which the server speaks HTTPS. It is read again when it changes. */
+  /** PEM file of the certificate for HTTPS. It is read again when it changes. */
   readonly tlsCert?: string;
   /** PEM file of the private key of `tlsCert`. */
   readonly tlsKey?: string;
@@ -405,9 +409,9 @@ export interface LogSettings {
 }
 
 const workPlaces = ["server", "separate"] as const;
-/** What stores the runs of the ingest log in the database. */
+/** Which processes store the runs of the ingest log in the database. */
 export type LogWriter = (typeof workPlaces)[number];
-/** What performs jobs. */
+/** Which processes perform jobs. */
 export type JobRunnerPlace = (typeof workPlaces)[number];
 
 const optionKeys: KeyTable<ServerOptions> = {
@@ -582,7 +586,7 @@ function parseLogOptions(
   }
   if (dataDir === memoryDataDir) {
     throw new OptionError(
-      "log can't be used with a database in memory: the log forgets a run once it is in the database. Set dataDir to a folder",
+      "log can't be used with a database in memory: the log deletes a run once it is in the database. Set dataDir to a folder",
     );
   }
   return { target: parseLogUrl(log), maxBytes: logMaxBytes, writer: logWriter };

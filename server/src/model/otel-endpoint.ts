@@ -1,8 +1,8 @@
 import { OptionError } from "millrace/model";
 
 /**
- * Checks the address of the receiver of the server's own spans. The address may not contain credentials, because messages
- * name it.
+ * Checks the address of the receiver of the server's own spans. The address may not contain credentials, because
+ * messages name it.
  *
  * @throws OptionError it is not an http or https URL, or contains a login, a query or a fragment.
  */

@@ -46,7 +46,7 @@ export class BoundedWriter {
     }
     this.#waiting.push(bytes);
     this.#waitingBytes += bytes.length;
-    this.#next();
+    this.#writeWaiting();
   }
 
   /** Waits until all lines are written, for at most `withinMs` milliseconds. */
@@ -63,7 +63,8 @@ export class BoundedWriter {
     });
   }
 
-  #next(): void {
+  /** Writes the lines that wait, unless a write is in progress. */
+  #writeWaiting(): void {
     if (this.#isWriting) {
       return;
     }
@@ -90,7 +91,8 @@ export class BoundedWriter {
         setTimeout(() => this.#writeAll(bytes), retryMs);
         return;
       }
-      // Any other error means that nobody reads the log any more: its lines can't be reported anywhere else.
+      // After any other error nobody reads the log any more. The lines are dropped, because they can't be reported
+      // anywhere else.
       const count = cause === null ? written : bytes.length;
       this.#waitingBytes -= count;
       if (count < bytes.length) {
@@ -98,7 +100,7 @@ export class BoundedWriter {
         return;
       }
       this.#isWriting = false;
-      this.#next();
+      this.#writeWaiting();
     });
   }
 }

@@ -52,14 +52,16 @@ export interface ObservedWriter {
   readonly deadLetters: number;
 }
 
-/** What the metrics need from what records the server's own spans. */
+/** What the metrics need from the telemetry, which records the server's own spans. */
 export interface ObservedTelemetry {
   readonly counts: { readonly exported: number; readonly dropped: number };
 }
 
 export interface AnsweredRequest {
   readonly method: string;
-  /** The pattern of the route, such as `/runs/:id`, so that ids do not become labels; `undefined` if no route matched. */
+  /**
+   * The pattern of the route, such as `/runs/:id`, so that ids do not become labels; `undefined` if no route matched.
+   */
   readonly route: string | undefined;
   readonly status: number;
   readonly seconds: number;
@@ -72,7 +74,7 @@ type LogMetrics = Readonly<
 /** Counters of the ingest log. They begin with the process. */
 const logCounts: LogMetrics = {
   reconnects: {
-    help: "How often the connection to the ingest log was lost and made again.",
+    help: "How often the connection to the ingest log was lost and restored.",
     read: ({ reconnects }) => reconnects,
   },
   appended: {
@@ -80,11 +82,11 @@ const logCounts: LogMetrics = {
     read: ({ appended }) => appended,
   },
   stored_directly: {
-    help: "Messages that this server has stored in the database, because the ingest log was late.",
+    help: "Messages that this server has stored in the database, because the ingest log did not acknowledge them in time.",
     read: ({ storedDirectly }) => storedDirectly,
   },
   stored_again: {
-    help: "Messages that this server has stored once more, because the ingest log was disturbed after it had acknowledged them.",
+    help: "Messages that this server has stored once more, because the ingest log may have lost them after acknowledging them.",
     read: ({ storedAgain }) => storedAgain,
   },
   applied: {
@@ -92,11 +94,11 @@ const logCounts: LogMetrics = {
     read: ({ writer }) => writer?.applied,
   },
   repeated: {
-    help: "Operations of the ingest log that this writer found stored already.",
+    help: "Operations that the writer of this process did not store, because they were stored already.",
     read: ({ writer }) => writer?.duplicates,
   },
   given_up: {
-    help: "Parts of messages that this writer made dead letters.",
+    help: "Messages, or parts of messages, that the writer of this process could not store, and made dead letters.",
     read: ({ writer }) => writer?.deadLetters,
   },
 };
@@ -112,7 +114,7 @@ const logMetrics: LogMetrics = {
     read: ({ state }) => state?.waitingMessages,
   },
   waiting_bytes: {
-    help: "Bytes of these messages.",
+    help: "Bytes of the messages in the ingest log that are not stored yet.",
     read: ({ state }) => state?.waitingBytes,
   },
   max_bytes: {
@@ -124,7 +126,7 @@ const logMetrics: LogMetrics = {
     read: ({ state }) => state?.inWork,
   },
   lag_seconds: {
-    help: "Seconds for which the oldest message in the ingest log waits.",
+    help: "Seconds for which the oldest message in the ingest log has waited.",
     read: ({ state }) => state?.lagSeconds,
   },
   dead_letters: {

@@ -176,7 +176,7 @@ function toEvent(encoded: unknown, warn: Warn): SpanEvent {
   };
 }
 
-/** Returns a list of one link, or an empty list if its ids are malformed: such a link does not reject its span. */
+/** Returns a list of one link, or an empty list if its ids are malformed. The span is stored without such a link. */
 function toLinks(encoded: unknown, warn: Warn): readonly SpanLink[] {
   const ids = catchFault(() => ({
     traceId: readHexId(encoded, "traceId", 16),

@@ -99,7 +99,7 @@ const maxTypeChars = 100;
 
 /**
  * Refuses content types of other formats, because their bodies could only be reported as broken protobuf. A request
- * without a content type, or with the one that stands for any bytes, is accepted: its body tells the encoding.
+ * without a content type, or with `application/octet-stream`, is accepted: its encoding is detected from its body.
  *
  * @throws RequestError 415
  */

@@ -34,8 +34,8 @@ const loadHandler = () => import("./otlp-handler.ts");
 const exporterPath = endpoints.sendSpans.path.replace(/^\/otel/, "");
 
 /**
- * Says where spans go, for a request to the path that an exporter uses if its endpoint is the address of the server; an
- * empty text for any other request.
+ * Returns a hint where to send spans, for a request to `/v1/traces`: an exporter sends its spans there if its endpoint
+ * is the address of the server, without `/otel`. Returns an empty text for any other request.
  */
 export function describeSpansPath({ method, url, baseUrl }: FastifyRequest): string {
   const [path = ""] = url.split("?");

@@ -109,7 +109,7 @@ export const traceRequestType = root.lookupType("ExportTraceServiceRequest");
 /** A type of message that bytes are decoded to. */
 export type MessageType = protobuf.Type;
 
-/** The value of an attribute, and the two kinds of values that contain others. */
+/** The protobuf message type of the value of an attribute. */
 export const anyValueType = root.lookupType("AnyValue");
 /** The protobuf message type of a list of attribute values. */
 export const arrayValueType = root.lookupType("ArrayValue");

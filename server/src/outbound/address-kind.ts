@@ -61,7 +61,7 @@ const ipv6Ranges: readonly (readonly [range: string, kind: AddressKind])[] = [
 const embeddingPrefixes = ["::ffff:0:0/96", "64:ff9b::/96"];
 
 /**
- * Determines the kind of an IP address. An IPv6 address that contains an IPv4 address has the kind of that one.
+ * Determines the kind of an IP address. An IPv6 address that contains an IPv4 address has the kind of the IPv4 address.
  *
  * @throws TypeError the text is not an IP address.
  */

@@ -11,7 +11,7 @@ export class CallCounter {
   }
 
   /**
-   * Counts a call until the function that it returns is called.
+   * Counts a call as running. The caller must call the returned function when the call has ended.
    *
    * @throws OutboundError too many calls are running.
    */
@@ -20,7 +20,7 @@ export class CallCounter {
     if (running >= this.#limits.ofTenant || this.#ofAll >= this.#limits.ofAll) {
       throw new OutboundError(
         "BUSY",
-        `${Math.max(running, 0)} calls to other hosts are running; at most ${this.#limits.ofTenant} of one tenant and ${this.#limits.ofAll} of all tenants run at the same time. Try again later.`,
+        `Too many calls to other hosts are running: at most ${this.#limits.ofTenant} of one tenant and ${this.#limits.ofAll} of all tenants can run at the same time. Try again later.`,
       );
     }
     this.#ofTenant.set(tenantId, running + 1);

@@ -25,7 +25,7 @@ export interface OutboundClientOptions {
 
 /** One call to another host. */
 export interface OutboundRequest {
-  /** The tenant on whose behalf the call is made. The number of calls at the same time is limited for each. */
+  /** The tenant on whose behalf the call is made. The number of calls at the same time is limited for each tenant. */
   readonly tenantId: string;
   readonly url: string;
   readonly method: "GET" | "POST";
@@ -38,7 +38,7 @@ export interface OutboundRequest {
 
 /**
  * Calls addresses that a user or the operator entered. A host name is resolved once, each of its addresses is checked,
- * and the connection is made to one of these addresses, so that a name that changes in between leads nowhere else.
+ * and the connection is made to one of these addresses, even if the name resolves to another address meanwhile.
  * Redirects are not followed, and proxies from the environment are not used: both would connect to another address than
  * the checked one. Failed calls are not repeated.
  *
@@ -219,7 +219,7 @@ class CallDeadline {
       this.#controller.abort(
         new OutboundError(
           "TIMEOUT",
-          `Failed to call ${origin}: the call was not over after ${totalMs} ms`,
+          `Failed to call ${origin}: the call took longer than ${totalMs} ms`,
         ),
       );
     }, totalMs);
@@ -276,7 +276,7 @@ const isOneOf = (addresses: readonly string[], address: string | undefined): boo
   address !== undefined &&
   addresses.some((checked) => checked === address || `::ffff:${checked}` === address);
 
-/** Waits for a promise until a signal is aborted. What the promise yields after that is ignored. */
+/** Waits for a promise until a signal is aborted. A later result of the promise is ignored. */
 const rejectOnAbort = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =>
   new Promise<T>((resolve, reject) => {
     const onAbort = (): void => {

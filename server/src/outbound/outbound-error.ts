@@ -20,8 +20,8 @@ export type OutboundErrorCode =
   | "CANCELED";
 
 /**
- * Thrown for a call to another host that failed. The message names the host and the reason. It has no path, query,
- * header or body, because these contain keys, and for the same reason no `cause`.
+ * Thrown for a call to another host that failed. The message names the host and the reason. It contains no path, query,
+ * header or body, because these may contain keys. For the same reason, the error has no `cause`.
  */
 export class OutboundError extends Error {
   readonly code: OutboundErrorCode;
@@ -36,7 +36,7 @@ export class OutboundError extends Error {
   }
 }
 
-/** The code of a failed connection and what it means, for the message of the error. */
+/** For each code of an error of Node or undici: our code, and the reason for the message. */
 const reasons: Readonly<Record<string, readonly [code: OutboundErrorCode, reason: string]>> = {
   ENOTFOUND: ["NAME", "the name of the host has no address"],
   EAI_AGAIN: ["NAME", "the name of the host could not be resolved now"],
@@ -65,7 +65,7 @@ const reasons: Readonly<Record<string, readonly [code: OutboundErrorCode, reason
   EPROTO: ["CERTIFICATE", "the host does not speak TLS"],
 };
 
-/** Converts whatever a connection threw to an error without any of its texts, which may contain parts of the request. */
+/** Converts what a connection threw to an error without the original texts, which may contain parts of the request. */
 export function toOutboundError(cause: unknown, origin: string): OutboundError {
   if (cause instanceof OutboundError) {
     return cause;
@@ -85,7 +85,7 @@ const fallbackReason = (code: string): readonly [OutboundErrorCode, string] => {
   return ["CONNECTION", code === "" ? "the connection failed" : `the connection failed (${code})`];
 };
 
-/** The code of an error. If several addresses were tried, that of the first. */
+/** Returns the code of an error. If several addresses were tried, this is the code for the first one. */
 const codeOf = (cause: unknown): string => {
   const first: unknown = cause instanceof AggregateError ? cause.errors[0] : cause;
   // Undici gives most errors of its parser no code.

@@ -10,11 +10,11 @@ export interface OutboundLimits {
   readonly idleMs: number;
   /** Milliseconds for the whole call, so that a host that sends a byte at a time can't keep it open. */
   readonly totalMs: number;
-  /** Bytes of the response, after which the call fails. */
+  /** Maximum number of bytes of the response. A call with a larger response fails. */
   readonly responseBytes: number;
 }
 
-/** The limits of a call that names none itself. */
+/** The limits of a call, unless its request sets others. */
 export const defaultOutboundLimits: OutboundLimits = {
   connectMs: 5_000,
   headersMs: 15_000,
@@ -27,8 +27,8 @@ export const defaultOutboundLimits: OutboundLimits = {
 export const outboundCalls = { ofTenant: 16, ofAll: 64 } as const;
 
 /**
- * Maximum number of names that are resolved at the same time. Until the name server answers, each of them occupies one of
- * the few threads that also read files.
+ * Maximum number of names that are resolved at the same time. Until the name server answers, each of them occupies one
+ * of the few threads that also read files.
  */
 export const outboundLookups = 2;
 

@@ -74,7 +74,7 @@ export class TargetRules {
     if (url.protocol !== "https:" && !(url.protocol === "http:" && this.#isListed(url))) {
       throw new OutboundError(
         "ADDRESS",
-        `The address must begin with https://. For http, the operator of the server lists the host: ${this.#hint(url)}.`,
+        `The address must begin with https://. For http, the operator of the server must list the host: ${this.#hint(url)}.`,
       );
     }
     url.hash = "";
@@ -159,7 +159,7 @@ const kindTexts: Readonly<Record<AddressKind, string>> = {
   reserved: "a reserved address",
 };
 
-/** The IP address of a target that has one instead of a name. */
+/** Returns the IP address in the URL of a target; `undefined` if the URL contains a host name. */
 export const literalOf = ({ hostname }: URL): string | undefined => {
   const address = hostname.replace(/^\[(.*)\]$/, "$1");
   return isIP(address) === 0 ? undefined : address;

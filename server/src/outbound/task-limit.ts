@@ -20,7 +20,7 @@ export class TaskLimit {
       return await task();
     } finally {
       const next = this.#waiting.shift();
-      // The next task takes over the place of this one.
+      // If a task waits, it replaces this one, so the number of running tasks stays the same.
       if (next === undefined) {
         this.#running -= 1;
       } else {

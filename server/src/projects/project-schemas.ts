@@ -38,7 +38,7 @@ const withStatsSchema = Type.Object({
 });
 export type ProjectWithStatsJson = Static<typeof withStatsSchema>;
 
-/** A project whose statistics were not read, because those of the projects before it took too long. */
+/** A project whose statistics were not read, because reading those of the projects before it took too long. */
 export interface ProjectWithoutStatsJson extends ProjectJson {
   readonly stats_complete: false;
 }

@@ -18,7 +18,7 @@ export interface StatsStore {
 
 /**
  * Adds the statistics of their runs to projects. The projects are read one after the other, each with one pass over its
- * runs, so that a long list does not fill the queue of the tenant, in which its queries would time out. Once
+ * runs. If all were read at once, a long list would fill the tenant's queue, and queries would time out in it. Once
  * `serverLimits.projectStatsMs` have passed, the other projects are returned without statistics and with
  * `stats_complete: false`.
  *

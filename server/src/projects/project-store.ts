@@ -11,7 +11,9 @@ export interface ProjectStore extends RequestScoped<ProjectStore> {
     readonly runs: RunReads;
   }> & {
     readonly projects: ProjectReads;
-    /** Only whether a dataset exists: the folder of datasets imports this one. */
+    /**
+     * Used to check that a dataset exists. The type is written here, because the folder `datasets` imports this folder.
+     */
     readonly datasets: { find(tenantId: string, id: string): Promise<object | undefined> };
   };
   readonly write: { readonly projects: ProjectWrites };

@@ -217,7 +217,7 @@ class BoundedSpans implements SpanProcessor {
       return;
     }
     if (this.#waiting >= telemetryLimits.waitingSpans) {
-      this.#drop(1, `${telemetryLimits.waitingSpans} others wait`);
+      this.#drop(1, `${telemetryLimits.waitingSpans} other spans are waiting to be sent`);
       return;
     }
     this.#waiting += 1;

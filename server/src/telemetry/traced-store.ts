@@ -24,14 +24,16 @@ export class TracedStore extends ScopedStore {
   readonly #system: DatabaseSystem;
 
   constructor(store: Store, telemetry: Telemetry, system: DatabaseSystem) {
-    const trace = (kind: string, call: ResourceCall<Readers> | ResourceCall<Writers>): TracedCall =>
-      describeCall(kind, `${call.resource}.${call.method}`, system);
+    const toTracedCall = (
+      kind: string,
+      call: ResourceCall<Readers> | ResourceCall<Writers>,
+    ): TracedCall => describeCall(kind, `${call.resource}.${call.method}`, system);
     super(store, {
       read: createResourceProxy<Readers>((call) =>
-        telemetry.traceCall(trace("read", call), () => callOf(store.read, call)),
+        telemetry.traceCall(toTracedCall("read", call), () => callOf(store.read, call)),
       ),
       write: createResourceProxy<Writers>((call) =>
-        telemetry.traceCall(trace("write", call), () => callOf(store.write, call)),
+        telemetry.traceCall(toTracedCall("write", call), () => callOf(store.write, call)),
       ),
     });
     this.#store = store;

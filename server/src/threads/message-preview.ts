@@ -37,8 +37,8 @@ const messageMembers = [
 ] as const;
 
 /**
- * Returns the beginning of the last message in the inputs or outputs of a run. Of a value without a message, it returns
- * the beginning of its JSON; of an absent or empty value, `undefined`.
+ * Returns the beginning of the last message in the inputs or outputs of a run; for a value without a message, the
+ * beginning of its JSON; for an absent or empty value, `undefined`.
  */
 export function previewLastMessage(json: Buffer | undefined): string | undefined {
   if (json === undefined) {

@@ -37,7 +37,7 @@ export function addUiThreadRoutes(app: FastifyInstance, store: ThreadStore): voi
         session: "The id of the project.",
         text: "Text that the ids of the threads must contain.",
         limit: "Maximum number of threads; default 50. A page may be shorter.",
-        cursor: "The cursor of the previous page.",
+        cursor: "The cursor of the next page, from the previous page.",
       },
     }),
     handler: (request) => listThreads(store.forRequest(request), request),

@@ -7,7 +7,7 @@ import type { FeedbackStats } from "../runs/run-feedback.ts";
 export interface Thread {
   readonly id: string;
   readonly turnCount: number;
-  /** Whether the thread has more turns than are counted; see {@link Turns.isTruncated}. */
+  /** Whether the thread has more turns than are counted; see {@link TurnPage.isTruncated}. */
   readonly isTruncated: boolean;
   /** Turns that ended with an error. */
   readonly errorCount: number;

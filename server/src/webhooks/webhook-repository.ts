@@ -277,7 +277,7 @@ export class WebhookRepository implements WebhookReads, WebhookWrites {
     return row;
   }
 
-  /** The secrets with which deliveries are signed at a time; `undefined` if the current one can't be decrypted. */
+  /** Returns the secrets that sign deliveries at the given time; `undefined` if the current one can't be decrypted. */
   #decryptSecrets(
     webhook: Pick<WebhookRow, "id" | "sealed" | "previous_sealed" | "previous_until_us">,
     nowMicros: number,

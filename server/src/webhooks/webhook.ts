@@ -27,8 +27,8 @@ export const webhookLimits = {
 } as const;
 
 /**
- * Milliseconds from each failed attempt to the next one. A delivery is a dead letter after the last of them, which is
- * about 17 hours after the first.
+ * Milliseconds from each failed attempt to the next one. If the last attempt fails, too, the delivery becomes a dead
+ * letter. The last attempt is made about 18 hours after the first.
  */
 export const retryDelaysMs: readonly number[] = [
   5_000, 60_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000,
@@ -124,7 +124,7 @@ export interface AttemptResult {
   readonly nextMicros: number | null;
 }
 
-/** Selects the deliveries to one webhook, or those in one state. */
+/** Selects the deliveries to one webhook; with `state`, only those in this state. */
 export interface DeliveryQuery {
   readonly webhookId: string;
   readonly state?: DeliveryState;

@@ -129,8 +129,8 @@ export function toSeries(live: LiveReport, stepSeconds: number): LiveSeries {
 }
 
 /**
- * The number of runs in a time interval of each project that has activity, the busiest project first; 0 if its activity
- * was at other times.
+ * Counts the runs of each project in a time interval, the busiest project first. A project whose activity was only at
+ * other times is listed with 0 runs.
  */
 export function countRunsByProject(
   { seconds }: LiveReport,

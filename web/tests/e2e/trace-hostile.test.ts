@@ -87,7 +87,7 @@ describe.skipIf(browser === undefined)("hostile content of a trace, in Chromium"
     await client.flush();
     const address = `${await opened.projectAddress()}?trace=${run.traceId}`;
     await page.goto(address);
-    await page.getByText("[not an image: the data are not image/png]").waitFor();
+    await page.getByText("[can't be shown: the data is not image/png]").waitFor();
     await page.goto(`${address}&panel=files`);
     await page.getByText("Can't be shown: the file is not image/png.").waitFor();
     expect(await page.locator("main img").count()).toBe(0);

@@ -13,7 +13,7 @@ export interface LangfuseProject {
 /**
  * Reads the project that the key belongs to.
  *
- * @throws {@link SourceError} if the server is not Langfuse, or the key belongs to a project that `--project` does not name.
+ * @throws {@link SourceError} if the server is not Langfuse, or `--project` does not name the project of the key.
  */
 export async function readProject({
   client,

@@ -43,8 +43,8 @@ export interface LeftOutVersion {
 
 /**
  * Creates a prompt with its versions as commits, in their order. The description of each commit ends with a mark that
- * contains the id and the time of the version, because the hash and the time of a commit can't be set. Later imports use
- * these marks to recognize the versions that were already imported.
+ * contains the id and the time of the version, because the hash and the time of a commit can't be set. Later imports
+ * use these marks to recognize the versions that were already imported.
  */
 export async function addPrompt(target: ImportTarget, prompt: SourcePrompt): Promise<void> {
   const { client, signal, tally, isDryRun } = target;

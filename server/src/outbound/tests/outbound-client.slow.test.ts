@@ -301,7 +301,7 @@ test("a body that drips is cut off after totalMs, though it never pauses", async
   );
   expect(error).toMatchObject({
     code: "TIMEOUT",
-    message: `Failed to call http://127.0.0.1:${port}: the call was not over after 200 ms`,
+    message: `Failed to call http://127.0.0.1:${port}: the call took longer than 200 ms`,
   });
 });
 

@@ -61,7 +61,7 @@ interface TurnRow {
 }
 
 /** Identifies a thread, and names the partitions in which its runs are searched. */
-interface ThreadPlace {
+interface ThreadLocation {
   readonly projectId: string;
   readonly threadId: string;
   /** Names of the partitions of `runs`. */
@@ -152,8 +152,8 @@ export class PostgresThreadReader implements ThreadReads {
   }
 
   /** Returns `undefined` if no run has the thread's id any more. */
-  async #readThread(tenantId: string, place: ThreadPlace): Promise<Thread | undefined> {
-    const { turns, isTruncated } = await this.#listTurns(tenantId, place);
+  async #readThread(tenantId: string, location: ThreadLocation): Promise<Thread | undefined> {
+    const { turns, isTruncated } = await this.#listTurns(tenantId, location);
     const lastTurn = turns.at(-1);
     if (lastTurn === undefined) {
       return undefined;
@@ -162,7 +162,7 @@ export class PostgresThreadReader implements ThreadReads {
       tenantId,
       turns.map(({ traceId }) => traceId),
     );
-    return toThread(place.threadId, turns, {
+    return toThread(location.threadId, turns, {
       usage,
       isTruncated,
       lastMessage: await this.#readLastMessage(tenantId, lastTurn),
@@ -227,7 +227,7 @@ export class PostgresThreadReader implements ThreadReads {
   /** Finds the runs that stand for the turns of a thread: of each trace the root, or else its first run with the id. */
   async #listTurns(
     tenantId: string,
-    { projectId, threadId, partitions }: ThreadPlace,
+    { projectId, threadId, partitions }: ThreadLocation,
   ): Promise<FoundTurns> {
     const facets = [anyFacet, ...threadKeys.flatMap((key) => createPairFacet(key, threadId) ?? [])];
     const { rows } = await this.#db.query<TurnRow>(

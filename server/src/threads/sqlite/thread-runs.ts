@@ -11,7 +11,7 @@ import { parseRows } from "../../storage/sqlite/rows.ts";
  */
 const maxBlocks = 20_000;
 
-/** Maximum number of runs in those blocks whose positions are read. */
+/** Maximum number of runs that are read from those blocks. */
 const maxBlockRuns = 200_000;
 
 /**

@@ -11,7 +11,8 @@ import { Runs } from "../../features/runs/runs.tsx";
 
 const Trace = createLazyView(async () => import("../../features/trace/trace.tsx"), "Trace");
 
-// When the run of a trace changes, the deferred value changes after it, and would render the trace a second time.
+// When the selected run of a trace changes, the deferred value in `useShownView` changes after it. Without `memo`, the
+// trace would then be rendered a second time.
 const MemoizedTrace = memo(Trace);
 
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
@@ -24,8 +25,8 @@ export const ProjectPage = () => {
   const name = toVisibleText(project?.name ?? "Project");
   const address = useMemo(() => ({ tenantId, projectId }), [tenantId, projectId]);
   const positionRef = useRef<TablePosition>(undefined);
-  // The view of a trace loads beside the list. When a row is clicked, the trace is then requested at once. If the view did
-  // not load, opening a trace says so.
+  // Load the code of the trace view while the list is shown, so that a click on a row requests the trace at once. If
+  // the code does not load, the user sees this when opening a trace.
   useEffect(() => {
     const timer = setTimeout(() => void Trace.preload?.()?.catch(() => undefined));
     return () => clearTimeout(timer);

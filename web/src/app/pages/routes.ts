@@ -6,7 +6,9 @@ import { parseRunsSearch } from "../../features/trace/project-search.ts";
 
 const getParentRoute = () => rootRoute;
 
-/** The routes of views that combine several features. They are defined here so that features need not import each other. */
+/**
+ * The routes of views that combine several features. They are defined here so that features need not import each other.
+ */
 export const sharedPageRoutes = [
   createRoute({
     getParentRoute,

@@ -4,7 +4,9 @@ import { useEffect, useRef, useState } from "react";
 import { storeKey } from "../../api/access.ts";
 import { verifyKey } from "../../api/http.ts";
 
-/** A form that is shown while the server requires an API key. It verifies the entered key and stores it in this browser. */
+/**
+ * A form that is shown while the server requires an API key. It verifies the entered key and stores it in this browser.
+ */
 export const KeyEntry = ({ hasRejectedKey }: { readonly hasRejectedKey: boolean }) => {
   const [key, setKey] = useState("");
   const field = useRef<HTMLInputElement>(null);

@@ -57,8 +57,9 @@ export function stackSeries(
 }
 
 /**
- * Finds the series that is drawn at a value: a reference that is close to the value, because it is drawn over bars, else
- * the bar that covers the value, or else the nearest line. Returns `undefined` if no series has a value at the position.
+ * Finds the series that is drawn at a value: a reference that is close to the value, because it is drawn over bars,
+ * else the bar that covers the value, or else the nearest line. Returns `undefined` if no series has a value at the
+ * position.
  *
  * @param closeness - the distance from a reference, in the unit of the values, within which it is picked
  */
@@ -145,7 +146,7 @@ const dayMs = 86_400_000;
 /** The maximum distance, in pixels, that a label may extend beyond the plot. It is the padding of the plot. */
 const edgePixels = 8;
 
-/** Whether a label of the horizontal axis is not cut off at the edges of the plot. */
+/** Whether a label of the horizontal axis fits, so that the edges of the plot do not cut it off. */
 export const isLabelInside = (
   { center, width }: { readonly center: number; readonly width: number },
   plotWidth: number,

@@ -37,8 +37,8 @@ const axisFont = '11px "Inter Variable", system-ui, sans-serif';
 const minAxisWidth = 52;
 const axisGap = 12;
 /**
- * Plots that are lower than this, in pixels, show counts. The labels of their vertical axis are closer together, so
- * that there are labels other than zero, and only at whole numbers.
+ * Plots whose height is less than this, in pixels, are used for counts. The labels of their vertical axis are closer
+ * together, so that there are labels other than zero, and only whole numbers have a label.
  */
 const lowHeight = 120;
 /** A reference that is at most this many pixels from the pointer is picked, although a bar may cover the position. */

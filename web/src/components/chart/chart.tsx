@@ -195,8 +195,9 @@ function toDrawnOrder(series: readonly ChartSeries[]): readonly number[] {
 }
 
 /**
- * Calls the function after the browser has painted what was rendered, in a task of its own. Drawing a plot reads styles,
- * which the browser would otherwise have to compute in the task that changed the page. Returns a function that cancels.
+ * Calls the function after the browser has painted what was rendered, in a task of its own. Drawing a plot reads
+ * styles, which the browser would otherwise have to compute in the task that changed the page. Returns a function that
+ * cancels.
  */
 function afterNextPaint(callback: () => void): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;

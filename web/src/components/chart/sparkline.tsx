@@ -1,6 +1,6 @@
 const [width, height] = [88, 20];
 
-/** A small picture of how a number changed. The number itself is next to the picture, so screen readers skip the picture. */
+/** A small line chart without axes. The number itself is shown next to it, so screen readers skip the chart. */
 export const Sparkline = ({ values }: { readonly values: readonly number[] }) => {
   const highest = Math.max(...values, 1);
   const step = width / Math.max(1, values.length - 1);

@@ -2,7 +2,9 @@ import { Button } from "@mantine/core";
 import { useClipboard } from "@mantine/hooks";
 import { ColoredCode } from "./colored-code.tsx";
 
-/** A text with a label and a copy button. If `text` is only an excerpt, `getFullText` returns the whole text to copy. */
+/**
+ * A text with a label and a copy button. If `text` is only an excerpt, `getFullText` returns the whole text to copy.
+ */
 export const CopyText = ({
   label,
   text,

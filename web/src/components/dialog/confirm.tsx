@@ -3,7 +3,9 @@ import { useState } from "react";
 import type { ReactNode } from "react";
 import { DialogForm } from "./dialog-form.tsx";
 
-/** Asks for confirmation of an irreversible action. If `onConfirm` throws, the dialog shows the error and stays open. */
+/**
+ * Asks for confirmation of an irreversible action. If `onConfirm` throws, the dialog shows the error and stays open.
+ */
 export const Confirm = ({
   title,
   action,

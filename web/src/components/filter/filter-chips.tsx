@@ -116,7 +116,10 @@ export const FilterChips = ({
   );
 };
 
-/** Shows that there are more chips at a side of the row; a click scrolls to them. The keyboard reaches the chips themselves. */
+/**
+ * Shows that chips are hidden at a side of the row; a click scrolls to them. Keyboard users do not need it, because the
+ * row scrolls to the chip that has the focus.
+ */
 const MoreMark = ({
   side,
   onClick,

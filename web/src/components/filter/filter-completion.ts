@@ -44,7 +44,7 @@ interface OpenCall {
   argumentIndex: number;
   /** The first argument, if it is a name. */
   field: string | undefined;
-  /** The key of an earlier `eq(metadata_key, …)` in the same `and`: `metadata_value` conditions are about this key. */
+  /** The key of an earlier `eq(metadata_key, …)` in the same `and`, which `metadata_value` conditions are about. */
   key: string | undefined;
   /** Whether the condition is written with an operator, so that nothing follows its value. */
   isInfix?: boolean;
@@ -169,8 +169,8 @@ function toConditionStart({ name, type, comparators }: FilterField): string | un
 }
 
 /**
- * Suggests how a condition outside of functions begins: with a field and an operator, or with a word such as `not`. After
- * any other text it suggests nothing until the user types, because the next word may be a search term.
+ * Suggests how a condition outside of functions begins: with a field and an operator, or with a word such as `not`.
+ * After any other text it suggests nothing until the user types, because the next word may be a search term.
  */
 function completeCondition(
   range: TokenRange,

@@ -47,7 +47,7 @@ export const Suggestions = ({
   </div>
 );
 
-/** A description of the server, in which code is between backticks. */
+/** A description that the server sent. In it, code is between backticks. */
 const Description = ({ text }: { readonly text: string }) =>
   text
     .split(/(`[^`]+`)/)

@@ -1,6 +1,9 @@
 import type { ReactNode } from "react";
 
-/** Makes wide content, such as a table, scrollable sideways with the pointer and, while it has the focus, the arrow keys. */
+/**
+ * Makes wide content, such as a table, scrollable sideways with the pointer and, while it has the focus, the arrow
+ * keys.
+ */
 export const ScrollX = ({
   label,
   children,

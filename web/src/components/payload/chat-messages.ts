@@ -114,7 +114,10 @@ function parseTextPrompt({ model, input, prompt }: Fields): ChatMessage | undefi
     : undefined;
 }
 
-/** The system prompt next to the messages: `system` of Anthropic, `instructions` of OpenAI, `systemInstruction` of Gemini. */
+/**
+ * The system prompt that is not one of the messages: `system` of Anthropic, `instructions` of OpenAI,
+ * `systemInstruction` of Gemini.
+ */
 function parseSystemPrompt({ system, instructions, systemInstruction }: Fields): ChatMessage[] {
   const content =
     system ?? instructions ?? toFields(systemInstruction)?.["parts"] ?? systemInstruction;
@@ -195,7 +198,10 @@ function toMessage(fields: Fields, fallbackRole?: string): ChatMessage | undefin
     : buildMessage(rolesByRecordedName[roleName] ?? roleName, fields);
 }
 
-/** Converts LangChain's formats: `{ lc: 1, id: [..., "HumanMessage"], kwargs }`, `{ type: "human", data }` and `{ type: "human", content }`. */
+/**
+ * Converts LangChain's formats: `{ lc: 1, id: [..., "HumanMessage"], kwargs }`, `{ type: "human", data }` and
+ * `{ type: "human", content }`.
+ */
 function parseLangChainMessage(fields: Fields): ChatMessage | undefined {
   const { id, kwargs, type, data } = fields;
   const className: unknown = Array.isArray(id) ? id.at(-1) : undefined;

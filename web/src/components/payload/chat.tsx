@@ -111,8 +111,8 @@ const MessagePart = ({ part }: { readonly part: ChatPart | ShownPart }) => {
 function describeHiddenImage(mimeType: string): string {
   const type = toVisibleText(mimeType.slice(0, maxTypeChars));
   return isSafeImage(mimeType)
-    ? `not an image: the data are not ${type}`
-    : `not shown: ${type === "" ? "data without a type" : type}. PNG, JPEG, GIF, WebP and AVIF images are shown`;
+    ? `can't be shown: the data is not ${type}`
+    : `can't be shown: ${type === "" ? "data without a type" : type}. Only PNG, JPEG, GIF, WebP and AVIF images are shown`;
 }
 
 /**

@@ -3,7 +3,7 @@ import "./role-icon.css";
 
 const personIcon = "M8 8a2.7 2.7 0 1 0 0-5.4A2.7 2.7 0 0 0 8 8ZM3 13.5c.6-5 9.4-5 10 0";
 
-/** The SVG paths of the icons of the usual roles in recorded messages and in prompts, drawn in a box of 16 by 16 units. */
+/** The SVG paths of the icons of common roles in recorded messages and in prompts, in a box of 16 by 16 units. */
 const roleIcons: ReadonlyMap<string, string> = new Map([
   ["system", "M2 4.5h6M12 4.5h2M10 2.5v4M2 11.5h2M8 11.5h6M6 9.5v4"],
   ["user", personIcon],

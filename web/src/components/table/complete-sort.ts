@@ -8,7 +8,7 @@ export const maxSortedRows = 2_000;
 /** The maximum number of pages that are loaded. A page may have few rows, because the server limits its time. */
 const maxSortedPages = 100;
 
-/** A list of which the server returns pages. */
+/** A list that the server returns page by page. */
 type Pages = Pick<
   UseInfiniteQueryResult<{ readonly pages: readonly unknown[] }>,
   "data" | "hasNextPage" | "isFetching" | "isPlaceholderData" | "error" | "fetchNextPage"
@@ -19,7 +19,7 @@ export interface CompleteSort<Row> {
   readonly rows: readonly Row[] | undefined;
   /** The columns of the table. A column by which the list can't be sorted has no `sort`. */
   readonly columns: readonly Column<Row>[];
-  /** The order of the rows; `undefined` while it is that of the server. */
+  /** The chosen order of the rows; `undefined` while they have the order of the server. */
   readonly sort: Sort | undefined;
   /**
    * - `sorted`: the rows have the chosen order, or none was chosen.
@@ -33,9 +33,9 @@ export interface CompleteSort<Row> {
 }
 
 /**
- * Sorts a list by a column for which the server has no order. All pages are loaded first: if only the loaded rows were
- * sorted, the first row would not be that of the list, and the order would change while the user scrolls. Rows that the
- * server sorts, those by a column with `sort` and without `sortValue`, are returned as they are.
+ * Sorts a list by a column by which the server can't sort. All pages are loaded first: if only the loaded rows were
+ * sorted, a row that belongs at the top could still be missing, and the order would change while the user scrolls. If
+ * the server sorts by the column (it has `sort` but no `sortValue`), the rows are returned as they are.
  */
 export function useCompleteSort<Row>({
   pages,

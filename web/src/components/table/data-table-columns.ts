@@ -14,7 +14,8 @@ export interface Column<Row> {
   /** The sort order of the first click on the title. Absent if the table can't be sorted by this column. */
   readonly sort?: "asc" | "desc";
   /**
-   * The value by which `useCompleteSort` sorts the rows. Rows without a value come last. Absent if the server sorts them.
+   * The value by which `useCompleteSort` sorts the rows. Rows without a value come last. Absent if the server sorts
+   * them.
    */
   readonly sortValue?: (row: Row) => number | string | undefined;
   /** The tooltip of the title: what the column shows, or why it can't be sorted. */

@@ -16,7 +16,9 @@ interface DataTableHeadProps<Row> {
   readonly selection: RowSelection;
 }
 
-/** The header of the table. Clicking a title sorts, dragging it moves the column, dragging its edge resizes the column. */
+/**
+ * The header of the table. Clicking a title sorts, dragging it moves the column, dragging its edge resizes the column.
+ */
 export const DataTableHead = <Row extends object>(props: DataTableHeadProps<Row>) => {
   const { rows, getRowId, columns, layout, onLayout, selection } = props;
   const selectedCount = Object.keys(selection.state).length;

@@ -41,8 +41,8 @@ export const formatDollars = (cost: number): string =>
 
 /**
  * Creates the format of a column of costs. All costs of the column have as many digits after the point as the smallest
- * cost needs, so that they can be compared at a glance: `$9.3000`, `$0.0146`. For the same number of digits, the
- * function is the same one.
+ * cost needs, so that they can be compared at a glance: `$9.3000`, `$0.0146`. Columns that need the same number of
+ * digits get the same function.
  */
 export const createCostFormat = (costs: readonly number[]): ((cost: number) => string) =>
   columnFormats[

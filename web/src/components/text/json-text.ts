@@ -7,7 +7,7 @@ export interface JsonText {
   readonly omittedChars: number;
 }
 
-/** The default maximum number of characters. Most browsers can display as many without a noticeable pause. */
+/** The default maximum number of characters. Most browsers can display that many without a noticeable pause. */
 const maxJsonChars = 100_000;
 
 /** Formats a value as indented JSON of at most `limit` characters. */

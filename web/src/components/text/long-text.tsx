@@ -6,7 +6,10 @@ import { toVisibleText } from "./visible-text.ts";
 const initialChars = 20_000;
 const charsPerClick = 50_000;
 
-/** A plain text of any length. It shows the beginning and a button for more, since laying out all of it could freeze the UI. */
+/**
+ * A plain text of any length. It shows the beginning and a button for more, because laying out the whole text could
+ * freeze the UI.
+ */
 export const LongText = ({ text }: { readonly text: string }) => {
   const [shownChars, setShownChars] = useState(initialChars);
   const hiddenChars = text.length - shownChars;

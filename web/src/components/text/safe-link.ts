@@ -20,6 +20,6 @@ export function toImageFile(address: string): Blob | undefined {
     const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
     return new Blob([bytes], { type: mimeType });
   } catch {
-    return undefined; // Not valid base64. The caller shows the image's URL instead.
+    return undefined; // Not valid base64. The caller explains why it shows no image.
   }
 }

@@ -1,4 +1,7 @@
-/** Parses a time from the API: milliseconds since the Unix epoch, with a microsecond fraction; `undefined` if invalid. */
+/**
+ * Parses a time from the API. Returns milliseconds since the Unix epoch, with microseconds as a fraction; `undefined`
+ * if the time is invalid.
+ */
 export function parseTimeMs(value: unknown): number | undefined {
   if (typeof value === "number") {
     return Number.isFinite(value) ? value : undefined;
