@@ -2,13 +2,14 @@ import { defaultRunType, microsToStamp, stampToMicros } from "millrace/model";
 import type { RunRecord } from "./run-record.ts";
 import type { RunRow } from "./run-row.ts";
 
+/** Where a run is in its trace. The dotted order is empty while the position is unknown. */
 export interface TracePosition {
   readonly traceId: string;
   readonly dottedOrder: string;
   readonly parentRunId: string | null;
 }
 
-/** The input of {@link mergeRecord} in addition to the record and the stored row. */
+/** What {@link mergeRecord} needs in addition to the record and the stored row. */
 export interface MergeContext {
   readonly position: TracePosition;
   /** The project that the record names; absent if the record names no project. */
@@ -98,7 +99,10 @@ export function mergeRecord(
   };
 }
 
-/** Creates the row of a run from its first record. That is usually the post, which creates the run, and not a patch. */
+/**
+ * Creates the row of a run from a post (the operation that creates the run) that is the first record of the run, as it
+ * usually is.
+ */
 function createRow({ id, columns }: RunRecord, context: MergeContext): RunRow {
   const { position } = context;
   return {
@@ -187,8 +191,9 @@ function readStart(dottedOrder: string): number | undefined {
 
 /**
  * Returns the position of the run to which a record belongs. The position comes from the record or, if the record
- * contains none, from the stored run. If neither has one, the position is derived. If the record contradicts the stored
- * run, the function returns a reason instead of a position.
+ * contains none, from the stored run. If neither has one, the position is derived from the ids in a post, and remains
+ * unknown after a patch. If the record contradicts the stored run, the function returns the reason instead of a
+ * position.
  */
 export function resolvePosition(
   record: RunRecord,

@@ -74,20 +74,23 @@ function findComparisonFacets({
 }
 
 /**
- * Requires that a run has one of some facets: the strings by which the index finds runs. Returns no requirement if one of
- * the alternatives has no facet, so that the index can't find all runs that match.
+ * Requires that a run has one of these facets, the strings by which the index finds runs. Returns no requirement if one
+ * of the alternatives has no facet, because the index then does not find all matching runs.
  */
 const requireOneOf = (facets: readonly (string | undefined)[]): readonly FacetAlternatives[] =>
   facets.every((facet) => facet !== undefined) ? [facets] : [];
 
 /**
- * Returns the facet (the string in the index) of runs whose metadata has a path. A path with several steps may lead into
- * nested objects, which are not in the index.
+ * Returns the facet of the runs whose metadata has a path. There is no facet for a path with several steps: it may lead
+ * into nested objects, which are not in the index.
  */
 const toPathFacet = (path: string): string | undefined =>
   path.includes(".") ? undefined : createKeyFacet(path);
 
-/** The facets of a metadata entry, one for each key that it may have, and the part of the filter that names the keys. */
+/**
+ * The facets of a metadata entry, one for each key that the entry may have. `keyPart` is the part of the filter that
+ * names these keys.
+ */
 interface EntryFacets {
   readonly keyPart: CheckedFilter;
   readonly facets: FacetAlternatives;
@@ -128,7 +131,7 @@ function findEntryFacets(parts: readonly CheckedFilter[]): readonly EntryFacets[
   });
 }
 
-/** Returns the texts of which an entry must equal one; an empty list if it can equal anything else. */
+/** Lists the texts of which an entry must equal one; the list is empty if the entry may equal anything else. */
 function listComparedTexts(part: CheckedFilter): readonly string[] {
   const isEquality =
     part.kind === "comparison" && (part.comparator === "eq" || part.comparator === "in");

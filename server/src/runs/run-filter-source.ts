@@ -24,7 +24,7 @@ export function selectRunSource(
 }
 
 /**
- * The sources are created once, because creating their hundreds of expressions takes longer than compiling a usual
+ * The sources are created once, because creating their hundreds of expressions takes longer than compiling a typical
  * filter.
  */
 const sources: { r?: FilterSource; q?: FilterSource } = {};
@@ -75,7 +75,8 @@ function createSource(runAlias: string): FilterSource {
     objects: { metadata, inputs, outputs },
     feedback: {
       from: "feedback f",
-      // The unary plus prevents SQLite from reading all feedback of the tenant: the few rows of the run are found by its id.
+      // The unary plus prevents SQLite from reading all feedback of the tenant. It finds the few rows of the run by its
+      // id.
       where: `f.run_id = ${runAlias}.id AND +f.tenant_id = (SELECT tenant_id FROM projects WHERE id = ${runAlias}.project_id)`,
       key: "(f.key_json ->> '$')",
       values: {
@@ -154,7 +155,7 @@ const createTraceCallSql = (runAlias: string): string =>
       AND (t.project_id = ${runAlias}.project_id OR t.project_id IN (SELECT id FROM projects
         WHERE tenant_id = (SELECT tenant_id FROM projects WHERE id = ${runAlias}.project_id)))`;
 
-/** SQL for the name that a model call gives its model in the metadata; NULL for other runs. */
+/** SQL for the name of the model in the metadata of a model call; NULL for other runs. */
 export function createNamedModelSql(runAlias: string): string {
   const name = createMemberSql(runAlias, {
     member: "extra",
@@ -165,8 +166,8 @@ export function createNamedModelSql(runAlias: string): string {
 }
 
 /**
- * SQL for the model that a run calls: the one whose price applied. A call without a price, such as a failed one, has the
- * name in its metadata.
+ * SQL for the model that a run calls: the model whose price applied or, for a call without a price, such as a failed
+ * one, the name in its metadata.
  */
 export const createCalledModelSql = (runAlias: string): string =>
   `coalesce(${runAlias}.cost_json ->> '$.model', ${createNamedModelSql(runAlias)})`;
@@ -247,7 +248,7 @@ const toPathStep = (step: string | number | undefined): string =>
 const createNumberSql = (json: string, path: string): string =>
   `(SELECT n.atom FROM json_each(${json}, '${path}') n WHERE n.type IN ('integer', 'real') LIMIT 1)`;
 
-/** Like `toCount`, this takes only a number that can be a number of tokens. */
+/** Like `toCount`, accepts only a value that can be a number of tokens. */
 const createCountSql = (json: string, path: string): string =>
   `(SELECT n.atom FROM json_each(${json}, '${path}') n WHERE n.type IN ('integer', 'real')
     AND n.atom BETWEEN 0 AND ${Number.MAX_SAFE_INTEGER} AND n.atom = CAST(n.atom AS INTEGER) LIMIT 1)`;

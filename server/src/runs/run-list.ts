@@ -11,8 +11,8 @@ export type RunSort = "start" | "latency";
 export type ListPosition = Pick<RunPosition, "id"> & { readonly micros: number };
 
 /**
- * A search in a single project. Only within one project can runs be read in order without sorting them, because the
- * indexes begin with the project.
+ * A search in a single project. The indexes begin with the project, so only the runs of a single project can be read in
+ * order without sorting them.
  */
 export interface RunSearch {
   readonly projectId: string;
@@ -107,7 +107,7 @@ export interface SuggestionQuery {
 
 /** Queries for the UI's run list that the public API does not have. The size of each result is limited. */
 export interface RunListReads {
-  /** Scans a list from a position on, until the page is full or the scan limit is reached. */
+  /** Scans a list, beginning at a position, until the page is full or the scan limit is reached. */
   search(tenantId: string, search: RunSearch): SearchSlice<StoredRun>;
   /** Start times of the first and the last run of a project; `undefined` if it has no runs. */
   readStartTimeRange(

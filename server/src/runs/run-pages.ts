@@ -3,7 +3,9 @@ import type { RunSearch, SearchSlice } from "./run-list.ts";
 import type { RunQuery } from "./run-query.ts";
 import type { TraceQuery } from "./trace.ts";
 
-/** Selects the data of runs that a page contains. A view is a plain object, so that it can be sent to another thread. */
+/**
+ * Selects the data of runs that a page contains. A view is a plain object, so that it can be sent to another thread.
+ */
 export interface PageView {
   /** The members to return; all of them if absent. */
   readonly select?: ReadonlySet<string> | undefined;

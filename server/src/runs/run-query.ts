@@ -95,7 +95,7 @@ export interface RunReads {
   readStatistics(tenantId: string, filter: RunFilter): RunStatistics;
   /** Reads the statistics of one project, in one pass over its runs. */
   readProjectStatistics(tenantId: string, query: ProjectStatisticsQuery): RunStatistics;
-  /** Finds the run that is shared under a token; if the token shares a whole trace, the root run of the trace. */
+  /** Finds the run that a token shares. If the token shares a whole trace, that is the root run of the trace. */
   findShared(token: string): StoredRun | undefined;
   /** Finds the content of an attachment. The caller must have checked the signature of the URL. */
   findFile(
@@ -113,15 +113,15 @@ export interface RunWrites {
   share(tenantId: string, id: string): string;
   unshare(tenantId: string, id: string): void;
   /**
-   * Deletes runs with all runs below them, in the given order. A call deletes only so many that other writes hardly
-   * wait; repeat it with the remaining ids. Ids without a run count as deleted.
+   * Deletes runs and their descendants, in the given order. To keep other writes from waiting, a call deletes only a
+   * limited number of runs; repeat it with the remaining ids. An id without a run counts as deleted.
    */
   deleteTrees(tenantId: string, ids: readonly string[]): TreeDeletion;
 }
 
 /** What a call of {@link RunWrites.deleteTrees} has deleted. */
 export interface TreeDeletion {
-  /** Number of deleted runs, those below others included. */
+  /** Number of deleted runs, including descendants. */
   readonly deleted: number;
   /** The given ids whose runs are not deleted yet. */
   readonly remainingIds: readonly string[];

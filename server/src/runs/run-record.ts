@@ -44,7 +44,10 @@ export interface RunRecord {
   readonly hasExtra?: boolean | undefined;
   /** Set for a run that was received as a span; the store determines its position in the trace. */
   readonly span?: SpanRecord | undefined;
-  /** The texts of the payload that the store may store once for all runs; absent if the run was not sent in chunks. */
+  /**
+   * The texts of the payload that occur in other payloads, too, and may be stored once for all of them; absent if the
+   * run was not sent in chunks.
+   */
   readonly shareable?: readonly ShareableText[] | undefined;
   /** Range of the payload in the batch's `bodies`. The payload is a JSON object with the values as received. */
   readonly bodyStart: number;
@@ -98,5 +101,5 @@ export interface IngestResult {
   readonly rejected: readonly Rejection[];
 }
 
-/** The project of runs whose client names no project. */
+/** The project of the runs for which the client names no project. */
 export const defaultProjectName = "default";

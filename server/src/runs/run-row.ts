@@ -23,8 +23,8 @@ export interface RunRow {
   /** A bit for each column that an update (a patch) has set, and the number of patches; see `merge.ts`. */
   readonly patchBits: number;
   /**
-   * Whether the run has measures (`run-measures.ts`). "unread": the row was stored before measures had columns, so
-   * they must be read from the payload.
+   * Whether the run has measures (`run-measures.ts`). `unread`: the row was stored before measures had columns, so they
+   * must be read from the payload.
    */
   readonly measureState: "unread" | "none" | "some";
 }
@@ -57,8 +57,8 @@ export interface StoredRun extends RunChildren {
   readonly bodies: readonly Uint8Array[];
   readonly shareToken: ShareToken;
   /**
-   * The cost, which the run reports or the server computed. `undefined` if the cost was not read, or if the run was stored
-   * before costs had columns. The payload of such a run may report a cost.
+   * The cost that the run reports or that the server computed. `undefined` if it was not read, or if the run was stored
+   * before costs had columns; the payload of such a run may report a cost.
    */
   readonly cost: StoredCost | undefined;
   readonly attachments: readonly RunAttachment[];

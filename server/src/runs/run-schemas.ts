@@ -93,7 +93,7 @@ const runMembers = {
   tags: UnchangedJson,
 };
 
-/** A run also contains the other members that its client sent. */
+/** A run also contains the members that its client sent and that this schema does not list. */
 const withSentMembers = { additionalProperties: true } as const;
 
 /** A run in a response. Handlers write it as bytes and copy its payloads as they were received. */
@@ -151,7 +151,7 @@ const statisticsMembers = {
 export const runStatisticsSchema = Type.Object(statisticsMembers, { title: "RunStatistics" });
 export type RunStatisticsJson = Static<typeof runStatisticsSchema>;
 
-/** The statistics of a project's runs. Their sums of costs are strings; those of `runStatisticsSchema` are numbers. */
+/** The statistics of a project's runs. The sums of costs are strings here, but numbers in `runStatisticsSchema`. */
 export const projectStatisticsMembers = {
   ...statisticsMembers,
   total_cost: TextOrNull,

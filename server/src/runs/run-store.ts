@@ -19,6 +19,6 @@ export interface RunReaders {
 export interface RunStore extends RequestScoped<RunStore> {
   readonly read: Promised<RunReaders & { readonly runPages: RunPageReads }>;
   readonly write: Promised<{ readonly runs: RunWrites }> & { readonly retention: RetentionWrites };
-  /** Stores a batch. Resolves once the stored batch would survive the end of the process. */
+  /** Stores a batch. Resolves once the batch would survive a crash of the process. */
   ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult>;
 }

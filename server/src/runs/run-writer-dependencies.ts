@@ -16,7 +16,7 @@ export interface RunProjects {
     tenantId: string,
     project: ProjectReference,
   ): string | undefined | { readonly reason: string };
-  /** Returns the database key of the default project; an empty text if the run names a project. */
+  /** Returns the database key of the default project, or an empty string if the run names a project. */
   resolveDefault(tenantId: string, namedProject: ProjectReference): string;
   /**
    * Returns the database key of the project with this name, or of the default project if the name is `null`. Creates a
@@ -39,7 +39,7 @@ export interface RunFeedback {
 /** The ids that relate a run to its trace. */
 export type TraceMember = Pick<RunRow, "id" | "traceId" | "parentRunId">;
 
-/** Records which stored metrics a write makes out of date. */
+/** Records which stored metrics become outdated by a write. */
 export interface RunMetrics {
   /** Must be called before each batch, because marks of an earlier batch may have been rolled back or deleted. */
   beginBatch(): void;
@@ -69,8 +69,8 @@ export interface RunPrices {
 }
 
 /**
- * Computes the costs of runs of one tenant at a time. Other servers may change the prices in the shared database, so the
- * prices are read again in each transaction.
+ * Computes the costs of runs of one tenant at a time. Other servers may change the prices in the shared database, so
+ * the prices are read again in each transaction.
  */
 export interface RunPricesOfTenant extends Pick<RunPrices, "price"> {
   /** Reads the prices of a tenant. Must be called in each transaction, before the other methods. */

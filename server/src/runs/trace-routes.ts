@@ -11,7 +11,7 @@ const apiTag = "runs";
 /** The query parameters of a response with the runs of a trace. */
 export const traceParameters = {
   since: "The `mark` of an earlier response: returns only runs that changed since.",
-  limit: "Maximum number of runs of a line, 10,000 by default.",
+  limit: "Maximum number of runs in one line; 10,000 by default.",
 } as const;
 
 /** Adds the routes of the UI's trace page. */

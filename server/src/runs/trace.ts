@@ -1,6 +1,6 @@
 /**
- * The fields of runs that the trace page shows, as columns: a run has the same index in each column. `null` stands for a
- * value that a run does not have. Times are in microseconds since the Unix epoch.
+ * The fields of runs that the trace page shows, as columns: a run has the same index in each column. `null` means that
+ * the run does not have the value. Times are in microseconds since the Unix epoch.
  */
 export interface TraceColumns {
   readonly ids: readonly string[];

@@ -9,7 +9,8 @@ import type { RunStore } from "../run-store.ts";
 import { parseSearch, runSearchBody, searchWithin } from "./run-search-handlers.ts";
 
 /**
- * Default and maximum time in milliseconds after which counting ends. The response then contains the start time reached.
+ * Default and maximum time in milliseconds after which counting ends. The response then contains the start time that
+ * was reached.
  */
 const defaultTimeLimitMs = 200;
 const maxTimeLimitMs = 2_000;

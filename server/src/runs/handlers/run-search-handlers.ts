@@ -67,8 +67,8 @@ export async function searchRuns(
 }
 
 /**
- * Searches in steps until the page is full, the list ends or the time limit is reached. Other requests are served between
- * the steps.
+ * Searches in steps until the page is full, the list ends or the time limit is reached. Other requests are served
+ * between the steps.
  *
  * @param readStep - performs one step.
  */
@@ -95,7 +95,7 @@ export async function searchWithin<Run>(
     }
     const nowMs = performance.now();
     const stepMs = nowMs - stepStartedMs;
-    // Another step probably takes as long as the last one. It is not begun if most of it would be after the limit.
+    // Another step probably takes as long as the last one. Do not begin it if most of it would be after the limit.
     const isTimeOver = nowMs + stepMs / 2 - startedMs > timeLimitMs;
     if (runs.length >= search.limit || isTimeOver) {
       return { runs, nextPosition: after };

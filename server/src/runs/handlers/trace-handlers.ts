@@ -16,8 +16,8 @@ const maxLineRuns = 10_000;
 const maxRuns = 200_000;
 
 /**
- * `GET /ui/traces/{id}`: returns a trace's runs without their payloads: ids, parents, names, times and counts. Each line
- * is JSON with some of the runs, so that the client reads one line while the next one is written.
+ * `GET /ui/traces/{id}`: returns a trace's runs without their payloads: ids, parents, names, times and counts. Each
+ * line is JSON with some of the runs, so that the client can read one line while the server writes the next one.
  */
 export async function readTrace(
   { store }: WithLinks<RunStore>,
@@ -45,9 +45,9 @@ export function parseTraceRange(request: FastifyRequest): Omit<TraceQuery, "trac
 /** Reads a line of a trace: the first one, or the one that begins after a run. */
 type ReadTraceLine = (range: Pick<TraceQuery, "afterId">) => Promise<TraceLine>;
 
-/** Sends the lines of a trace, each of which is read when the client has received most of the previous ones. */
+/** Sends the lines of a trace. A line is read only once the client has received most of the lines before it. */
 export async function sendTrace(reply: FastifyReply, readLine: ReadTraceLine): Promise<unknown> {
-  // The first line is read before the response begins, so that an error has a status.
+  // Read the first line before the response begins, so that an error still determines the status of the response.
   const firstLine = await readLine({});
   return reply.type("application/x-ndjson; charset=utf-8").send(
     Readable.from(readLines(firstLine, readLine), {

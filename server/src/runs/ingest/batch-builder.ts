@@ -121,8 +121,8 @@ export class BatchBuilder {
   }
 
   /**
-   * Writes a JSON object from member names and JSON values. Returns those of its texts that other runs may contain
-   * too, so that they can be stored once; `undefined` if there are none.
+   * Writes a JSON object from member names and JSON values. Returns the texts in it that other runs may contain, too,
+   * so that the store can store them once; `undefined` if there are none.
    */
   #writeObject(
     members: ReadonlyMap<string, Buffer>,
@@ -162,7 +162,7 @@ export class BatchBuilder {
   }
 }
 
-/** Encodes all that precedes a member's value: a brace or a comma, the member's name and a colon. */
+/** Encodes everything that precedes the value of a member: a brace or a comma, the name of the member and a colon. */
 const encodeName = (name: string, isFirst: boolean): Buffer =>
   Buffer.from(`${isFirst ? "{" : ","}${JSON.stringify(name)}:`);
 /** Encodes the names of the members that most payloads have. */

@@ -21,7 +21,7 @@ import {
 } from "../shared-texts/shareable-text.ts";
 import type { ShareableText } from "../shared-texts/shareable-text.ts";
 
-/** A part whose chunks were joined, with the texts in it that may repeat. */
+/** A part whose chunks were joined, with the texts in it that other runs may contain, too. */
 export interface JoinedPart extends Part {
   readonly shareable?: readonly ShareableText[];
 }
@@ -97,7 +97,7 @@ function parseTraceId(traceId: unknown): string {
 /** Joins the chunks of one field into its JSON. */
 class ChunkJoiner {
   remainingBytes: number;
-  /** The texts of the joined field that may repeat. */
+  /** The texts of the joined field that other runs may contain, too. */
   readonly shareable: ShareableText[] = [];
   readonly #chunks: Buffer;
   readonly #content: TraceContent;
@@ -149,6 +149,7 @@ class ChunkJoiner {
     }
     const start = this.#outputBytes;
     this.#appendList(list);
+    // The beginnings of the list that the client referred to or extended, each with its digest and its end.
     const beginnings = list === undefined ? [] : [{ digest, end: this.#outputBytes }];
     for (;;) {
       const code = this.#chunks[this.#offset];

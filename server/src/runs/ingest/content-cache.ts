@@ -76,9 +76,9 @@ const defaultLimits: ContentLimits = {
 };
 
 /**
- * Caches content that was received recently, so that clients need not send it again within its trace. The store does not
- * depend on it, so a cache miss loses nothing: a client that refers to evicted content receives an error and sends the
- * content again.
+ * Caches content that was received recently, so that clients need not send it again within its trace. Nothing is lost
+ * if content is evicted: a client that refers to it receives an error and sends the content again. The store does not
+ * depend on the cache.
  */
 export class ContentCache {
   /** Content by tenant and trace, the least recently used first. */

@@ -29,7 +29,7 @@ interface OpenRun {
   /** Absent until the main part arrives. */
   mainPart: MainPart | undefined;
   readonly fields: Map<string, Buffer>;
-  /** The texts that may repeat, by field; absent if no field was sent in chunks. */
+  /** The texts that other runs may contain, too, by field; absent if no field was sent in chunks. */
   shareable: Map<string, readonly ShareableText[]> | undefined;
   rejectionReason: string | undefined;
 }

@@ -43,7 +43,10 @@ export interface ReceivedRun {
   readonly findMembers?: FindMembers | undefined;
   /** Set for a run that was received as an OpenTelemetry span. */
   readonly span?: SpanRecord;
-  /** The texts that may repeat in other runs, by the member that contains them. Their ranges are within its JSON. */
+  /**
+   * The texts that other runs may contain, too, by the member that contains them. Their ranges are relative to the JSON
+   * of this member.
+   */
   readonly shareable?: ReadonlyMap<string, readonly ShareableText[]> | undefined;
 }
 
@@ -171,13 +174,13 @@ interface PositionToCheck extends WirePosition {
 
 /**
  * The last segment of a dotted order consists of the timestamp and the id of the run itself. Timestamps are encoded so
- * that comparing their texts gives the same result as comparing the times.
+ * that their alphabetical order is their order in time.
  */
 const uuidLength = 36;
 const latestStamp = microsToStamp(latestMicros);
 const lastSegmentLength = latestStamp.length + uuidLength;
 
-/** Checks a run's position in its trace (docs/wire.md, "Rules of the server"). */
+/** Checks a run's position in its trace (docs/wire.md, "Dotted order"). */
 function checkPosition({ id, isPost, columns, traceId, dottedOrder }: PositionToCheck): void {
   const parentId = columns.parentRunId;
   const isRoot = parentId === null || (isPost && parentId === undefined);

@@ -107,7 +107,7 @@ export class RunSplitter {
   }
 
   /**
-   * Parses a value that is stored in a column. The last value of each known name is remembered, because many repeat.
+   * Parses a value that is stored in a column. The last value of each known name is cached, because many values repeat.
    */
   #readValue(code: number, from: number, to: number): unknown {
     if (code === unknownNameCode) {

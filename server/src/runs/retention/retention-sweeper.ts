@@ -11,9 +11,10 @@ export interface SweeperTimes {
 const defaultTimes: SweeperTimes = { sweepIntervalMs: 60_000, maxPauseMs: 1_000 };
 
 /**
- * Deletes the runs that have expired under the retention rules. A sweep consists of small steps, each of which is a write
- * like any other. The pause after a step is as long as the step, so that other writes have at least half of the time,
- * however many runs have expired. The timer does not keep the process alive. The server calls `close` when it closes.
+ * Deletes the runs that have expired under the retention rules. A sweep consists of small steps, each of which is a
+ * write like any other. The pause after a step is as long as the step, up to `maxPauseMs`, so that other writes have
+ * about half of the time, however many runs have expired. The timer does not keep the process alive. The server calls
+ * `close` when it closes.
  */
 export class RetentionSweeper {
   readonly #store: RunStore;

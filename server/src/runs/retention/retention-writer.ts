@@ -47,8 +47,8 @@ export class RetentionWriter implements RetentionWrites {
   async sweep(nowMicros: number, fromProjectKey: string | null): Promise<SweepStep> {
     const { sharedTexts, weeks } = this.#engine;
     const from = fromProjectKey ?? "";
-    // Data that belonged to deleted runs is deleted even if there are no rules. A step that deletes texts deletes no runs:
-    // on PostgreSQL, the step has locked these texts, and a transaction that locks both must lock the runs first.
+    // Data that belonged to deleted runs is deleted even if there are no rules. A step that deletes texts deletes no
+    // runs: on PostgreSQL, the step has locked these texts, and a transaction that locks both must lock the runs first.
     if ((await sharedTexts.deleteUnused()) > 0) {
       return { deleted: 0, next: from };
     }

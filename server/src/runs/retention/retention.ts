@@ -10,7 +10,7 @@ export interface RetentionRule {
 export interface SweepStep {
   /** Number of deleted runs. */
   readonly deleted: number;
-  /** The project with which the next step continues; `null` once all projects are done. */
+  /** The key of the project with which the next step continues; `null` once the sweep is complete. */
   readonly next: string | null;
 }
 
@@ -26,7 +26,8 @@ export interface RetentionWrites {
   clear(tenantId: string, projectId: string | null): Promise<void>;
   /**
    * Deletes some of the expired runs, with everything that belongs to them, or some of the data to which no run refers
-   * any more. A step is so small that other writes hardly wait. `from` is the `next` of the previous step, or `null` to begin a sweep.
+   * any more. A step is so small that other writes hardly wait. `from` is the `next` of the previous step, or `null` to
+   * begin a sweep.
    */
   sweep(nowMicros: number, from: string | null): Promise<SweepStep>;
 }
@@ -34,7 +35,10 @@ export interface RetentionWrites {
 /** Returns the expiry time of a project: runs that began before this time are deleted. `null`: no runs are deleted. */
 export type FindExpiry = (tenantId: string, projectId: string) => Promise<number | null>;
 
-/** Deletes the runs of an engine. Methods return their result at once or as a promise. */
+/**
+ * The parts of a database engine that delete expired runs and their data. Methods return their result at once or as a
+ * promise.
+ */
 export interface RetentionEngine {
   readonly runs: ExpiredRuns;
   readonly sharedTexts: SharedTexts;
@@ -46,7 +50,10 @@ export interface RetentionEngine {
 
 /** Deletes the texts that payloads shared, once no payload refers to them any more. */
 export interface SharedTexts {
-  /** Deletes some of the unused texts. Returns their number. */
+  /**
+   * Deletes some of the unused texts. Returns how many texts were deleted or examined; 0 if nothing is left to do for
+   * now.
+   */
   deleteUnused(): number | Promise<number>;
 }
 
@@ -62,7 +69,7 @@ export interface ExpiredRuns {
   deleteSome(tenantId: string, projectId: string, beforeMicros: number): number | Promise<number>;
 }
 
-/** Removes weeks of runs, all of which have expired, without deleting them one by one. */
+/** Removes whole weeks of runs that have all expired, without deleting the runs one by one. */
 export interface ExpiredWeeks {
   /**
    * Removes one week of which all runs have expired, if there is one. Returns whether a week was removed. The data that
@@ -73,8 +80,8 @@ export interface ExpiredWeeks {
    */
   removeWeek(findExpiry: FindExpiry, isNewSweep: boolean): Promise<boolean>;
   /**
-   * Deletes some of the data that belongs to runs of removed weeks. Returns the number of these runs; `undefined` once no
-   * such data is left.
+   * Deletes some of the data that belongs to runs of removed weeks. Returns the number of these runs; `undefined` once
+   * no such data is left.
    */
   deleteRemoved(): Promise<number | undefined>;
 }

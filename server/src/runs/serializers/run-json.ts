@@ -29,7 +29,7 @@ export interface RunView {
   readonly feedbackStats?: FeedbackStats | undefined;
   /** Creates the URL of an attachment. If absent, the response contains no attachments. */
   readonly link?: ((file: RunFile) => string) | undefined;
-  /** Whether to add `cost_basis`, which says how the cost was determined, or why it is unknown. */
+  /** Whether to add `cost_basis`, which explains how the cost was determined, or why it is unknown. */
   readonly withCostBasis?: boolean | undefined;
   /** Cache of the names of the payloads' members, which are the same in most runs of a page. */
   readonly names?: NameCache | undefined;

@@ -8,7 +8,7 @@ import { createMembers, findRequiredParts } from "./run-json.ts";
 /** Maximum number of characters that a list shows of a value. */
 const maxPreviewChars = 400;
 
-/** Tags and metadata with more bytes of JSON are not parsed for a list. */
+/** Tags and metadata whose JSON has more bytes than this are not parsed for a list. */
 const maxParsedBytes = 65_536;
 
 /** Maximum number of metadata entries and of tags that a list shows for a run. */
@@ -22,7 +22,7 @@ const shorteners: Readonly<Record<string, (json: Buffer) => unknown>> = {
   tags: (json) => toArray(parseIfShort(json)).slice(0, maxEntries).map(toShortText),
 };
 
-/** Selects what a list contains of its runs. */
+/** Selects the data of each run that a list contains. */
 export interface ListView {
   readonly select: ReadonlySet<string>;
   /** The members that must be read to create the selected ones. */

@@ -1,12 +1,12 @@
 import { threadKeys } from "millrace/model";
 
 /**
- * The keys of conversation ids, with quotes, as bytes. Most runs belong to no conversation, and searching `extra` for
- * these bytes detects such runs without parsing `extra`.
+ * The metadata keys that contain a thread id, in quotes, as bytes. Most runs belong to no thread. Searching `extra` for
+ * these bytes detects them without parsing it.
  */
 const quotedKeys = threadKeys.map((key) => Buffer.from(`"${key}"`));
 
-/** Returns the id of the conversation that a run's metadata contains; `null` if there is none. */
+/** Returns the id of the thread that a run's metadata contains; `null` if there is none. */
 export function readThreadId(members: ReadonlyMap<string, Buffer>): string | null {
   const json = members.get("extra");
   if (json === undefined || !quotedKeys.some((key) => json.includes(key))) {

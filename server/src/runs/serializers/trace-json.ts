@@ -1,6 +1,6 @@
 import type { TracePage } from "../trace.ts";
 
-/** Names of runs, types and names of models may have any length, so they are cut off after this number of characters. */
+/** Maximum number of characters of names, types and models, which may have any length. Longer ones are cut off. */
 const maxNameChars = 300;
 
 /**

@@ -1,12 +1,12 @@
 import { minSharedAtOnceBytes, minSharedBytes } from "./shareable-text.ts";
 import type { ShareableText } from "./shareable-text.ts";
 
-/** A text that must be stored. */
+/** A shared text that is not stored yet. */
 export interface NewText {
   readonly hash: string;
   /** Hash of the text that this one continues; absent if the whole text must be stored. */
   readonly base: string | undefined;
-  /** Number of texts that this one continues, directly or indirectly. */
+  /** Length of the chain of texts that this one continues; 0 for a text that is stored whole. */
   readonly depth: number;
   /** Range of the payload that must be stored: the text without its base. */
   readonly start: number;
@@ -29,13 +29,13 @@ export interface DividedPayload {
 
 /**
  * Maximum number of texts in a chain in which each text continues the one before. Reading the last one takes as many
- * steps. A longer list starts a new chain, so a conversation of thousands of turns is stored as a whole a few times.
+ * steps. A longer list starts a new chain, so a conversation of thousands of turns is stored whole a few times.
  */
 export const maxDepth = 256;
 
 /**
- * Divides a payload. `depths` contains the stored texts with their depths; the texts that are added are added to it.
- * Returns `undefined` if the payload shares no text.
+ * Divides a payload. `depths` contains the depth of each stored text by its hash; the depths of new texts are added to
+ * it. Returns `undefined` if the payload shares no text.
  */
 export function dividePayload(
   bytes: number,
@@ -66,7 +66,7 @@ export function dividePayload(
     : { parts: [...parts, { start: position, end: bytes }], added };
 }
 
-/** Returns `undefined` if the text is not worth sharing, and remains in its payload. */
+/** Returns `undefined` if the text is not worth sharing. It then remains in its payload. */
 function toNewText(
   { hashes, ends, start, end, isRepeated }: ShareableText,
   hash: string,

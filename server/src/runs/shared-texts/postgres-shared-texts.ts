@@ -21,12 +21,12 @@ const damagedPayloadJson = JSON.stringify(
  * a payload is assembled (`encodeParts`). The column is NULL for a payload that is stored as a whole.
  *
  * - `shared_texts` has the texts by their hashes. `base` is the hash of the text that a text continues.
- * - `shared_text_uses` has a row for each payload, by its `seq`, and each text that it refers to. Counting the uses in the
- *   row of a text would make all transactions that store runs with the same system prompt wait for each other.
+ * - `shared_text_uses` has a row for each payload, by its `seq`, and each text that it refers to. Counting the uses in
+ *   the row of a text would make all transactions that store runs with the same system prompt wait for each other.
  * - `shared_text_candidates` lists the texts of payloads that were deleted. Only these can have become unused.
  *
- * Triggers maintain the last two tables, so that no statement that deletes payloads, or moves them to another partition,
- * has to.
+ * Triggers maintain the last two tables, so that statements need not do so when they delete payloads or move them to
+ * another partition.
  */
 export const sharedTextTables = `
   CREATE TABLE shared_texts (
@@ -107,9 +107,9 @@ export const createPayloadTextSql = (alias: string): string =>
   `(CASE WHEN ${alias}.parts IS NULL THEN ${alias}.body ELSE join_payload(${alias}.tenant_id, ${alias}.body, ${alias}.parts) END)`;
 
 /**
- * SQL that describes the parts of a payload for `readSharedRanges`; NULL if the payload is stored as a whole. Each text of
- * a chain is read by its key (`LATERAL` with `LIMIT`): while a table has no statistics, a join would read all texts of the
- * tenant for each link.
+ * SQL that describes the parts of a payload for `readSharedRanges`; NULL if the payload is stored as a whole. Each text
+ * of a chain is read by its key (`LATERAL` with `LIMIT`): while a table has no statistics, a join would read all texts
+ * of the tenant for each link.
  */
 export const createSharedRangesSql = (alias: string): string =>
   `(CASE WHEN ${alias}.parts IS NOT NULL THEN (
@@ -138,7 +138,7 @@ export const analyzeSharedTextsSql = "ANALYZE shared_texts";
 /** Maximum number of possibly unused texts that one call examines. */
 const candidatesPerStep = 500;
 
-/** Attempts to store texts that another transaction stores or deletes at the same time. */
+/** Maximum number of attempts to store texts that other transactions store or delete at the same time. */
 const maxAttempts = 5;
 
 /** A payload to store, and its texts that may repeat in other payloads. */
@@ -156,10 +156,10 @@ export interface StoredPayload {
  * Stores the texts that payloads share.
  *
  * A text must not be deleted while a transaction stores a payload that refers to it. The transaction therefore locks
- * the row of the text (`FOR KEY SHARE`, which many transactions can hold at once) before it stores the payload.
- * A transaction that deletes texts locks their rows first, and then searches for uses with a new statement, which finds
- * the uses of all transactions that held a lock before. A transaction that waited for the lock of a text that was then
- * deleted does not get its row, and stores the text again.
+ * the row of the text (`FOR KEY SHARE`, which many transactions can hold at once) before it stores the payload. A
+ * transaction that deletes texts locks their rows first, and then searches for uses with a new statement, which finds
+ * the uses of all transactions that held a lock before. If a transaction waits for the lock of a text and the text is
+ * then deleted, the transaction gets no row and stores the text again.
  */
 export class PostgresSharedTexts {
   readonly #db: PostgresDatabase;
@@ -190,8 +190,8 @@ export class PostgresSharedTexts {
   }
 
   /**
-   * Deletes some of the texts that are no longer used, of the tenants whose rows the transaction sees. Returns the number
-   * of candidates that were examined; 0 if there are none, or if other transactions use all of them.
+   * Deletes some of the texts that are no longer used, of the tenants whose rows the transaction sees. Returns the
+   * number of candidates that were examined; 0 if there are none, or if other transactions use all of them.
    */
   async deleteUnused(): Promise<number> {
     const { rows: candidates } = await this.#db.query<TextKey>(
@@ -202,7 +202,7 @@ export class PostgresSharedTexts {
     if (candidates.length === 0) {
       return 0;
     }
-    // The texts that a deleted one continues may be unused, too.
+    // The texts that a deleted text continues may have become unused, too.
     const { rows: examined } = await this.#db.query<TextKey>(
       `WITH RECURSIVE chain AS (
          SELECT t.tenant_id, t.hash, t.base FROM shared_texts t WHERE (t.tenant_id, t.hash) IN (${keysSql})
@@ -243,8 +243,8 @@ export class PostgresSharedTexts {
   }
 
   /**
-   * Finds which texts of the payloads, and which beginnings of these texts, are stored already. Returns the depth of each
-   * by its hash: the number of texts that this one continues, directly or indirectly.
+   * Finds which texts of the payloads, and which beginnings of these texts, are stored already. Returns the depth of
+   * each of them (see `NewText`) by its hash.
    */
   async #findStored(
     tenantId: string,
@@ -272,9 +272,9 @@ export class PostgresSharedTexts {
   }
 
   /**
-   * Inserts new texts, in the order of their hashes, so that no transaction waits for another one that waits for it. A
-   * text that another transaction has inserted meanwhile is locked instead, even if that transaction has divided the text
-   * differently.
+   * Inserts new texts. The order of their hashes determines the order of the locks, so that transactions can't
+   * deadlock. A text that another transaction has inserted meanwhile is locked instead, even if that transaction has
+   * divided the text differently.
    */
   async #insertTexts(
     tenantId: string,
@@ -291,7 +291,9 @@ export class PostgresSharedTexts {
       .toSorted((one, other) => (one.added.hash < other.added.hash ? -1 : 1));
     for (let attempt = 0; missing.length > 0; attempt += 1) {
       if (attempt === maxAttempts) {
-        throw new Error("texts of payloads were deleted again and again while they were stored");
+        throw new Error(
+          `shared texts could not be stored: other transactions deleted them during each of ${maxAttempts} attempts`,
+        );
       }
       const inserted = await this.#insertMissing(tenantId, missing);
       const existing = missing.filter(({ added }) => !inserted.has(added.hash));

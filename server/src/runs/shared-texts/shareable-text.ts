@@ -1,7 +1,7 @@
 /**
- * A text within a payload that may repeat in other payloads, so that the store may store it once. Only content that a
- * client sends in chunks is marked as such (`model/options/content-deduplication`): the client has computed its hashes
- * already, and other payloads need not be hashed.
+ * A text in a payload that other payloads may contain, too, so that it can be stored once for all of them. Only content
+ * that a client sends in chunks is marked as such (`model/options/content-deduplication`): the client has already
+ * computed its hashes, so the server need not hash any payload.
  */
 export interface ShareableText {
   /** Range of the text in the payload. */
@@ -18,7 +18,7 @@ export interface ShareableText {
   readonly isRepeated: boolean;
 }
 
-/** Shorter texts remain in their payload: sharing them would save little, and needs a row. */
+/** Shorter texts remain in their payload: sharing them would save little space, and each would need a row. */
 export const minSharedBytes = 256;
 
 /**
@@ -33,7 +33,10 @@ export const maxBeginnings = 1_024;
 /** Maximum number of shared texts of one payload. The longest ones are chosen. */
 export const maxSharedTexts = 16;
 
-/** The kinds of hashes. A list never has the hash of another text, even if a client chooses their content for that. */
+/**
+ * The kinds of hashes. A list and a text never have the same hash, even if a client crafts their contents for that
+ * purpose.
+ */
 export type HashKind = "list" | "text";
 const kindLetters: Readonly<Record<HashKind, string>> = { list: "L", text: "T" };
 

@@ -12,14 +12,15 @@ export interface SharedRange {
   readonly end: number;
 }
 
-/** Maximum number of ranges that are listed of a payload. Further texts are copied as parts of their payload. */
+/** Maximum number of ranges that are listed for a payload. Further texts are copied as parts of their payload. */
 export const maxSharedRanges = 256;
 
 /**
  * Reads where the shared texts of a payload are.
  *
- * @param partsJson - the result of the SQL of an engine (`sharedRangesSql`): for each part of the payload, how many bytes
- * it has, the hash of the shared text that follows it, and how many bytes that text has with all that it continues
+ * @param partsJson - the result of the engine's SQL (`sharedRangesSql`, `createSharedRangesSql`): for each part of the
+ * payload, how many bytes it has, the hash of the shared text that follows it, and how many bytes that text has with
+ * all that it continues
  * @param bytes - the size of the whole payload
  * @returns the ranges in their order; none if the payload is stored as a whole, or if a text is missing
  */

@@ -8,9 +8,9 @@ import type { ShareableText } from "./shareable-text.ts";
  * SQL that creates the table of texts that payloads of a tenant share, and the column of `payloads` that describes how
  * a payload is assembled (`encodeParts`). The column is NULL for a payload that is stored as a whole.
  *
- * `uses` is the number of payloads and of texts that refer to a text. When it has become 0, the text is deleted some
- * time later; until then, a new payload may refer to it again. A trigger subtracts deleted payloads, so that no
- * statement that deletes payloads has to.
+ * `uses` is the number of payloads and of texts that refer to a text. Some time after it has become 0, the text is
+ * deleted; until then, a new payload may refer to it again. A trigger subtracts deleted payloads, so that statements
+ * that delete payloads need not do so.
  */
 export const sharedTextTables = `
   CREATE TABLE shared_texts (
@@ -54,7 +54,7 @@ export const sharedRangesSql = `CASE WHEN p.parts IS NOT NULL THEN (
     SELECT part.bytes, max(c.hash) AS hash, sum(c.bytes) AS text_bytes
     FROM part LEFT JOIN chain c ON c.place = part.place GROUP BY part.place ORDER BY part.place) s) END`;
 
-/** Maximum number of texts, and of their bytes, that one call deletes. The last text may exceed the bytes. */
+/** Maximum number of texts that one call deletes, and of their bytes. The last text may exceed the bytes. */
 const textsPerStep = 500;
 const bytesPerStep = 8 * 1_048_576;
 
@@ -102,7 +102,7 @@ export class SqliteSharedTexts {
     let deleted = 0;
     let bytes = 0;
     while (deleted < textsPerStep && bytes < bytesPerStep) {
-      // The text that a deleted one continued may be unused now.
+      // Search again after each deletion: the text that the deleted one continued may be unused now.
       const [row] = parseRows(listUnused.all());
       if (row === undefined) {
         break;

@@ -28,9 +28,9 @@ export interface SpanRows {
   /** Returns the spans of a trace whose runs are direct children of a run. */
   listChildrenOfRun(tenantId: string, traceId: string, run: RunRow): readonly SpanRow[];
   /**
-   * Whether `span` is not the only one below `top` that could replace it. `top` is the placeholder at the top of a trace,
-   * which is shown until the span is known that began the trace. That is a root span or, without one, an entry span,
-   * whose parent belongs to another process.
+   * Whether another span below `top` could replace it as well as `span`. `top` is the placeholder at the top of a
+   * trace. It is shown until the span that began the trace is known. This is a root span or, if there is none, an entry
+   * span (one whose parent belongs to another process).
    */
   hasCompetitor(tenantId: string, span: SpanRecord, top: RunRow): boolean;
   insert(tenantId: string, row: SpanRow): void;
@@ -61,7 +61,7 @@ export interface SpanDependencies {
 }
 
 /**
- * Determines the positions of spans, which arrive in any order and name only their parent.
+ * Determines the positions of spans in their traces. Spans arrive in any order and name only their parent.
  *
  * The run whose id is the trace id is the top run of the trace. Normally the root span is the top run. While the root
  * span is missing, the top run is the only span whose parent belongs to another process; if there is no such span, the

@@ -10,9 +10,9 @@ const countSql = (row: string, sign: "" | "-"): string =>
       ON CONFLICT DO UPDATE SET runs = runs + excluded.runs, errors = errors + excluded.errors;`;
 
 /**
- * SQL that creates indexes and counts for lists of runs: runs with errors, open runs, runs by latency and feedback by
- * key have an index each, and runs are counted by intervals of their start. Runs that are older than these tables get
- * the wildcard facet; see `run-facet-tables.ts`.
+ * SQL that creates indexes and counts for lists of runs: there is an index each for runs with errors, for open runs,
+ * for runs by latency and for feedback by key, and runs are counted by intervals of their start times. Runs that are
+ * older than these tables get the wildcard facet; see `run-facet-tables.ts`.
  */
 export const runListTables = `
   CREATE INDEX errors_by_start ON runs (project_id, start_us, id) WHERE has_error = 1;

@@ -30,8 +30,8 @@ export const createMeasureIndexes = indexedMeasures
   .join("\n  ");
 
 /**
- * SQL that creates the indexes in a SQLite database. A lookup by a measure also has to read the runs whose measures are
- * only in their payloads, which `runs_unread` finds.
+ * SQL that creates the indexes in a SQLite database. A lookup by a measure must also read the runs whose measures are
+ * only in their payloads. `runs_unread` finds these runs.
  */
 export const sqliteMeasureIndexes = `
   ${createMeasureIndexes}

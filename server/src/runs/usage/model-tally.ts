@@ -3,7 +3,7 @@ const maxModels = 500;
 /** The name under which further models are counted. */
 const otherModels = "(other models)";
 
-/** Counts runs by the name of a model without a known price. */
+/** Counts runs by model, for models without a known price. */
 export class ModelTally {
   readonly #counts: Record<string, number>;
 

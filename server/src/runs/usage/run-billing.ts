@@ -4,7 +4,7 @@ import type { RunBilling, TokenDetails } from "./run-cost.ts";
 type ReadMembers = (json: Buffer | undefined) => ReadonlyMap<string, Buffer>;
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The members of a run that name its model and the rates of the call. */
+/** The members of a run from which {@link readBilling} reads the facts that determine its price. */
 export interface BillingSources {
   readonly outputs: ReadonlyMap<string, Buffer>;
   readonly extra: ReadonlyMap<string, Buffer>;
@@ -15,7 +15,7 @@ export interface BillingSources {
   readonly usages: readonly JsonObject[];
 }
 
-/** Longer texts are not taken for names of models. */
+/** Maximum number of bytes of the JSON of a name, such as a model's. Longer texts are ignored. */
 const maxNameBytes = 256;
 
 /** Reads the facts on which the price of a model call depends. */
@@ -102,14 +102,15 @@ function readDetails(value: unknown): Details {
 }
 
 function toTokenDetails(input: Details["counts"], output: Details["counts"]): TokenDetails {
-  const hour = input.get("ephemeral_1h_input_tokens") ?? 0;
-  const minutes = input.get("ephemeral_5m_input_tokens") ?? 0;
-  const written = input.get("cache_creation") ?? input.get("cache_write") ?? 0;
+  const hourTokens = input.get("ephemeral_1h_input_tokens") ?? 0;
+  const fiveMinuteTokens = input.get("ephemeral_5m_input_tokens") ?? 0;
+  const reportedWrites = input.get("cache_creation") ?? input.get("cache_write") ?? 0;
   return {
     cacheRead: input.get("cache_read") ?? 0,
     // Some libraries report the tokens written to the cache only by their lifetimes, others also as a sum.
-    cacheWrite: written < 0 ? written : Math.max(written, hour + minutes),
-    cacheWriteHour: hour,
+    cacheWrite:
+      reportedWrites < 0 ? reportedWrites : Math.max(reportedWrites, hourTokens + fiveMinuteTokens),
+    cacheWriteHour: hourTokens,
     inputAudio: input.get("audio") ?? 0,
     reasoning: output.get("reasoning") ?? 0,
     outputAudio: output.get("audio") ?? 0,

@@ -5,16 +5,14 @@ const modelCallTypes: readonly string[] = ["llm", "embedding"];
 
 export const isModelCall = (runType: string): boolean => modelCallTypes.includes(runType);
 
-/** Maximum length of the name of a model that is shown for runs without a price. Longer names are cut. */
+/** Maximum length of the model name that is shown for runs without a price. Longer names are cut off. */
 export const maxModelNameChars = 200;
 
 /** SQL for the condition that a run calls a model. */
 export const createModelCallSql = (runTypeColumn: string): string =>
   `${runTypeColumn} IN (${modelCallTypes.map((type) => `'${type}'`).join(", ")})`;
 
-/**
- * Rounds a cost to the precision of prices. Further digits are errors of sums and products of floating-point numbers.
- */
+/** Rounds a cost to the precision of prices. Further digits are rounding errors of floating-point arithmetic. */
 export const roundCost = (cost: number): number => Number(cost.toPrecision(12));
 
 /** Counts of tokens that have prices of their own. They are part of the input or of the output tokens. */
@@ -65,7 +63,7 @@ export interface ComputedCost {
 export interface UnknownCost {
   /** A sentence that explains why the cost of the run is unknown. */
   readonly reason: string;
-  /** The model for which no price is known; absent if the run names none, and if it has a price. */
+  /** The model for which no price is known; absent if the run names no model, or if the model has a price. */
   readonly model?: string;
 }
 
@@ -97,6 +95,6 @@ export interface RecomputeProgress {
   readonly changed: number;
   /** Runs whose payload is damaged on disk; their cost was not changed. */
   readonly unreadable: number;
-  /** Numbers of runs by the name of a model without a known price. */
+  /** Number of runs by model, for models without a known price. */
   readonly unknownModels: Readonly<Record<string, number>>;
 }

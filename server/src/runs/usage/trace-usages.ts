@@ -1,7 +1,10 @@
 import type { TraceUsage } from "../trace.ts";
 import { isModelCall, roundCost } from "./run-cost.ts";
 
-/** Maximum number of runs from which the usage of one trace is summed: a list shows the usage of many traces. */
+/**
+ * Maximum number of runs that are read to sum the usage of one trace. It is limited, because a list shows the usage of
+ * many traces.
+ */
 const maxUsageRuns = 1_000;
 /**
  * Maximum number of runs that are read for all traces of a list together. Once it is reached, up to `minUsageRuns` runs
@@ -28,7 +31,7 @@ export class TraceUsages {
   readonly byTrace = new Map<string, TraceUsage>();
   #remainingRuns = maxUsageRunsOfList;
 
-  /** The number of runs to read of the next trace. */
+  /** Maximum number of runs to read from the next trace. */
   get nextLimit(): number {
     return Math.max(minUsageRuns, Math.min(maxUsageRuns, this.#remainingRuns));
   }
@@ -46,7 +49,7 @@ export class TraceUsages {
   }
 }
 
-/** The earliest first token of any run, because a run that calls no model can be streamed, too. */
+/** Finds the earliest first token of any run, because a run that calls no model can be streamed, too. */
 function findFirstToken(runs: readonly UsageRun[]): number | null {
   const times = runs.flatMap(({ firstTokenMicros }) => firstTokenMicros ?? []);
   return times.length === 0 ? null : Math.min(...times);

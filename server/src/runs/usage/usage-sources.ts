@@ -8,7 +8,7 @@ export const usageNames = [
   "completion_cost",
 ] as const;
 
-/** Those of {@link usageNames} that are costs. */
+/** The names in {@link usageNames} that are costs. */
 export const usageCosts = ["total_cost", "prompt_cost", "completion_cost"] as const;
 
 export type UsageName = (typeof usageNames)[number];
@@ -56,8 +56,8 @@ export const usageSources: readonly UsageSource[] = [
 ];
 
 /**
- * Byte sequences of which at least one occurs in the JSON of every run that reports usage: the ends of member names.
- * They begin with characters that are rare in text, which makes the search several times as fast.
+ * Byte sequences, one of which occurs in the JSON of every run that reports usage: the ends of member names. They begin
+ * with characters that are rare in text, which makes the search several times as fast.
  */
 export const usageMarkers: Readonly<Record<UsageSource["root"], readonly string[]>> = {
   outputs: ['_metadata"', '_usage"', 'Usage"'],

@@ -7,9 +7,9 @@ import type { CreateMetricMarksSql } from "./removed-weeks.ts";
 
 /**
  * SQL that creates the list of weeks whose partitions were detached from the tables of runs, because all of their runs
- * have expired. A row remains until all data that belongs to these runs is deleted, so that any server can continue after
- * one has ended. `next_block` is the first block that is not processed: of the table of payloads, or, once `has_payloads`
- * is 0, of the table of runs.
+ * have expired. A row remains until all data that belongs to these runs is deleted, so that any server can continue
+ * after another one has stopped. `next_block` is the first block that is not processed: of the table of payloads, or,
+ * once `has_payloads` is 0, of the table of runs.
  */
 export const expiredWeekTables = `
   CREATE TABLE run_expired_weeks (
@@ -18,7 +18,7 @@ export const expiredWeekTables = `
   );
 `;
 
-/** Number of projects that one query lists. */
+/** Maximum number of projects that one query lists. */
 const projectsPerPage = 500;
 
 /** Milliseconds after which weeks are examined again in a long sweep. Queries must wait while a week is removed. */
@@ -34,21 +34,21 @@ interface LastRun {
 
 /**
  * Removes weeks of which all runs have expired. The partition is detached from the tables of runs, which removes all of
- * its runs from queries at the same time. The data that belongs to the runs is deleted afterwards (`removed-weeks.ts`), and
- * then the partition is dropped. No run or payload is deleted individually.
+ * its runs from queries at the same time. The data that belongs to the runs is deleted afterwards (`removed-weeks.ts`),
+ * and then the partition is dropped. No run or payload is deleted individually.
  *
  * The transaction that detaches a partition locks the tables exclusively. Every other transaction that reads or writes
  * runs has therefore ended before, or begins to read them afterwards, and no transaction commits after it has read runs
- * that were removed meanwhile. A removed run still has a key until its row of `run_keys` is deleted, so code that finds a key
- * must check that the run exists.
+ * that were removed meanwhile. A removed run still has a key until its row of `run_keys` is deleted, so code that finds
+ * a key must check that the run exists.
  */
 export class PostgresExpiredWeeks implements ExpiredWeeks {
   readonly #db: PostgresDatabase;
   readonly #partitions: Partitions;
   readonly #removed: RemovedWeeks;
   /**
-   * For each week, a project that has runs of the week that have not expired. This project is checked first, because its
-   * runs usually remain for a long time.
+   * For each week, a project that has runs of the week that have not expired. This project is checked first, because
+   * its runs usually remain for a long time.
    */
   readonly #retainingProjects = new Map<number, string>();
   /** When weeks are examined again during a sweep. */
@@ -117,8 +117,9 @@ export class PostgresExpiredWeeks implements ExpiredWeeks {
   }
 
   /**
-   * Lists the last run of each project with runs in the week, in descending order of the projects. PostgreSQL finds each
-   * of these runs with one index lookup. Several tenants may use the same project id, which is then listed for each tenant.
+   * Lists the last run of each project with runs in the week, in descending order of the projects. PostgreSQL finds
+   * each of these runs with one index lookup. Several tenants may use the same project id, which is then listed for
+   * each tenant.
    */
   async #listLastRuns(
     week: number,
@@ -169,7 +170,7 @@ export class PostgresExpiredWeeks implements ExpiredWeeks {
   }
 }
 
-/** Returns the first project of which not all runs have expired. */
+/** Returns the first project that still has runs that have not expired. */
 async function findRetainingProject(
   runs: readonly LastRun[],
   findExpiry: FindExpiry,

@@ -40,9 +40,9 @@ export class FacetSweeper {
   }
 
   /**
-   * Must be called after each step of a sweep, with the last run that the step deleted. The block of that run may
-   * have remaining runs whose facets were deleted, so the block gets the wildcard facet until the next step. That step
-   * may be late, and if the retention rule changes, it does not take place.
+   * Must be called after each step of a sweep, with the last run that the step deleted. The block of that run may have
+   * remaining runs whose facets were deleted, so the block gets the wildcard facet until the next step. That step may
+   * be late, and it does not take place at all if the retention rule changes.
    */
   finishStep(run: Pick<RunRow, "projectId" | "startMicros">, beforeMicros: number): void {
     const block = toBlock(run);
