@@ -208,7 +208,9 @@ describe.skipIf(browser === undefined)("prices, in Chromium", () => {
     await row("Your prices", "gpt-4o-mini").waitFor();
     await page.getByRole("button", { name: "Override gpt-4o-mini of OpenAI", exact: true }).click();
     await dialog().getByRole("button", { name: "Add price" }).click();
-    await dialog().getByText("A price for this model, provider, tier and date exists.").waitFor();
+    await dialog()
+      .getByText("A price for this model, provider, tier and date already exists.")
+      .waitFor();
     await page.keyboard.press("Escape");
     await dialog().waitFor({ state: "detached" });
     expect((await cells("Your prices", "gpt-4o-mini"))[4]).toBe("0.1");

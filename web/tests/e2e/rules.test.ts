@@ -168,7 +168,7 @@ describe.skipIf(browser === undefined)("rules, alerts and webhooks, in Chromium"
     await form.getByRole("combobox", { name: "Filter" }).fill('name = "bad"');
     await form.getByLabel("Action").selectOption({ label: "Send to webhook" });
     await form.getByRole("button", { name: "Create rule" }).click();
-    await form.getByText("The text in the filter is not applied yet.").waitFor();
+    await form.getByText("The text in the filter has not been applied yet.").waitFor();
     await form.getByRole("combobox", { name: "Filter" }).press("Enter");
     await form.getByText("Matches 1 trace of the last 24 h").waitFor();
     await showScreen(page, "rule-form");
@@ -222,7 +222,7 @@ describe.skipIf(browser === undefined)("rules, alerts and webhooks, in Chromium"
     const form = dialog("New rule");
     await form.getByLabel("Name").fill("Judge");
     await form.getByLabel("Action").selectOption({ label: "Let a model judge the run" });
-    await form.getByText("This server calls no models").waitFor();
+    await form.getByText("No model endpoints").waitFor();
     expect(await form.getByText("--model-endpoint").count()).toBe(1);
     expect(await form.getByRole("button", { name: "Create rule" }).isDisabled()).toBe(true);
     expect(await findFaults(page)).toEqual([]);

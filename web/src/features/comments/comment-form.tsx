@@ -24,7 +24,7 @@ export const CommentForm = ({
   children,
 }: {
   readonly label: string;
-  /** Label of the button. */
+  /** Label of the submit button. */
   readonly action: string;
   readonly initialText?: string;
   readonly hasInitialFocus?: boolean;
@@ -111,7 +111,7 @@ export const CommentForm = ({
   );
 };
 
-/** Unsent texts by `draftKey`. They are kept until the page is closed. */
+/** Texts that were entered but not saved, by `draftKey`. They are kept until the tab is closed or reloaded. */
 const drafts = new Map<string, string>();
 
 /** The form for a new comment. It asks for the person's name if neither the browser nor the API key provides a name. */
@@ -157,7 +157,7 @@ export const NewComment = ({
         />
       ) : (
         <p className="comment-as">
-          As <bdi>{toVisibleText(name === "" ? (keyName ?? "") : name)}</bdi>{" "}
+          Commenting as <bdi>{toVisibleText(name === "" ? (keyName ?? "") : name)}</bdi>{" "}
           <Button
             size="compact-xs"
             variant="subtle"

@@ -6,7 +6,7 @@ import type { CommentPage, CommentTarget } from "./comment.ts";
 
 const listPath = toEndpointPath("/ui/comments");
 const pageSize = 100;
-/** The milliseconds after which comments are read again, so that comments of other people appear. */
+/** The interval, in milliseconds, at which comments are read again, so that comments by other people appear. */
 const refreshMs = 30_000;
 
 /** The part of the query keys that all queries of comments share. */

@@ -10,8 +10,8 @@ import type { Metrics } from "../metrics/metrics.ts";
 import { toRunListSearch } from "./run-links.ts";
 
 /**
- * The charts of the dashboard. A click on a bar or a line, or the Enter key, opens the runs that the bar or the point
- * of the line counts. The dashed line opens the runs of the previous period. Dragging selects a time range.
+ * The charts of the dashboard. A click on a bar or on a point of a line, or the Enter key, opens the runs that are
+ * counted there. Points of the dashed line open runs of the previous period. Dragging selects a time range.
  */
 export const ChartGrid = ({
   metrics,
@@ -78,7 +78,7 @@ export const ChartGrid = ({
   );
 };
 
-/** The legend of all charts, which have the same groups. The dashed line shows the previous period. */
+/** One legend for all charts, because they have the same groups. The dashed line shows the previous period. */
 const GroupLegend = ({
   groups,
   grouping,

@@ -1,7 +1,10 @@
 import type { MetricGroup } from "../metrics/metrics.ts";
 import type { Grouping, Scope } from "./dashboard-search.ts";
 
-/** Explains why no run has the property by which runs are grouped, if other runs usually have it. */
+/**
+ * Returns an explanation if none of the counted runs has the property by which runs are grouped, but runs of another
+ * scope usually have it; otherwise `undefined`.
+ */
 export function explainNoValues(
   groups: readonly Pick<MetricGroup, "kind">[],
   { scope, grouping }: { readonly scope: Scope; readonly grouping: Grouping | undefined },

@@ -141,7 +141,7 @@ export const GroupTable = ({
       </ScrollX>
       {search.group === "model" && resolveScope(search) === "traces" && (
         <p className="note">
-          Traces themselves rarely have a model. Choose "Model calls" to count by model.
+          Traces themselves rarely have a model. Select “Model calls” to count by model.
         </p>
       )}
       {search.group === "tag" && (

@@ -58,7 +58,7 @@ export interface DatasetSearch extends ExampleFilter {
   readonly tab?: DatasetTab;
   /** Sorts by the time of the last change (`recent`) or of creation. @defaultValue "recent" */
   readonly by?: (typeof exampleOrders)[number];
-  /** The id of the column by which experiments are sorted. @defaultValue the order of the server */
+  /** The id of the column by which experiments are sorted. @defaultValue the start time */
   readonly sort?: string;
   /** @defaultValue "desc" */
   readonly order?: "asc" | "desc";

@@ -13,7 +13,7 @@ const dataTypeLabels: Readonly<Record<string, string>> = {
   chat: "Chat",
 };
 
-/** Returns the label under which the UI shows a type of examples. */
+/** Returns the label that the UI shows for a type of examples. */
 export const describeDataType = (type: string): string => dataTypeLabels[type] ?? type;
 
 /** The fields of a dataset that everyone with its share link can read. */

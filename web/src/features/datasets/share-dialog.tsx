@@ -3,7 +3,7 @@ import { ShareLinkDialog } from "../../components/dialog/share-link-dialog.tsx";
 import { shareDataset, createShareQuery, unshareDataset } from "./queries.ts";
 import { readServerUrl } from "../../api/base-path.ts";
 
-/** Creates, shows and revokes the link with which anyone can read a dataset. */
+/** Creates, shows and revokes a dataset's share link. Anyone with the link can read the dataset. */
 export const ShareDialog = ({
   datasetId,
   onClose,

@@ -1,6 +1,6 @@
 import { toRecord, toText } from "../../api/parse.ts";
 
-/** The author of a version of a dataset. A member that is not known is empty. */
+/** The author of a version of a dataset. An empty member means that it is not known. */
 export interface VersionAuthor {
   /** The name that a person has chosen. */
   readonly name: string;
@@ -25,7 +25,7 @@ export function parseVersionAuthor(value: unknown): VersionAuthor | undefined {
   };
 }
 
-/** The names to show for clients that are not programs of a user. */
+/** The names that are shown for clients that are part of Millrace, and not a user's program. */
 const clientNames: Readonly<Record<string, string>> = {
   browser: "Browser",
   rule: "Rule",

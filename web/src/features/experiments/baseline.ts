@@ -14,7 +14,10 @@ export function usePinnedBaseline(datasetId: string): readonly [string, (id: str
   return [isId(id) ? id : "", setId];
 }
 
-/** The baseline of a comparison if its URL names none: the pinned experiment, or else the one that started first. */
+/**
+ * Returns the id of the baseline of a comparison whose URL names none: the pinned experiment, or else the experiment
+ * that started first.
+ */
 export function chooseBaseline(
   experimentIds: readonly string[],
   pinnedId: string,

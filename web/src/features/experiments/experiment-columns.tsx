@@ -88,7 +88,7 @@ const StatusText = ({ status: { kind, label, reason } }: { readonly status: Expe
   );
 };
 
-/** The statuses of an experiment that are shown in color, each with the status of a run that has the same color. */
+/** Maps statuses of experiments to statuses of runs with the same color. Statuses that are left out have no color. */
 const statusColors: { readonly [Kind in ExperimentStatus["kind"]]?: "error" | "pending" } = {
   failed: "error",
   partial: "error",

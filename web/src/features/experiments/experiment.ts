@@ -21,7 +21,7 @@ export interface Experiment {
   readonly scores: Readonly<Record<string, number>>;
   /** The splits whose examples were run; empty if all examples were run. */
   readonly splits: readonly string[];
-  /** The tag by which the version of the dataset was chosen. */
+  /** The tag by which the version of the dataset was chosen; absent if it was not chosen by a tag. */
   readonly versionTag: string | undefined;
 }
 
@@ -103,8 +103,8 @@ export const findUnfinishedIds = (value: unknown, nowMs: number): readonly strin
     .map((members) => requireText(members, "id"));
 
 /**
- * Parses facts about the compared experiments. `lastRuns` has the start of the latest run of each unfinished experiment
- * that has runs, by experiment id.
+ * Parses facts about the compared experiments. `lastRuns` contains, by experiment id, when the latest run of each
+ * unfinished experiment started, in milliseconds. Experiments without runs are left out.
  *
  * @throws TypeError `value` is not a list, or an item is not an experiment.
  */

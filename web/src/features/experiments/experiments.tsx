@@ -122,7 +122,7 @@ export const Experiments = ({
       </div>
       <SortNotice resourceName="experiments" sorting={sorting} error={pages.error}>
         There are more than {maxSortedRows.toLocaleString("en")} experiments. A list of this length
-        can be sorted only by the column Started.
+        can be sorted only by “Started”.
       </SortNotice>
       <DataTable
         resourceName="experiments"

@@ -19,8 +19,8 @@ const projectsPath = toEndpointPath("/sessions");
 const runsQueryPath = toEndpointPath("/runs/query");
 const comparisonsPath = toEndpointPath("/datasets/comparative");
 /**
- * The limits of one page of a comparison. With many experiments, a page has fewer examples, because it contains an
- * output of each experiment for each example.
+ * The limits of one page of a comparison. A page contains the output of each experiment for each of its examples, so it
+ * has fewer examples if there are many experiments.
  */
 const maxPageExamples = 25;
 const minPageExamples = 10;
@@ -28,7 +28,7 @@ const maxPageOutputs = 300;
 const experimentPageSize = 50;
 const pairwisePageSize = 100;
 
-/** The experiments on a dataset with their statistics, in the order of their start, in pages. */
+/** The experiments on a dataset with their statistics, sorted by their start time, in pages. */
 export const createExperimentsQuery = (datasetId: string, startOrder: "asc" | "desc") =>
   infiniteQueryOptions({
     queryKey: ["datasets", datasetId, "experiments", startOrder],
@@ -200,7 +200,8 @@ const countPageExamples = (experimentCount: number): number =>
   );
 
 /**
- * One run of an experiment with its whole outputs. The rows of a comparison contain only the beginning of the outputs.
+ * One run of an experiment with its complete outputs. The rows of a comparison contain only the beginning of the
+ * outputs.
  */
 export interface ExampleRun {
   readonly id: string;
@@ -210,7 +211,7 @@ export interface ExampleRun {
   readonly error: string | undefined;
 }
 
-/** The runs of experiments on one example, with their whole outputs and the example's inputs and reference outputs. */
+/** The runs of experiments on one example, with complete outputs, and the example's inputs and reference outputs. */
 export const createExampleRunsQuery = (
   datasetId: string,
   {

@@ -181,7 +181,7 @@ const ProjectFeedback = ({
         projectId={projectId}
         keyName={trend.keys.length === 0 ? search.key : trend.key}
         period={toPeriod(search)}
-        onEndPeriod={() => changeSearch(searchWithoutPeriod)}
+        onClearPeriod={() => changeSearch(searchWithoutPeriod)}
       />
     </>
   );

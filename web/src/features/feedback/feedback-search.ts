@@ -14,7 +14,7 @@ export interface FeedbackSearch {
   readonly key?: string;
   /** @defaultValue 30 */
   readonly days?: FeedbackDays;
-  /** The period whose feedback is listed, in ISO 8601. @defaultValue the latest feedback of all times */
+  /** The period whose feedback is listed, in ISO 8601. Without a period, the latest feedback is listed. */
   readonly from?: string;
   readonly to?: string;
 }
@@ -41,7 +41,7 @@ function parsePeriod({ from, to }: Readonly<Record<string, unknown>>): FeedbackS
     : { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() };
 }
 
-/** The period in the URL; `undefined` if there is none. */
+/** The period in the URL; `undefined` if the URL has no period. */
 export const toPeriod = ({ from, to }: FeedbackSearch): FeedbackPeriod | undefined =>
   from === undefined || to === undefined
     ? undefined

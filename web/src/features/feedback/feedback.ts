@@ -9,7 +9,7 @@ export interface FeedbackEntry {
   readonly runId: string | undefined;
   readonly traceId: string | undefined;
   readonly projectId: string | undefined;
-  /** Score and value as text; empty if the feedback has neither. */
+  /** The score and the value, as one text; empty if the feedback has neither. */
   readonly scoreText: string;
   readonly comment: string;
   /** The person who gave the feedback, or the type of the source, such as `api` or `app`. */

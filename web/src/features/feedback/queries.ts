@@ -32,7 +32,7 @@ export const createTrendQuery = ({ projectId, key, days }: TrendRequest) =>
     refetchInterval: refetchIntervalMs,
   });
 
-/** A range of times: from the first one, up to but not including the second one. */
+/** A time range, from `fromMs` up to but not including `toMs`. */
 export interface FeedbackPeriod {
   readonly fromMs: number;
   readonly toMs: number;
@@ -41,7 +41,7 @@ export interface FeedbackPeriod {
 /** Maximum number of entries in the list of feedback. */
 export const maxRecentEntries = 100;
 
-/** The latest feedback on a project, or the latest of a period, at most {@link maxRecentEntries} entries. */
+/** The latest feedback on a project, or its latest feedback in a period; at most {@link maxRecentEntries} entries. */
 export const createRecentFeedbackQuery = (
   projectId: string,
   {

@@ -16,13 +16,13 @@ export const RecentFeedback = ({
   projectId,
   keyName,
   period,
-  onEndPeriod,
+  onClearPeriod,
 }: {
   readonly projectId: string;
   readonly keyName: string | undefined;
   readonly period: FeedbackPeriod | undefined;
-  /** Called to show the latest feedback of all times again. */
-  readonly onEndPeriod: () => void;
+  /** Called to remove the period, so that the latest feedback is shown again. */
+  readonly onClearPeriod: () => void;
 }) => {
   const { data, error, refetch } = useQuery(
     createRecentFeedbackQuery(projectId, { key: keyName, period }),
@@ -42,7 +42,7 @@ export const RecentFeedback = ({
         <h2>
           Feedback from {formatTime(period.fromMs).slice(0, 16)} to{" "}
           {formatTime(period.toMs).slice(0, 16)}{" "}
-          <Button size="compact-xs" variant="default" onClick={onEndPeriod}>
+          <Button size="compact-xs" variant="default" onClick={onClearPeriod}>
             Show latest
           </Button>
         </h2>

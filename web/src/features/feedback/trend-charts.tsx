@@ -22,8 +22,8 @@ const valueColors = [
 
 /**
  * Charts for one feedback key: mean, p10 and p90 of its scores over time, their distribution, and counts of its values.
- * A click on a point, or the Enter key, selects its period. Each step of the distribution links to the runs that have
- * such a score.
+ * A click on a point, or the Enter key, selects its period. Each step of the distribution links to the runs with such a
+ * score.
  */
 export const TrendCharts = ({
   trend,
@@ -102,7 +102,7 @@ function toCharts({ fromMs, toMs, buckets, values, histogram }: FeedbackTrend) {
   };
 }
 
-/** The filter of the runs that have a score of this step of the distribution. */
+/** Returns the filter for the runs with a score in a step of the distribution, which may consist of a single score. */
 function toScoreFilter(
   key: string,
   {
@@ -137,7 +137,7 @@ const Histogram = ({
               all: true,
               filter: toScoreFilter(key, { from, to, includesEnd: index === steps.length - 1 }),
             },
-            title: "Runs with such a score, of all times",
+            title: "Runs with a score in this range, from any time",
           } as const;
           return (
             <tr key={from}>

@@ -98,7 +98,7 @@ const stateLabels: { readonly [State in JobState]: string } = {
   canceled: "Canceled",
 };
 
-/** The name of the figure with which a job reports its progress if it can't count its items in advance. */
+/** The figure in which a job reports its progress if it can't count its items in advance. */
 const percentFigure = "percent";
 
 /** The progress of a job in percent, from 0 to 100; `undefined` while the number of items is unknown. */

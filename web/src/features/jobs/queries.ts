@@ -7,7 +7,7 @@ import type { Job } from "./job.ts";
 
 const jobsPath = toEndpointPath("/ui/jobs");
 const jobsPerPage = 50;
-/** The milliseconds after which jobs are read again while a job is queued or running. */
+/** The interval, in milliseconds, at which jobs are read again while a job is queued or running. */
 const refetchIntervalMs = 1_000;
 const latestCount = 20;
 
@@ -53,7 +53,7 @@ export async function startJob(
 
 /**
  * Registers a job as started in this tab, so that the job menu lists it and shows a notice when it ends. Call this
- * function if a request other than that of {@link startJob} has started the job.
+ * function after starting a job without {@link startJob}.
  */
 export async function trackStartedJob(queryClient: QueryClient, id: string): Promise<void> {
   startedIds.add(id);

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { omitUndefined } from "../../api/parse.ts";
 
-/** What a new alert watches: the runs that it counts, and the metric if it is known already. */
+/** What a new alert watches: the runs that it counts, and the metric, unless the user chooses it in the form. */
 interface AlertSelection {
   readonly scope: string;
   readonly figure?: string;

@@ -70,8 +70,8 @@ type ReadPoints = (points: MetricPoints) => readonly (number | null)[];
 type ReadTotal = (values: MetricValues) => number | undefined;
 
 /**
- * Creates the charts, which compare with the previous period. Charts with groups have a series for each group, and show
- * one percentile of the durations.
+ * Creates the charts, each of which also shows the previous period. Charts with groups have a series for each group,
+ * and show one percentile of the durations.
  */
 export function toCharts(
   metrics: Metrics,
@@ -133,7 +133,7 @@ export function toCharts(
   ];
 }
 
-/** Whether the time to the first token was measured. It exists only for streamed runs, and for traces with such a run. */
+/** Whether a time to the first token was measured. Only streamed runs, and traces that contain one, have this time. */
 const hasFirstTokens = ({ total, previous }: Metrics): boolean =>
   total.firstToken.p50 !== undefined || previous.firstToken.p50 !== undefined;
 
@@ -212,8 +212,8 @@ const sum = (numbers: readonly number[]): number =>
 const previousSeries = { label: "Previous", color: "--ink-2", kind: "reference" } as const;
 
 /**
- * Returns the difference between the time of a point in a chart and the start of the runs that a series counts at this
- * point, in milliseconds. It is the length of the time range for the series of the previous period, and 0 for others.
+ * Returns how much earlier than the time of a point in a chart the runs began that a series counts at this point, in
+ * milliseconds: the length of the chart's time range for the series of the previous period, and 0 for any other series.
  */
 export const findPeriodShift = (
   { fromMs, toMs }: Pick<Metrics, "fromMs" | "toMs">,

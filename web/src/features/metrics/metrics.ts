@@ -52,6 +52,7 @@ export interface Metrics {
   readonly fromMs: number;
   readonly toMs: number;
   readonly total: MetricValues;
+  /** The metrics of the period of the same length that ends at `fromMs`. */
   readonly previous: MetricValues;
   readonly points: MetricPoints;
   readonly previousPoints: MetricPoints;
@@ -190,7 +191,7 @@ export function formatShareChange(
   return `${sign}${text.replace(/\.0$/, "")} points`;
 }
 
-/** Maximum number of missing ranges that {@link describeMissing} lists. Of others, it gives only the number. */
+/** The maximum number of missing ranges that {@link describeMissing} lists. It only counts the others. */
 const maxNamedRanges = 3;
 
 /**

@@ -31,9 +31,9 @@ const refetchIntervalMs = 10_000;
 const incompleteRefetchMs = 3_000;
 
 /**
- * Metrics of the traces of all projects in a range that ends now. The server and the SDK record model calls of the
- * playground and of judges in separate projects. The metrics of all projects include these projects only if
- * `countsOwnProjects` is true.
+ * Metrics of the traces of all projects in a range that ends now. The server and the SDK record the calls of the
+ * playground and of judges in projects of their own. The metrics include these projects only if `countsOwnProjects` is
+ * true.
  */
 export const createOverviewQuery = (range: OverviewRange, countsOwnProjects = false) =>
   queryOptions({

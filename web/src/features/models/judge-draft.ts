@@ -2,7 +2,7 @@ import { toItems, toNumber, toRecord, toText } from "../../api/parse.ts";
 import { createModelDraft, findModelFaults, toModelBody } from "./model-draft.ts";
 import type { ModelDraft, ModelFaults } from "./model-draft.ts";
 
-/** The kinds of results that a judge can give, with their labels. */
+/** The labels of the kinds of results that a judge can give. */
 export const judgeResultLabels = {
   score: "Score from 0 to 1",
   verdict: "Yes or no",
@@ -12,8 +12,10 @@ export type JudgeResultKind = keyof typeof judgeResultLabels;
 
 /** A judge as the user has entered it. */
 export interface JudgeDraft extends ModelDraft {
+  /** The feedback key under which the results are stored. */
   readonly key: string;
   readonly template: string;
+  /** The kind of result, which requests call `form`. */
   readonly form: JudgeResultKind;
   /** Names of categories, separated by commas. */
   readonly categories: string;
@@ -89,7 +91,7 @@ export const findJudgeFaults = (judge: JudgeDraft): JudgeFaults => ({
   ...(judge.key.trim() === "" && { key: "Enter the feedback key of the judge." }),
   ...(judge.form === "categories" &&
     toCategories(judge).length < 2 && {
-      categories: "Enter at least two categories of the judge, separated by commas.",
+      categories: "Enter at least two categories for the judge, separated by commas.",
     }),
   ...(judge.template.trim() === "" && { template: "Enter the prompt of the judge." }),
   ...findModelFaults(judge),

@@ -4,7 +4,7 @@ import type { JudgeDraft, JudgeFaults, JudgeResultKind } from "./judge-draft.ts"
 import { ModelFields } from "./model-fields.tsx";
 import "./models.css";
 
-/** Fields to edit an LLM judge, which is a prompt with which a model judges an output. */
+/** Fields to edit an LLM judge: a prompt, and the model that judges an output as the prompt instructs it. */
 export const JudgeEntry = ({
   draft,
   endpoints,
@@ -16,7 +16,7 @@ export const JudgeEntry = ({
   readonly endpoints: readonly { readonly name: string; readonly host: string }[];
   /** The variables that the template can use, in words, such as `inputs and output`. */
   readonly variables: string;
-  /** The errors to show at the fields. */
+  /** The error messages to show at the fields. */
   readonly faults?: JudgeFaults;
   readonly onChange: (draft: JudgeDraft) => void;
 }) => {

@@ -1,6 +1,6 @@
 import { omitUndefined } from "../../api/parse.ts";
 
-/** A model at an endpoint as the user has entered it, with numbers as texts. */
+/** A model and its endpoint, as the user has entered them. Numbers are the entered texts. */
 export interface ModelDraft {
   readonly endpoint: string;
   readonly model: string;

@@ -15,6 +15,7 @@ export interface ModelEndpoint {
    * Whether the operator allows the host to have a private address. Models at private addresses usually need no key.
    */
   readonly isPrivate: boolean;
+  /** The name of the environment variable with which the operator sets the key. */
   readonly keyVariable: string;
   /** When the server deletes the key that was entered in this tab; `undefined` if none was entered. */
   readonly sessionKeyExpiresMs: number | undefined;
@@ -22,9 +23,9 @@ export interface ModelEndpoint {
 
 export interface ModelEndpoints {
   readonly endpoints: readonly ModelEndpoint[];
-  /** Whether the user must enter the token that the server printed at its start. */
+  /** Whether the user must enter the token that the server printed when it started. */
   readonly needsToken: boolean;
-  /** The limit of the cost of a day's calls, in US dollars; `undefined` without a limit. */
+  /** The maximum cost of all calls of a day, in US dollars; `undefined` if there is no maximum. */
   readonly budget: number | undefined;
   readonly spentToday: number;
 }

@@ -10,7 +10,7 @@ export const ModelFields = <Draft extends ModelDraft>({
 }: {
   readonly draft: Draft;
   readonly endpoints: readonly { readonly name: string; readonly host: string }[];
-  /** The errors to show at the fields. */
+  /** The error messages to show at the fields. */
   readonly faults?: ModelFaults;
   readonly onChange: (draft: Draft) => void;
 }) => (

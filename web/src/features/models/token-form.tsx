@@ -37,7 +37,9 @@ function useToken(type: "submit" | "button") {
       storeModelToken(token.trim());
       const { data } = await refetch();
       if (data?.needsToken === true) {
-        throw new Error("The server did not accept the token. It prints a new one at each start.");
+        throw new Error(
+          "The server did not accept the token. The server prints a new token each time it starts.",
+        );
       }
     },
   });

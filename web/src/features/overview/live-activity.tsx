@@ -144,8 +144,8 @@ export const LiveCharts = ({
 };
 
 /**
- * The server counts a run in the second in which it stores the end of the run. The SDK sends the end within a few
- * seconds.
+ * The time, in milliseconds, that may pass between the end of a run and the second in which the server counts the run.
+ * The server counts it when it stores the run's end, which the SDK sends within a few seconds.
  */
 const maxDelayMs = 5_000;
 

@@ -95,7 +95,7 @@ export const Overview = () => {
         </>
       )}
       {liveReport !== undefined && liveReport.senders.length > 0 && (
-        <SdkClients senders={liveReport.senders} />
+        <SdkClients clients={liveReport.senders} />
       )}
     </div>
   );
@@ -113,7 +113,10 @@ function useUrlRange(): readonly [OverviewRange, (range: OverviewRange) => void]
   return [last ?? storedRange, setRange];
 }
 
-/** Whether the metrics include model calls of the playground and of judges. The browser stores this setting. */
+/**
+ * Whether the metrics include the projects in which Millrace itself records the calls of its playground and of its
+ * judges. The browser stores this setting.
+ */
 const useCountsOwnProjects = () =>
   useLocalStorage({
     key: "millrace.overview.own-projects",
@@ -249,7 +252,7 @@ const toTraceList = ({ startMs, endMs, isError }: ChartPick, { id, tenantId }: P
   },
 });
 
-/** Links to the traces that a point of a chart counts, which belong to several projects or to none. */
+/** Links to the traces that a point of a chart counts, one for each project; or a note that there are none. */
 const PickedTraces = ({ pick }: { readonly pick: ChartPick }) => (
   <output className="overview-picked">
     <span>{formatTime(pick.startMs).slice(0, 16)}:</span>

@@ -5,8 +5,8 @@ import { Ago } from "../../components/time/ago.tsx";
 
 const countNames = ["accepted", "delivered", "pending", "spooled", "rejected", "dropped"] as const;
 
-/** A table of the SDK clients that sent a report in the last minute, with the numbers of records from their reports. */
-export const SdkClients = ({ senders }: { readonly senders: readonly SdkClient[] }) => (
+/** A table of the SDK clients that sent a report in the last minute, with the numbers of records that they reported. */
+export const SdkClients = ({ clients }: { readonly clients: readonly SdkClient[] }) => (
   <section className="table-section">
     <h2>SDK clients</h2>
     <ScrollX label="SDK clients">
@@ -24,7 +24,7 @@ export const SdkClients = ({ senders }: { readonly senders: readonly SdkClient[]
           </tr>
         </thead>
         <tbody>
-          {senders.toReversed().map((client) => (
+          {clients.toReversed().map((client) => (
             <tr key={client.id}>
               <td className="nowrap">{client.pid}</td>
               <td>{toVisibleText(client.project)}</td>

@@ -47,7 +47,7 @@ export const AnswerCard = ({
           <LongText text={thinking} />
         </details>
       )}
-      {/* While the text grows, show it as plain text: to render Markdown at each change would take too long. */}
+      {/* While the text grows, show it as plain text. Rendering Markdown at each change would take too long. */}
       {isRunning ? <LongText text={text} /> : <Markdown text={text} />}
       {isRunning && <Loader size="xs" type="dots" aria-label="The model is answering" />}
       {!isRunning && toolCalls.length > 0 ? (

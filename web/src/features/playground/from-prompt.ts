@@ -50,7 +50,9 @@ export function promptToState(source: PromptSource): PlaygroundState {
     targets: [{ id: crypto.randomUUID(), endpoint: "", model: model?.name ?? "" }],
     notes: [
       ...(content.format === "jinja2"
-        ? ["Only the variables of Jinja2 are replaced. Blocks and filters are sent as written."]
+        ? [
+            "In Jinja2 templates, only variables are replaced. Blocks and filters are sent as written.",
+          ]
         : []),
       ...(model === undefined ? [] : describeOtherParameters(model)),
     ],
@@ -66,8 +68,8 @@ const toEnteredSettings = ({ numbers, stop }: PromptModel): EnteredSettings => (
 });
 
 /**
- * Returns a note that names the parameters of the model that the playground does not send. They are kept when the
- * prompt is saved.
+ * Returns a note that names the model parameters that the playground does not send. They are kept when the prompt is
+ * saved.
  */
 function describeOtherParameters({ others }: PromptModel): readonly string[] {
   const names = Object.entries(others)
@@ -213,5 +215,5 @@ const toContentText = ({ messages, format, toolsText, schemaText, settings }: Pl
 const toSavedText = (state: PlaygroundState, { manifest }: PromptSource): string =>
   JSON.stringify(stateToManifest(state, manifest, "ChatOpenAI"));
 
-/** Doubles the braces of a text without variables: a single brace would begin a variable in a prompt. */
+/** Doubles the braces of a text without variables, because a single brace would begin a variable in a prompt. */
 const escapeBraces = (text: string): string => text.replaceAll(/[{}]/g, "$&$&");

@@ -39,10 +39,10 @@ export const KeyDialog = ({
         }}
       >
         <p className="note">
-          {hasKey ? "The server has a key for this endpoint. " : ""}The Millrace server keeps a key
-          that you enter in memory for this tab, for 8 hours at most, and sends it to{" "}
-          {toVisibleText(host)} only. To provide a key for all users, set <code>{keyVariable}</code>{" "}
-          when you start the server.
+          {hasKey ? "The server already has a key for this endpoint. " : ""}The Millrace server
+          keeps the key that you enter here only in memory, for this tab and for at most 8 hours. It
+          sends the key only to {toVisibleText(host)}. To provide a key for all users, set{" "}
+          <code>{keyVariable}</code> when you start the server.
         </p>
         {sessionKeyExpiresMs !== undefined && (
           <p className="note">Your key expires at {formatTime(sessionKeyExpiresMs)}.</p>

@@ -6,8 +6,8 @@ import { createMessage, messageRoles } from "./playground-state.ts";
 import type { PlaygroundMessage, PlaygroundState, VariableFormat } from "./playground-state.ts";
 
 /**
- * The maximum length of a text that can be edited. A longer text is only shown, because it would take a browser seconds
- * to lay out a field with it.
+ * The maximum length of a text that can be edited. A longer text is only shown, because a browser would take seconds to
+ * lay out a field with it.
  */
 const maxEditedChars = 100_000;
 /** The maximum number of messages that are shown. Earlier messages are sent, but not shown. */

@@ -46,7 +46,7 @@ function readVariables(state: PlaygroundState): Readonly<Record<string, unknown>
   );
 }
 
-/** Replaces each variable of the messages by its value. A variable without a value is sent as written. */
+/** Replaces each variable of the messages with its value. A variable without a value is sent as written. */
 function fillMessages(state: PlaygroundState): readonly RequestMessage[] {
   const { format, messages } = state;
   const values = readVariables(state);

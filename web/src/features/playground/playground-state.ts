@@ -24,10 +24,10 @@ export interface PlaygroundMessage {
   readonly toolCallId: string;
 }
 
-/** The syntax of variables; `none` for messages in which braces mean nothing, such as recorded ones. */
+/** The syntax of variables; `none` for messages in which braces have no special meaning, such as recorded messages. */
 export type VariableFormat = TemplateFormat | "none";
 
-/** The settings as the user has entered them. For an empty text, the provider chooses the value. */
+/** The settings as the user has entered them. If a text is empty, the provider chooses the value. */
 export interface EnteredSettings {
   readonly temperature: string;
   readonly maxTokens: string;
@@ -94,7 +94,7 @@ const emptySettings: EnteredSettings = {
   stop: "",
 };
 
-/** Creates the state of a playground: `changes`, and for everything else the values of an empty playground. */
+/** Creates the state of a playground with the given members. All others are those of an empty playground. */
 export const createState = (changes: Partial<PlaygroundState> = {}): PlaygroundState => ({
   origin: "",
   source: undefined,
@@ -136,8 +136,8 @@ export function listVariables({
 }
 
 /**
- * The maximum length of a text that is searched for variables. To search a longer text at each keystroke would take
- * noticeably long. Such texts come from recorded runs.
+ * The maximum length of a text that is searched for variables. Searching a longer text at each keystroke would slow
+ * down typing. Such texts come from recorded runs.
  */
 const maxTemplateChars = 200_000;
 
@@ -147,7 +147,7 @@ const readVariables = (text: string, format: VariableFormat) =>
     : toVariables(text, format).map((variable) => ({ ...variable, isMessageList: false }));
 
 const storageName = "millrace-playground";
-/** The maximum number of characters that are stored for a reload. Browsers store about five million in all. */
+/** The maximum number of characters that are stored for a reload. Browsers store about five million for a site. */
 const maxStoredChars = 2_000_000;
 
 /** Stores the state for a reload of this tab. Returns whether it could be stored. */

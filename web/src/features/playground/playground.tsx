@@ -101,7 +101,7 @@ const Editor = ({
     }, storeDelayMs);
     return () => clearTimeout(timer);
   }, [state]);
-  // A user who leaves the page without such a pause finds the state as it was, too.
+  // If the user leaves the page before such a pause, store the state at once.
   useEffect(() => {
     const storeNow = (): void => {
       if (unstoredState.current !== undefined) {
@@ -316,7 +316,7 @@ const Setup = ({ models }: { readonly models: ModelEndpoints }) => {
   return models.needsToken ? <TokenForm className="playground-setup" /> : null;
 };
 
-/** Replaces each endpoint that the server does not have by the first endpoint of the server. */
+/** Replaces each endpoint that the server does not have with the server's first endpoint. */
 function chooseEndpoints(state: PlaygroundState, { endpoints }: ModelEndpoints): PlaygroundState {
   const names = endpoints.map(({ name }) => name);
   return {

@@ -25,7 +25,7 @@ export const OwnPrices = ({
   return (
     <FormSection
       title="Your prices"
-      description="In US dollars per million tokens. They are used in place of public prices. In a model's name, * stands for any text."
+      description="In US dollars per million tokens. Your prices replace public prices. In a model's name, * stands for any text."
     >
       {prices === undefined && error === null && <Loading resourceName="the prices" />}
       {prices === undefined && error !== null && (

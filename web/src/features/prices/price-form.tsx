@@ -8,7 +8,7 @@ import { deletePrice, pricesQuery, savePrice } from "./queries.ts";
 
 type RateTexts = Readonly<Record<PriceKind, string>>;
 
-/** The kinds of prices that are always shown. Other kinds are shown on request, or if the price has them. */
+/** The kinds of prices that are always shown. Other kinds are shown when the user asks for more, or if they are set. */
 const usualKinds: readonly PriceKind[] = ["input", "output", "cache_read", "cache_write"];
 
 /** A form that adds a price to the price table, or edits a price. */
@@ -67,7 +67,7 @@ export const PriceForm = ({
       prices.some((other) => hasSameKey(price, other))
     ) {
       throw new Error(
-        "A price for this model, provider, tier and date exists. Edit that price, or change one of these values.",
+        "A price for this model, provider, tier and date already exists. Edit that price, or change one of these values.",
       );
     }
     await savePrice(price);

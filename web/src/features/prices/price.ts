@@ -53,7 +53,7 @@ export interface Price extends PriceKey {
   readonly prices: Rates;
 }
 
-/** A public price that the server contains. */
+/** A public price, which is built into the server. */
 export interface LibraryPrice {
   readonly model: string;
   readonly provider: string;
@@ -86,7 +86,7 @@ export interface UsedModels {
   readonly otherCalls: number;
   /** Whether all calls of the period were counted. */
   readonly isComplete: boolean;
-  /** The length of the period that ends now and whose calls were counted, in days. */
+  /** The calls of this many days were counted, up to now. */
   readonly days: number;
 }
 

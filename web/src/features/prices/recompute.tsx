@@ -8,7 +8,7 @@ import "../jobs/jobs.css";
 
 const jobKind = "prices.recompute";
 
-/** A button that starts a job, which computes the costs of stored runs again, and shows the progress of the job. */
+/** A button that starts a job to compute the costs of stored runs again, and the progress of the latest such job. */
 export const Recompute = ({ tenantId }: { readonly tenantId: string }) => {
   const queryClient = useQueryClient();
   const { data: jobs = [] } = useQuery(latestJobsQuery);

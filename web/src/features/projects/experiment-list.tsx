@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import type { Project } from "./project.ts";
 
-/** The projects that are experiments, each with a link to its runs. The pages of their datasets compare them. */
+/** The projects that are experiments, each with a link to its runs. Users compare experiments on a dataset's page. */
 export const ExperimentList = ({ experiments }: { readonly experiments: readonly Project[] }) => (
   <section className="table-section">
     <h2>{experiments.length === 1 ? "1 experiment" : `${experiments.length} experiments`}</h2>

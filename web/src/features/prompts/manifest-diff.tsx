@@ -27,8 +27,8 @@ export const ManifestDiff = ({
   );
   const variables = useMemo(() => listAllVariables(contents), [contents]);
   const isFilled = variables.some(({ name }) => (enteredValues[name] ?? "") !== "");
-  // The readable text leaves out some differences, such as the class of a node. Compare the JSON if there are no other
-  // differences.
+  // The readable text does not show some differences, such as the class of a node. Compare the JSON if the readable
+  // texts are the same.
   const isOnlyInJson = useMemo(
     () =>
       before !== undefined &&

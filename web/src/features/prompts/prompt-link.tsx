@@ -19,7 +19,7 @@ export const PromptLink = ({
   const { owner, repo } = address;
   const linkProps = {
     search,
-    // Compare search parameters as well to find the current link, because some links differ only in these parameters.
+    // Compare the search parameters, too, to find the current link, because some links differ only in them.
     activeOptions: { exact: true, includeSearch: true },
     "aria-current": isCurrent ? ("page" as const) : undefined,
     children,
@@ -39,8 +39,8 @@ export const PromptLink = ({
 };
 
 /**
- * Reads the prompt and the commit from the URL: `/prompts/…` for the tenant's own prompts, `/hub/…` for prompts of any
- * tenant.
+ * Reads the prompt and the commit from the URL. A path `/prompts/…` names a prompt of the current tenant, and a path
+ * `/hub/…` a prompt of any tenant.
  */
 export function usePromptAddress(): {
   readonly address: PromptAddress;

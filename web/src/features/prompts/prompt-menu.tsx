@@ -8,7 +8,7 @@ import type { Prompt } from "./prompt.ts";
 import { deletePrompt } from "./queries.ts";
 import type { PromptAddress } from "./queries.ts";
 
-/** The menu in the heading of a prompt, for its tenant. */
+/** The menu in the heading of a prompt, which only the tenant that owns the prompt can use. */
 export const PromptMenu = ({
   prompt,
   address,

@@ -21,7 +21,10 @@ const sortLabels: { readonly [Sort in (typeof promptSorts)[number]]: string } = 
   num_downloads: "Downloads",
 };
 
-/** The page `/prompts`, which lists the tenant's prompts, and the page `/hub`, which lists the public prompts of all tenants. */
+/**
+ * The page `/prompts`, which lists the tenant's prompts, and the page `/hub`, which lists the public prompts of all
+ * tenants.
+ */
 export const Prompts = () => {
   const { pathname } = useLocation();
   const isHub = pathname.startsWith("/hub");

@@ -1,6 +1,6 @@
 import type { QueueProgress } from "./queue.ts";
 
-/** How many runs of a queue are reviewed, as a bar and as text. */
+/** How many runs of a queue have been reviewed, as a bar and as text. */
 export const ProgressBar = ({
   progress: { total, completed, mine },
   hasText = true,

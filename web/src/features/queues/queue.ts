@@ -8,11 +8,11 @@ export interface Reviewer {
   readonly name: string;
   /** Number of runs that this person has reviewed. */
   readonly reviewedCount: number;
-  /** Number of runs that this person has claimed at the moment. */
+  /** Number of runs that this person now has a claim on. */
   readonly claimedCount: number;
 }
 
-/** How many runs of a queue are reviewed, and by whom. */
+/** How many runs of a queue have been reviewed, and by whom. */
 export interface QueueProgress {
   readonly total: number;
   /** Runs that have as many reviews as the queue requires. */

@@ -15,8 +15,8 @@ export const ReviewerEntry = ({
   const [error, setError] = useState<string>();
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
-    // Focus the field, because the view shows only this form. Wait a frame: after a navigation, the view itself gets the
-    // focus first.
+    // Focus the field, because the view shows only this form. Wait a frame, because after a navigation, the view itself
+    // gets the focus first.
     const frame = requestAnimationFrame(() => field.current?.focus());
     return () => cancelAnimationFrame(frame);
   }, []);

@@ -58,7 +58,7 @@ const Question = (props: QuestionProps) => {
       <div className="queues-row">
         <TextInput
           label="Feedback key"
-          description="The name under which answers are stored as feedback."
+          description="Answers are stored as feedback with this key."
           value={question.key}
           onChange={({ currentTarget }) => onChange({ key: currentTarget.value })}
         />

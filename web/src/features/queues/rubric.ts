@@ -162,7 +162,10 @@ export function toDigitAnswer(question: RubricQuestion, digit: number): Answer |
   }
 }
 
-/** The step of a slider: 1 in a range of whole numbers that spans more than 2, else a hundredth of the range. */
+/**
+ * The step of a slider: 1 if the minimum and the maximum are whole numbers that differ by more than 2, otherwise a
+ * hundredth of the range.
+ */
 export const toSliderStep = ({
   min,
   max,

@@ -28,7 +28,7 @@ export const AlertForm = ({
   readonly projectId: string;
   /** The alert to edit; absent to create one. */
   readonly alert?: Alert;
-  /** The metric that a new alert watches, and of which runs. */
+  /** The metric that a new alert watches, and the runs that it counts. */
   readonly selection?: Pick<RulesSearch, "figure" | "scope" | "group" | "value" | "filter">;
   readonly onClose: () => void;
 }) => {
@@ -69,7 +69,7 @@ export const AlertForm = ({
   });
   const thresholdFault =
     Number(threshold) * factor > maxOf(figure)
-      ? `At most ${maxOf(figure) / factor} ${unit}.`
+      ? `Enter at most ${maxOf(figure) / factor} ${unit}.`
       : undefined;
   const isComplete =
     name.trim() !== "" &&

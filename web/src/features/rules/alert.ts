@@ -96,11 +96,13 @@ export interface Alert {
   readonly state: AlertState;
   readonly value: number | undefined;
   /**
-   * When the alert was last evaluated; `undefined` if it was not evaluated since it was created, or since the last
+   * When the alert was last evaluated; `undefined` if it has not been evaluated since it was created, or since the last
    * change of what it watches.
    */
   readonly evaluatedMs: number | undefined;
+  /** When `state` last changed. */
   readonly changedMs: number | undefined;
+  /** Why the last evaluation, or the notification of the webhook, failed. */
   readonly problem: string | undefined;
 }
 

@@ -24,7 +24,7 @@ export function useFilterField({
   readonly onChange: (filter: string) => void;
 }): {
   readonly field: ReactNode;
-  /** @throws Error the field contains text that the user has not applied yet; the field then says so. */
+  /** @throws Error the field contains text that the user has not applied yet; the field then shows an error, too. */
   readonly assertApplied: () => void;
 } {
   const element = useRef<HTMLDivElement>(null);
@@ -34,7 +34,7 @@ export function useFilterField({
       const hasUnapplied = hasUnappliedText(element.current);
       setUnappliedFault(
         hasUnapplied
-          ? "The text in the filter is not applied yet. Press Enter in the filter first."
+          ? "The text in the filter has not been applied yet. Press Enter in the filter first."
           : undefined,
       );
       if (hasUnapplied) {

@@ -15,7 +15,7 @@ export const JudgeAction = ({
   readonly models: ModelEndpoints | undefined;
   readonly error: Error | null;
   readonly judge: JudgeDraft;
-  /** The errors to show at the fields. */
+  /** The error messages to show at the fields. */
   readonly faults: JudgeFaults;
   readonly onChange: (judge: JudgeDraft) => void;
 }) => {
@@ -29,9 +29,8 @@ export const JudgeAction = ({
   if (models.endpoints.length === 0) {
     return (
       <p>
-        <strong>This server calls no models.</strong> Start the server with the endpoints that it
-        may call, for example{" "}
-        <code>millrace serve --model-endpoint openai=https://api.openai.com/v1</code>.
+        <strong>No model endpoints.</strong> Start the server with the endpoints that it may call,
+        for example <code>millrace serve --model-endpoint openai=https://api.openai.com/v1</code>.
       </p>
     );
   }
@@ -58,8 +57,8 @@ export const JudgeAction = ({
         {endpoint?.hasKey === false && !endpoint.isPrivate && (
           <>
             {" "}
-            The endpoint has no key on the server. If it needs a key, the operator must set{" "}
-            <code>{endpoint.keyVariable}</code>.
+            The server has no key for this endpoint. If the endpoint needs a key, the operator must
+            set <code>{endpoint.keyVariable}</code>.
           </>
         )}
       </p>

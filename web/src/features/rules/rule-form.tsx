@@ -31,7 +31,7 @@ const targetLabels: { readonly [Kind in TargetKind]: string } = {
 
 const minPercent = 0.01;
 
-/** Parses an entry; `undefined` if it is not a percentage that a rule can have. */
+/** Parses the entered percentage; `undefined` if a rule can't have it. */
 function parsePercent(entry: number | string): number | undefined {
   const percent = entry === "" ? Number.NaN : Number(entry);
   return percent >= minPercent && percent <= 100 ? percent : undefined;
@@ -56,7 +56,8 @@ export const RuleForm = ({
     name: rule?.name ?? "",
     filter: rule?.filter ?? initialFilter ?? "",
   });
-  // What is typed stays, because a rule with another percentage could pay for calls of a model that nobody wanted.
+  // Keep an invalid entry as it is. If the form corrected it, the rule could have a higher percentage than the user
+  // wants, and pay for more model calls.
   const [percentEntry, setPercentEntry] = useState<number | string>(
     Number(((rule?.samplingRate ?? 1) * 100).toPrecision(12)),
   );

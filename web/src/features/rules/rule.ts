@@ -20,13 +20,14 @@ export interface Rule {
   readonly name: string;
   /** Empty to match all traces. */
   readonly filter: string;
-  /** The share of the matching traces to which the rule is applied, from 0 to 1. */
+  /** The fraction of the matching traces to which the rule is applied, from 0 to 1. */
   readonly samplingRate: number;
-  /** `undefined` for an action that this version of the UI does not know. */
+  /** `undefined` for an action that this version of the UI does not support. */
   readonly action: RuleAction | undefined;
   readonly isEnabled: boolean;
   /** Why the server has disabled the rule. */
   readonly pausedReason: string | undefined;
+  /** The numbers of traces that the rule has matched, to which it has been applied, and for which its action failed. */
   readonly matched: number;
   readonly applied: number;
   readonly failed: number;

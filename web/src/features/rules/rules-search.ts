@@ -6,7 +6,7 @@ export type RulesTab = (typeof rulesTabs)[number];
 
 /** Search parameters in the URL of the Rules page. */
 export interface RulesSearch {
-  /** Project id. @defaultValue the project with the latest runs */
+  /** Project id. @defaultValue the first project by name that is not an experiment, or else the first experiment */
   readonly project?: string;
   /** @defaultValue rules */
   readonly tab?: RulesTab;
@@ -16,7 +16,10 @@ export interface RulesSearch {
   readonly scope?: string;
   readonly group?: string;
   readonly value?: string;
-  /** If it is set, the form of a new rule is open, with this filter. In the form of a new alert, the filter of its runs. */
+  /**
+   * On the tab of the rules: if it is set, the form of a new rule is open, with this filter. On the tab of the alerts:
+   * the filter of the runs that the new alert counts.
+   */
   readonly filter?: string;
 }
 

@@ -64,7 +64,7 @@ export const WebhookForm = ({
         />
         <TextInput
           label="URL"
-          description="Use an https:// URL. URLs with http:// or a private address work only for hosts that the server lists as allowed."
+          description="Use an https:// URL. URLs with http:// or a private address work only for hosts that the operator of the server has allowed."
           required
           type="url"
           placeholder="https://example.com/millrace"

@@ -8,6 +8,7 @@ export interface Webhook {
   readonly isEnabled: boolean;
   readonly delivered: number;
   readonly waiting: number;
+  /** The number of failed deliveries that the server does not retry. */
   readonly dead: number;
   readonly lastDeliveredMs: number | undefined;
   /**

@@ -10,43 +10,43 @@ import { pluralize } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import {
   addRunsToDataset,
-  createTargetDataset,
-  createDatasetTargetsQuery,
+  createDataset,
+  createDatasetsQuery,
   addRunsToQueue,
-  createTargetQueue,
-  createQueueTargetsQuery,
+  createQueue,
+  createQueuesQuery,
 } from "./add-runs-queries.ts";
-import type { ExampleMapping, Target } from "./add-runs-queries.ts";
+import type { Destination, ExampleMapping } from "./add-runs-queries.ts";
 import { TargetNote } from "./all-matches/action-dialogs.tsx";
 import { describeTarget } from "./all-matches/run-target.ts";
 import type { RunTarget } from "./all-matches/run-target.ts";
 import type { ProjectAddress } from "./run-list-search.ts";
 
 /**
- * How to add all runs that match a filter, instead of single runs: `start` starts the job that adds the runs of
- * `target` to the dataset or queue with the id `targetId`.
+ * The runs that match a filter, and a function that starts the job that adds them to a dataset or a queue. The dialog
+ * uses this job instead of requests that add single runs.
  */
 interface AllMatches<Options extends readonly unknown[]> {
   readonly target: RunTarget;
-  readonly start: (targetId: string, ...options: Options) => Promise<unknown>;
+  readonly start: (destinationId: string, ...options: Options) => Promise<unknown>;
 }
 
 interface AddRunsDialogProps {
   readonly title: string;
-  /** "dataset" or "queue", as part of the labels. */
+  /** The kind of destination in labels: "dataset" or "queue". */
   readonly resource: string;
   readonly count: number;
   /**
    * The runs that a job adds, if all runs that match a filter are added. The job continues after the dialog is closed.
    */
   readonly target?: RunTarget | undefined;
-  readonly createTargetsQuery: (
+  readonly createDestinationsQuery: (
     namePart: string,
-  ) => UseQueryOptions<readonly Target[], Error, readonly Target[], string[]>;
-  readonly onCreate: (name: string) => Promise<Target>;
-  readonly onAdd: (target: Target) => Promise<void>;
-  /** Renders the name of the dataset or queue, as a link if it has a page. */
-  readonly renderTarget: (target: Target) => ReactNode;
+  ) => UseQueryOptions<readonly Destination[], Error, readonly Destination[], string[]>;
+  readonly onCreate: (name: string) => Promise<Destination>;
+  readonly onAdd: (destination: Destination) => Promise<void>;
+  /** Renders the name of the dataset or queue, which may be a link to its page. */
+  readonly renderDestination: (destination: Destination) => ReactNode;
   readonly onClose: () => void;
   readonly children?: ReactNode;
 }
@@ -58,10 +58,10 @@ const AddRunsDialog = (props: AddRunsDialogProps) => {
     resource,
     count,
     target,
-    createTargetsQuery,
+    createDestinationsQuery,
     onCreate,
     onAdd,
-    renderTarget,
+    renderDestination,
     onClose,
     children,
   } = props;
@@ -70,28 +70,29 @@ const AddRunsDialog = (props: AddRunsDialogProps) => {
   const [state, setState] = useState<{
     readonly isBusy: boolean;
     readonly error?: string;
-    readonly finishedTarget?: Target;
+    /** Set when the runs have been added, or the job that adds them was started. */
+    readonly finishedDestination?: Destination;
   }>({ isBusy: false });
-  const { data: matches = [], error } = useQuery(createTargetsQuery(searchText.trim()));
+  const { data: matches = [], error } = useQuery(createDestinationsQuery(searchText.trim()));
   const name = searchText.trim();
   const isNew = selectedId === undefined || !matches.some(({ id }) => id === selectedId);
   const add = async (): Promise<void> => {
     setState({ isBusy: true });
     try {
-      const chosenTarget = matches.find(({ id }) => id === selectedId) ?? (await onCreate(name));
-      await onAdd(chosenTarget);
-      setState({ isBusy: false, finishedTarget: chosenTarget });
+      const destination = matches.find(({ id }) => id === selectedId) ?? (await onCreate(name));
+      await onAdd(destination);
+      setState({ isBusy: false, finishedDestination: destination });
     } catch (cause) {
       setState({ isBusy: false, error: cause instanceof Error ? cause.message : String(cause) });
     }
   };
-  if (state.finishedTarget !== undefined) {
+  if (state.finishedDestination !== undefined) {
     return (
       <Dialog title={title} onClose={onClose}>
         <p>
           {target === undefined ? pluralize(count, "run") : describeTarget(target)}{" "}
           {target === undefined ? "added to" : "are being added to"}{" "}
-          {renderTarget(state.finishedTarget)}.
+          {renderDestination(state.finishedDestination)}.
         </p>
         <div className="dialog-end">
           <Button onClick={onClose}>Close</Button>
@@ -118,7 +119,7 @@ const AddRunsDialog = (props: AddRunsDialogProps) => {
           }}
         />
         <fieldset className="targets" aria-label={`Matching ${resource}s`}>
-          {matches.map(({ id, name: targetName }) => (
+          {matches.map(({ id, name: listedName }) => (
             <label key={id}>
               <input
                 type="radio"
@@ -126,7 +127,7 @@ const AddRunsDialog = (props: AddRunsDialogProps) => {
                 checked={selectedId === id}
                 onChange={() => setSelectedId(id)}
               />
-              {toVisibleText(targetName)}
+              {toVisibleText(listedName)}
             </label>
           ))}
         </fieldset>
@@ -169,13 +170,13 @@ export const AddToDataset = ({
       resource="dataset"
       count={runIds.length}
       target={all?.target}
-      createTargetsQuery={createDatasetTargetsQuery}
-      onCreate={createTargetDataset}
+      createDestinationsQuery={createDatasetsQuery}
+      onCreate={createDataset}
       onAdd={async ({ id }) => {
         const mapping = { includesOutputs, split: split.trim() };
         await (all === undefined ? addRunsToDataset(id, runIds, mapping) : all.start(id, mapping));
       }}
-      renderTarget={({ id, name }) => (
+      renderDestination={({ id, name }) => (
         <Link
           to="/o/$tenantId/datasets/$datasetId"
           params={{ tenantId: address.tenantId, datasetId: id }}
@@ -218,12 +219,12 @@ export const AddToQueue = ({
     resource="queue"
     count={runIds.length}
     target={all?.target}
-    createTargetsQuery={createQueueTargetsQuery}
-    onCreate={createTargetQueue}
+    createDestinationsQuery={createQueuesQuery}
+    onCreate={createQueue}
     onAdd={async ({ id }) => {
       await (all === undefined ? addRunsToQueue(id, runIds) : all.start(id));
     }}
-    renderTarget={({ name }) => <b>{toVisibleText(name)}</b>}
+    renderDestination={({ name }) => <b>{toVisibleText(name)}</b>}
     onClose={onClose}
   />
 );

@@ -8,41 +8,41 @@ const queuesPath = toEndpointPath("/annotation-queues");
 const toQueueRunsPath = (id: string): string => `${queuesPath}/${encodeURIComponent(id)}/runs`;
 
 /** A dataset or an annotation queue to which runs can be added. */
-export interface Target {
+export interface Destination {
   readonly id: string;
   readonly name: string;
 }
 
 /** The maximum number of datasets or queues in the list. Others can be found by a part of their name. */
-const maxTargets = 50;
+const maxDestinations = 50;
 /** The maximum number of examples in one request. */
 const examplesPerRequest = 500;
 
-const createTargetsQuery = (resource: string, path: string, namePart: string) =>
+const createDestinationsQuery = (resource: string, path: string, namePart: string) =>
   queryOptions({
     queryKey: ["run-targets", resource, namePart],
     queryFn: async ({ signal }) => {
       const parameters = new URLSearchParams({
-        limit: String(maxTargets),
+        limit: String(maxDestinations),
         ...(namePart === "" ? {} : { name_contains: namePart }),
       });
-      return parseTargets(await getJson(`${path}?${parameters.toString()}`, signal));
+      return parseDestinations(await getJson(`${path}?${parameters.toString()}`, signal));
     },
   });
 
 /** The datasets whose name contains `namePart`. */
-export const createDatasetTargetsQuery = (namePart: string) =>
-  createTargetsQuery("datasets", datasetsPath, namePart);
+export const createDatasetsQuery = (namePart: string) =>
+  createDestinationsQuery("datasets", datasetsPath, namePart);
 
 /** The annotation queues whose name contains `namePart`. */
-export const createQueueTargetsQuery = (namePart: string) =>
-  createTargetsQuery("queues", queuesPath, namePart);
+export const createQueuesQuery = (namePart: string) =>
+  createDestinationsQuery("queues", queuesPath, namePart);
 
-export const createTargetDataset = async (name: string): Promise<Target> =>
-  parseTarget(await postJson(datasetsPath, { name }));
+export const createDataset = async (name: string): Promise<Destination> =>
+  parseDestination(await postJson(datasetsPath, { name }));
 
-export const createTargetQueue = async (name: string): Promise<Target> =>
-  parseTarget(await postJson(queuesPath, { name }));
+export const createQueue = async (name: string): Promise<Destination> =>
+  parseDestination(await postJson(queuesPath, { name }));
 
 /** How runs are converted to examples. */
 export interface ExampleMapping {
@@ -70,7 +70,7 @@ export async function addRunsToDataset(
         ...(includesOutputs ? { use_source_run_io: true } : { inputs: await readInputs(id) }),
       })),
     );
-    // Sequential, because each request creates a version of the dataset.
+    // Send one request after the other, because each request creates a version of the dataset.
     await postJson(examplesPath, examples);
   }
 }
@@ -86,11 +86,11 @@ export const addRunsToQueue = async (queueId: string, runIds: readonly string[])
   await postJson(toQueueRunsPath(queueId), runIds);
 };
 
-const parseTargets = (value: unknown): readonly Target[] =>
-  Array.isArray(value) ? value.map(parseTarget) : [];
+const parseDestinations = (value: unknown): readonly Destination[] =>
+  Array.isArray(value) ? value.map(parseDestination) : [];
 
-function parseTarget(value: unknown): Target {
-  const { id, name } = value as Partial<Target>;
+function parseDestination(value: unknown): Destination {
+  const { id, name } = value as Partial<Destination>;
   if (typeof id !== "string" || typeof name !== "string") {
     throw new TypeError("The response contains an item without an id or a name.");
   }

@@ -4,7 +4,7 @@ interface Row {
   readonly startMs: number;
 }
 
-/** The rows of the list when it was paused. Until the list is resumed, new rows are only added after `lastRow`. */
+/** The rows that the list had when it was paused. Until it is resumed, rows are added only after `lastRow`. */
 export interface PausedView {
   readonly ids: ReadonlySet<string>;
   readonly lastRow: Row | undefined;

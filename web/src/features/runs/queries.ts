@@ -138,7 +138,7 @@ export const createComparedRunQuery = (id: string) =>
   });
 
 /**
- * The fields with the numbers of a run that are compared. For a root run, tokens and cost are those of its whole trace.
+ * The fields with the numbers of two compared runs. The tokens and the cost of a root run are those of its whole trace.
  */
 export const figureFields = ["total_tokens", "total_cost", "trace_usage", "start_time"] as const;
 
@@ -182,8 +182,8 @@ export interface RunCounts {
   /** The start of the first bucket and the end of the last bucket; `undefined` if there are no runs. */
   readonly range: readonly [from: number, to: number] | undefined;
   /**
-   * Runs that started before this time were not counted, because counting all runs would have taken too long. `undefined`
-   * if all were counted.
+   * Runs that started before this time were not counted, because counting all runs would have taken too long.
+   * `undefined` if all runs were counted.
    */
   readonly countedFromMs: number | undefined;
 }

@@ -113,7 +113,7 @@ export const toRunColumns = ({
     id: "cost",
     title: "Cost",
     renderCell: (run) => <Cost run={run} formatCost={formatCost} />,
-    // Has space for six digits after the point, such as `$12.000045`, which a column of small costs has.
+    // Wide enough for costs with six digits after the point, such as `$12.000045`.
     width: 104,
     align: "end",
     tooltip: `Cost of the run in US dollars. For a trace, the cost of all its model calls. ${notSortableTooltip}`,

@@ -16,12 +16,12 @@ export const RunHistogram = ({
 }: RunCountsQuery & { readonly onTimes: (times: UrlTimes) => void }) => {
   const counts = useQuery(createRunCountsQuery(query));
   const { error } = counts;
-  // Creating the chart takes longer than a frame. As a deferred value, it is drawn in a task of its own.
+  // Creating the chart takes longer than a frame. Defer the data, so that React draws the chart in a separate render.
   const data = useDeferredValue(counts.data);
-  // A new list would draw the chart again whenever the list of runs below it changes, as each page of it does.
+  // Keep the same array while the data is the same. Otherwise each page of runs that arrives would redraw the chart.
   const series = useMemo(() => toSeries(data), [data]);
   if (error !== null) {
-    // Show nothing if the connection is lost, because the banner explains that.
+    // Show no message if the connection is lost, because the banner explains that.
     return <p className="histogram-note bad">{isOffline(error) ? "" : error.message}</p>;
   }
   if (data === undefined || data.bucketStarts.length === 0) {

@@ -15,7 +15,7 @@ export interface RunItem {
   readonly startMs: number;
   /** Absent while the run has not ended. */
   readonly endMs: number | undefined;
-  /** The first token of the run. For a root without one, the earliest first token of any run of its trace. */
+  /** The time of the run's first token. For a root without one, the earliest first token of any run of its trace. */
   readonly firstTokenMs: number | undefined;
   /** The tokens that the run reports. For a root run, the tokens of all model calls of its trace. */
   readonly tokens: number | undefined;

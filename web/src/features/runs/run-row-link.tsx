@@ -9,15 +9,18 @@ import type { ProjectAddress, RunListSearch } from "./run-list-search.ts";
 
 type RunIds = Pick<RunItem, "id" | "traceId">;
 
-const ToUrl = createContext<(run: RunIds) => string>(() => "");
-
-/** Stand for the ids in the URL that is built once for all rows. A URL contains an id as it is. */
-const traceIdMark = "00000000-0000-0000-0000-000000000001";
-const runIdMark = "00000000-0000-0000-0000-000000000002";
+const RunUrlContext = createContext<(run: RunIds) => string>(() => "");
 
 /**
- * Makes the URLs of the links in the rows of the list. They contain the state of the list, so that the user can return
- * to it from a run. The router builds only two URLs, because it takes longer to build one than to render its row.
+ * Placeholders for the ids in the URLs that are built once for all rows. A URL contains ids without escapes, so the
+ * placeholders can be replaced in its text.
+ */
+const traceIdPlaceholder = "00000000-0000-0000-0000-000000000001";
+const runIdPlaceholder = "00000000-0000-0000-0000-000000000002";
+
+/**
+ * Provides the URLs of the links in the rows of the list. They contain the state of the list, so that the user can
+ * return to it from a run. The router builds only two URLs, because building a URL takes longer than rendering a row.
  */
 export const RunRowLinks = ({
   address: { tenantId, projectId },
@@ -36,12 +39,14 @@ export const RunRowLinks = ({
         params: { tenantId, projectId },
         search: { ...parseListSearch({ ...search }), ...ids },
       }).publicHref;
-    const traceUrl = build({ trace: traceIdMark });
-    const runUrl = build({ trace: traceIdMark, run: runIdMark });
+    const traceUrl = build({ trace: traceIdPlaceholder });
+    const runUrl = build({ trace: traceIdPlaceholder, run: runIdPlaceholder });
     return ({ id, traceId }: RunIds): string =>
-      (id === traceId ? traceUrl : runUrl).replace(traceIdMark, traceId).replace(runIdMark, id);
+      (id === traceId ? traceUrl : runUrl)
+        .replace(traceIdPlaceholder, traceId)
+        .replace(runIdPlaceholder, id);
   }, [router, tenantId, projectId, search]);
-  return <ToUrl value={toUrl}>{children}</ToUrl>;
+  return <RunUrlContext value={toUrl}>{children}</RunUrlContext>;
 };
 
 /** The link of a row, inside {@link RunRowLinks}. */
@@ -50,7 +55,7 @@ export const RunRowLink = ({
   children,
   ...linkProps
 }: RowLinkProps & { readonly run: RunIds }) => {
-  const toUrl = use(ToUrl);
+  const toUrl = use(RunUrlContext);
   const onClick = useRouterLinks();
   return (
     <a href={toUrl(run)} onClick={onClick} {...linkProps}>

@@ -19,8 +19,8 @@ import type { ListChanges } from "./use-list-address.ts";
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
 
 /**
- * What is above the list: the open view, the filter, the toolbar and the histogram. It is rendered again only if one of
- * its props changes, and not with each page of runs that arrives.
+ * Everything above the list: the open view, the filter, the toolbar and the histogram. It is rendered again only if one
+ * of its props changes, and not with each page of runs that arrives.
  */
 export const RunTools = memo(
   ({

@@ -184,7 +184,7 @@ function useRunColumns(
     areFacetsShown,
   }: { readonly isRootOnly: boolean; readonly areFacetsShown: boolean },
 ): readonly Column<RunItem>[] {
-  // Beside the facets, the list is narrower by their width.
+  // The facets take some of the width, so the list needs a wider window if they are shown.
   const isWide = useMediaQuery(`(min-width: ${areFacetsShown ? 1_480 : 1_200}px)`, true);
   const hasFirstToken = useMediaQuery(`(min-width: ${areFacetsShown ? 1_400 : 1_200}px)`, true);
   const keysJson = useMemo(
@@ -195,7 +195,7 @@ function useRunColumns(
       ]),
     [rows],
   );
-  // A live list changes often, but rarely the number of digits, so that the columns stay the same.
+  // This function changes only with the number of digits, so the columns of a live list mostly stay the same.
   const formatCost = createCostFormat(rows?.flatMap(({ cost }) => cost ?? []) ?? []);
   return useMemo(() => {
     const [metadataKeys = [], feedbackKeys = []] = JSON.parse(keysJson) as readonly string[][];

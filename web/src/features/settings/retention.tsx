@@ -88,7 +88,7 @@ export const Retention = () => {
 const formatRule = ({ days }: RetentionRule): string =>
   days === null ? "kept forever" : `kept for ${pluralize(days, "day")}`;
 
-/** Parses an entry; `undefined` if it is not a whole number of days that the server accepts. */
+/** Parses the entered number of days; `undefined` if it is not a whole number that the server accepts. */
 function parseDays(text: string): number | undefined {
   const days = /^\d+$/.test(text.trim()) ? Number(text) : 0;
   return days >= 1 && days <= maxDays ? days : undefined;
@@ -129,7 +129,7 @@ const NewRule = ({
           </option>
         ))}
       </NativeSelect>
-      {/* A NumberInput would leave out what is not part of a whole number, and make 15 of 1.5, or 30 of 0. */}
+      {/* A NumberInput would drop characters that are not part of a whole number, and so turn 1.5 into 15. */}
       <TextInput
         label="Retention (days)"
         inputMode="numeric"

@@ -9,7 +9,7 @@ import { createTenant, tenantsQuery } from "./queries.ts";
 import type { ServerFacts } from "./queries.ts";
 import { basePath } from "../../api/base-path.ts";
 
-/** The tenants of the server, and a form for a new tenant if this browser may manage tenants. */
+/** The tenants of the server, and a form for a new tenant if the user may manage tenants. */
 export const Tenants = ({ facts }: { readonly facts: ServerFacts }) => {
   const { data: tenants, error, refetch } = useQuery(tenantsQuery);
   const currentId = useTenantId();

@@ -30,7 +30,7 @@ export const createThreadsQuery = (projectId: string, text: string) =>
     refetchOnWindowFocus: ({ state: { data } }) => (data?.pages.length ?? 0) <= 1,
   });
 
-/** The turns of a thread in the order of their start, in pages. */
+/** The turns of a thread, sorted by their start time, in pages. */
 export const createTurnsQuery = (projectId: string, threadId: string) =>
   infiniteQueryOptions({
     queryKey: ["thread-turns", projectId, threadId],

@@ -75,7 +75,7 @@ export const TurnList = ({
   );
 };
 
-/** `j` and `k` focus the link of the next and of the previous turn, from which Enter opens the trace. */
+/** Registers `j` and `k`, which focus the link of the next or the previous turn. Enter then opens its trace. */
 function useTurnKeys(scroller: React.RefObject<HTMLElement | null>, count: number): void {
   useCommands(
     useMemo(() => {

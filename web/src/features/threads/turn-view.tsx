@@ -33,8 +33,8 @@ interface TurnViewProps {
 }
 
 /**
- * The search parameters that open the trace of a turn in the list of the thread's runs, oldest first, so that the next
- * trace is that of the next turn.
+ * The search parameters that open the trace of a turn in the list of the thread's runs. The list begins with the oldest
+ * run, so that the next trace in the list belongs to the next turn.
  */
 const toTurnSearch = ({ runId, traceId }: TurnItem, threadId: string): RunsSearch => ({
   filter: `eq(thread_id, ${JSON.stringify(threadId)})`,

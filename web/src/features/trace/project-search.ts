@@ -16,8 +16,8 @@ export interface RunsSearch extends TraceSearch, RunListSearch {
 }
 
 /**
- * Parses the search parameters of the URL. Invalid ids are left out. The state of the run list is kept while a trace is
- * open.
+ * Parses the search parameters of the URL. Invalid ids are left out. The state of the run list is parsed even while a
+ * trace is open, so that the user can return to the same list.
  */
 export function parseRunsSearch(search: Readonly<Record<string, unknown>>): RunsSearch {
   const { trace, run } = search;

@@ -16,15 +16,15 @@ import type { TraceModel } from "./trace-model.ts";
 
 const queryPath = toEndpointPath("/runs/query");
 
-/** How often a trace is queried again while any of its runs has not ended. */
+/** The interval, in milliseconds, at which a trace is queried again while any of its runs has not ended. */
 const refreshMs = 1_000;
 /**
- * How often a trace of more than {@link largeTraceRuns} runs is queried again while any of them has not ended: its
- * layout takes longer to compute.
+ * The interval for a trace of more than {@link largeTraceRuns} runs. It is longer, because computing the layout of such
+ * a trace takes longer.
  */
 const largeTraceRefreshMs = 3_000;
 const largeTraceRuns = 10_000;
-/** How often a trace without runs is queried again, because its runs may not have reached the server yet. */
+/** The interval for a trace without runs. Its runs may not have reached the server yet. */
 const emptyTraceRefreshMs = 2_000;
 /** The maximum number of runs of one trace that the UI loads. The view shows a note if the trace has more. */
 export const traceRunLimit = 200_000;
@@ -63,7 +63,7 @@ export const createSharedTraceQuery = (token: string) =>
   });
 
 const traceRefresh = {
-  // Comparing two models would read every run. Instead, `TraceBuilder` returns the same model if nothing changed.
+  // Structural sharing would compare every run of two models. `TraceBuilder` returns the same model if nothing changed.
   structuralSharing: false,
   refetchInterval: ({ state: { data } }: { state: { data: LoadedTrace | undefined } }) => {
     if (data === undefined || data.model.count === 0) {
@@ -122,7 +122,7 @@ export interface TraceRunDetails extends RunDetails {
   readonly tenantId: string | undefined;
 }
 
-/** How often a run is queried again while it has not ended. */
+/** The interval, in milliseconds, at which a run is queried again while it has not ended. */
 const unfinishedRunRefreshMs = 2_000;
 
 export const createTraceRunQuery = (id: string) =>
@@ -141,7 +141,7 @@ const createSharedTraceRunQuery = (token: string, id: string) =>
     ...runRefresh,
   });
 
-/** Where a trace is read from: a project, or a share link, with which only the runs of that trace can be read. */
+/** Where a trace is read from: its project, or a share link, which gives access to the runs of this trace only. */
 export type TraceSource =
   | { readonly kind: "project"; readonly address: ProjectAddress }
   | { readonly kind: "share"; readonly token: string };

@@ -5,7 +5,7 @@ import { formatDuration } from "../../components/time/time.ts";
 import { toTicks, createWindow } from "./time-scale.ts";
 import type { ZoomTarget } from "./use-wheel-zoom.ts";
 
-/** Maximum number of ticks, and the pixels that the label of one takes. */
+/** The maximum number of ticks, and the width of a tick's label in pixels. */
 const maxTicks = 4;
 const tickPixels = 64;
 /** Pixels that the pointer must move before a press counts as a drag. */
@@ -17,8 +17,8 @@ export const TimeRuler = ({ window, fullRange, onWindow }: ZoomTarget) => {
   const { ref: measureRef, width: scaleWidth } = useElementSize();
   const scaleRef = useMergedRef(ruler, measureRef);
   const tickCount = Math.min(maxTicks, Math.max(1, Math.floor(scaleWidth / tickPixels)));
-  /** The share of the scale at which a label would extend beyond it. */
-  const lastShare = scaleWidth === 0 ? 1 : 1 - tickPixels / scaleWidth;
+  /** The position on the scale, from 0 to 1, after which a label would extend beyond the end of the scale. */
+  const lastLabelFraction = scaleWidth === 0 ? 1 : 1 - tickPixels / scaleWidth;
   const [draggedRange, setDragged] = useState<{ readonly from: number; readonly to: number }>();
   const windowLength = window.to - window.from;
   const computeFraction = ({ clientX }: PointerEvent): number => {
@@ -54,13 +54,14 @@ export const TimeRuler = ({ window, fullRange, onWindow }: ZoomTarget) => {
         onDoubleClick={() => onWindow(fullRange)}
       >
         {toTicks(window, tickCount, fullRange.from).map((tick) => {
-          const share = (tick - window.from) / windowLength;
+          const fraction = (tick - window.from) / windowLength;
+          const isLast = fraction > lastLabelFraction;
           return (
             <span
               key={tick}
-              className={share > lastShare ? "ruler-tick last" : "ruler-tick"}
+              className={isLast ? "ruler-tick last" : "ruler-tick"}
               style={
-                share > lastShare ? { right: `${(1 - share) * 100}%` } : { left: `${share * 100}%` }
+                isLast ? { right: `${(1 - fraction) * 100}%` } : { left: `${fraction * 100}%` }
               }
             >
               {tick === fullRange.from ? "0" : formatDuration((tick - fullRange.from) / 1_000)}

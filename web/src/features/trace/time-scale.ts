@@ -83,8 +83,8 @@ function moveInto({ from, to }: TimeWindow, fullRange: TimeWindow): TimeWindow {
 }
 
 /**
- * Returns the positions of about `count` tick marks in a window, at round distances from `zero`. If only one of them is
- * in the window, the end of the window is another one.
+ * Returns the positions of about `count` tick marks in a window, at round distances from `zero`. If fewer than two of
+ * them are in the window, a tick mark at the end of the window is added.
  */
 export function toTicks(window: TimeWindow, count: number, zero: number): readonly number[] {
   const span = window.to - window.from;

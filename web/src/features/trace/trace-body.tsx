@@ -73,9 +73,9 @@ export const TraceBody = ({
   );
   const onStep = (kind: keyof typeof runsByKind, by: 1 | -1): void => {
     const runs = runsByKind[kind];
-    // The slowest runs are visited from slowest to fastest, other runs in the order of the tree. The first step leads
-    // to the slowest run, even if the selected run is one of the slowest, such as the root of a trace that was just
-    // opened.
+    // The slowest runs are visited from slowest to fastest, other runs in the order of the tree. If the selected run
+    // was not reached by such a step, a step forward leads to the first of the slowest runs and a step back to the
+    // last, even if the selected run is one of them, such as the root of a trace that was just opened.
     const rank = selectedRun === lastSlowRun ? runs.indexOf(selectedRun) : Math.min(0, -by);
     const nextRun =
       kind === "slow"

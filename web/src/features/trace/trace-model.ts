@@ -105,7 +105,7 @@ export function createTraceBuilder(model?: TraceModel): TraceBuilder {
   };
 }
 
-/** Returns a trace with the runs of more pages. */
+/** Returns a trace to which the runs of more pages are added. */
 export function growTrace(
   model: TraceModel | undefined,
   pages: readonly TraceColumns[],
@@ -330,8 +330,8 @@ type Tree = Pick<TraceModel, "order" | "depths" | "subtreeSizes" | "ranks">;
 function toTreeOrder(parents: Int32Array, starts: readonly number[]): Tree {
   const count = parents.length;
   const sortedRuns = sortByStart(starts);
-  // The children of each run form a linked list, the latest first: each child is inserted at the head of the list.
-  // The stack below returns them in order of start.
+  // The children of each run form a linked list that begins with the latest child, because each child is inserted at
+  // its head. The stack below reverses this order.
   const latestChild = new Int32Array(count).fill(-1);
   const earlierSibling = new Int32Array(count).fill(-1);
   const topRuns: number[] = [];
@@ -351,7 +351,7 @@ function toTreeOrder(parents: Int32Array, starts: readonly number[]): Tree {
     ranks: new Int32Array(count).fill(-1),
   };
   let rank = 0;
-  // Not recursive: a chain of runs may be deeper than the call stack.
+  // Use a loop instead of recursion, because a chain of runs may be deeper than the call stack.
   const placeSubtree = (top: number): void => {
     const stack = [top];
     parents[top] = -1;
@@ -373,7 +373,8 @@ function toTreeOrder(parents: Int32Array, starts: readonly number[]): Tree {
     }
   };
   topRuns.forEach(placeSubtree);
-  // Runs whose parents form a cycle are not below any top run. In each cycle, the run that started first becomes a top run.
+  // Runs whose parents form a cycle are not below any top run. In each cycle, make the run that started first a top
+  // run.
   sortedRuns.forEach((runIndex) =>
     tree.ranks[runIndex] === -1 ? placeSubtree(runIndex) : undefined,
   );

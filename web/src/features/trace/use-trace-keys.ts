@@ -27,9 +27,9 @@ const createZoomAction =
     onWindow(zoom(window, { factor, around: 0.5, fullRange }));
 
 const createPanAction =
-  (share: number): TraceAction =>
+  (fraction: number): TraceAction =>
   ({ view: { window, fullRange }, onWindow }) =>
-    onWindow(pan(window, share, fullRange));
+    onWindow(pan(window, fraction, fullRange));
 
 const focusSearch: TraceAction = ({ searchRef }) => {
   searchRef.current?.focus();
@@ -38,7 +38,7 @@ const focusSearch: TraceAction = ({ searchRef }) => {
 };
 
 /** The margin on each side of the run after zooming to it, as a fraction of its duration. */
-const marginShare = 0.05;
+const marginFraction = 0.05;
 
 const zoomToSelected: TraceAction = ({
   view: { model, fullRange, now },
@@ -46,7 +46,7 @@ const zoomToSelected: TraceAction = ({
   onWindow,
 }) => {
   const [start, end] = [model.starts[selectedRun] ?? 0, computeEnd(model, selectedRun, now)];
-  const marginMicros = (end - start) * marginShare;
+  const marginMicros = (end - start) * marginFraction;
   onWindow(createWindow(start - marginMicros, end + marginMicros, fullRange));
 };
 

@@ -22,7 +22,7 @@ import type { VisibleRuns } from "./visible-runs.ts";
  */
 export const countSlowestRuns = (runCount: number): number =>
   runCount === 1 ? 0 : Math.min(10, Math.ceil(runCount / 5));
-/** The server is searched only when the user has not typed for this many milliseconds. */
+/** The server searches the payloads only when the user has not typed for this many milliseconds. */
 const typingDelayMs = 150;
 
 /** Statistics about where the time of a trace was spent. */

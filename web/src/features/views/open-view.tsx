@@ -21,7 +21,7 @@ export const OpenView = () => {
     </Link>
   );
   if (view === undefined || canOpen(view)) {
-    // What the page shows while it loads stays until the list of runs replaces it.
+    // Keep showing the loading state until the run list replaces this page.
     return (
       <>
         <AbsentView

@@ -89,7 +89,7 @@ export const Views = () => {
       {dialog?.kind === "save" && (
         <ViewForm
           view={dialog.view}
-          // The view that was open in the run list is edited as it was shown there.
+          // For the view that was open in the run list, begin with the filter and the state that the list had.
           {...(dialog.view === undefined || dialog.view.id === openViewId
             ? { filter, list }
             : { filter: dialog.view.filter, list: dialog.view.list })}
@@ -217,7 +217,7 @@ const ViewForm = ({
   onClose,
 }: {
   readonly view: View | undefined;
-  /** The filter that the form shows first. */
+  /** The filter with which the form begins. */
   readonly filter: string | undefined;
   readonly list: ListState;
   readonly projectId: string;
@@ -267,7 +267,7 @@ const ViewForm = ({
       />
       <Textarea
         label="Filter"
-        description="As in the filter of the list, such as latency > 5s and status = error. Empty matches all runs."
+        description="Use the syntax of the run list's filter, such as latency > 5s and status = error. Leave it empty to match all runs."
         rows={3}
         spellCheck={false}
         error={faults.filter_string}
@@ -276,7 +276,7 @@ const ViewForm = ({
       />
       <p className="quiet">
         {listText === ""
-          ? "The view shows traces of all times, the newest first."
+          ? "The view shows traces from any time, newest first."
           : `The view also saves these settings of the list: ${listText}.`}
       </p>
     </DialogForm>

@@ -124,11 +124,11 @@ test.each<readonly [Partial<LaunchDraft>, string]>([
   [{ judges: [{ ...judge, key: "" }] }, "Enter the feedback key of the judge."],
   [
     { judges: [{ ...judge, form: "categories", categories: "good" }] },
-    "Enter at least two categories of the judge, separated by commas.",
+    "Enter at least two categories for the judge, separated by commas.",
   ],
   [
     { prompts: Array.from({ length: 11 }, (_, index) => `p${index}`) },
-    "22 experiments are too many: choose at most 20 combinations.",
+    "22 experiments are too many. Choose at most 20 combinations of a prompt and a model.",
   ],
 ])("%o can't start, and the page says why", (changes, fault) => {
   const result = toBody(changes);

@@ -4,7 +4,7 @@ import { Ago } from "../../../components/time/ago.tsx";
 import { toPreviewText } from "../../runs/run-preview.ts";
 import type { ExamplePreview, TextPreview } from "./example.ts";
 
-/** Maximum number of characters of a payload that a cell shows. The example panel shows the whole payload. */
+/** The maximum number of characters of a payload in a cell. The example panel shows the whole payload. */
 const maxCellChars = 240;
 
 export const PayloadText = ({ preview }: { readonly preview: TextPreview | undefined }) =>
@@ -26,7 +26,7 @@ export const SplitTags = ({ names }: { readonly names: readonly string[] }) => (
   </>
 );
 
-/** The columns of the example list. `commentCounts` has the number of comments by example id. */
+/** The columns of the example list. `commentCounts` contains the number of comments by example id. */
 export const createExampleColumns = (
   commentCounts: ReadonlyMap<string, number>,
 ): readonly Column<ExamplePreview>[] => [

@@ -10,7 +10,7 @@ import { isMetadataFilter } from "../dataset-search.ts";
 import { createSplitsQuery, createVersionsQuery } from "../queries.ts";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId");
-/** Delay after the last keystroke before a search starts, because each search reads all examples. */
+/** The milliseconds without a keystroke after which a search starts. Each search reads all examples. */
 const debounceMs = 250;
 
 /** Fields to filter the example list by text, metadata, split and version. */
@@ -95,7 +95,7 @@ const DebouncedFilter = ({
   const [draft, setDraft] = useState(value);
   const [appliedValue, setAppliedValue] = useState(value);
   if (appliedValue !== value) {
-    // The filter in the URL changed, so the draft is replaced by the new filter.
+    // The filter in the URL changed, so replace the draft with the new filter.
     setAppliedValue(value);
     setDraft(value);
   }

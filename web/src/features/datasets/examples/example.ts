@@ -106,8 +106,8 @@ const toPreview = (value: unknown): TextPreview => {
 };
 
 /**
- * The parts of the global `JSON` that TypeScript's types lack: `rawJSON`, and the reviver's argument `context`, whose
- * `source` is the text of a number.
+ * The parts of the global `JSON` that TypeScript's types lack: `rawJSON`, and the argument `context` of the reviver.
+ * For a number, `context.source` is its text in the JSON.
  */
 interface ExactJson {
   readonly rawJSON?: (text: string) => unknown;

@@ -10,7 +10,7 @@ export type JsonMap =
   | { readonly kind: "json"; readonly ranges: ReadonlyMap<string, TextRange> }
   | { readonly kind: "fault"; readonly fault: TextRange & { readonly message: string } };
 
-/** The maximum nesting depth. The server also rejects deeper values. */
+/** The maximum nesting depth. The server, too, rejects values that are nested more deeply. */
 const maxDepth = 500;
 const literalPattern = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 // oxlint-disable-next-line no-control-regex -- JSON strings must not contain control characters

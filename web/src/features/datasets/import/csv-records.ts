@@ -8,7 +8,7 @@ export interface CsvRecord {
   readonly fault?: string;
 }
 
-/** The result of the parser Papa Parse for one record. The types of the package declare this result as `any`. */
+/** What Papa Parse, the CSV parser, returns for one record. The package declares the type of this result as `any`. */
 interface PapaResult {
   readonly data: readonly (readonly string[])[];
   readonly errors: readonly { readonly code: string; readonly message: string }[];
@@ -16,8 +16,8 @@ interface PapaResult {
 }
 
 /**
- * The maximum length of a record. Without this limit, a missing closing quote would make the reader buffer the whole
- * file.
+ * The maximum length of a record, in characters. Without this limit, a missing closing quote would make the reader
+ * buffer the whole file.
  */
 const maxRecordChars = 8 * 1_048_576;
 

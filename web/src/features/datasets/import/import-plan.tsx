@@ -160,7 +160,7 @@ const PreviewRow = ({ row }: { readonly row: FileRow }) => (
   </tr>
 );
 
-/** Converts a CSV row again with the column mapping that is currently selected. */
+/** Converts a CSV row to an example again, with the column mapping that is now selected. */
 const applyMapping = (row: FileRow, shape: FileShape): FileRow =>
   row.kind === "row" && row.cells !== undefined && shape.kind === "csv"
     ? { ...row, row: toCsvRow(row.cells, shape) }

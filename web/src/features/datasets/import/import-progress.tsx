@@ -9,7 +9,7 @@ import type { ImportStep } from "./use-import.ts";
 const titles = {
   running: "Importing…",
   done: "Imported.",
-  cancelled: "Canceled. Imported examples are kept:",
+  canceled: "Canceled. Imported examples are kept:",
   failed: "Import failed. Imported examples are kept:",
 } as const;
 

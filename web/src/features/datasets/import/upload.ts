@@ -21,9 +21,9 @@ export interface ImportState {
   readonly firstRejectedRows: readonly RejectedRow[];
 }
 
-/** A request is sent when this many rows are collected. Each request creates one version of the dataset. */
+/** A request is sent when this many rows have been collected. Each request creates one version of the dataset. */
 const batchRows = 5_000;
-/** A request is also sent when the JSON of the collected rows has this many characters. */
+/** A request is also sent when the JSON of the collected rows has this many characters or more. */
 const batchChars = 4 * 1_048_576;
 const maxListedRejections = 500;
 const maxBusyRetries = 20;
@@ -79,9 +79,9 @@ class RowSender {
   #lineNumbers: number[] = [];
   #rows: unknown[] = [];
   #chars = 0;
-  #count = 0;
+  #createdCount = 0;
   #rejectedCount = 0;
-  readonly #rejected: RejectedRow[] = [];
+  readonly #firstRejectedRows: RejectedRow[] = [];
 
   constructor(datasetId: string, signal: AbortSignal) {
     this.#datasetId = datasetId;
@@ -91,9 +91,9 @@ class RowSender {
   getState(fractionRead: number): ImportState {
     return {
       fractionRead: Math.min(1, fractionRead),
-      createdCount: this.#count,
+      createdCount: this.#createdCount,
       rejectedCount: this.#rejectedCount,
-      firstRejectedRows: [...this.#rejected],
+      firstRejectedRows: [...this.#firstRejectedRows],
     };
   }
 
@@ -121,7 +121,7 @@ class RowSender {
     this.#lineNumbers = [];
     this.#rows = [];
     this.#chars = 0;
-    this.#count += toNumber(response["count"]) ?? 0;
+    this.#createdCount += toNumber(response["count"]) ?? 0;
     for (const item of toItems(response["rejected"])) {
       const { index, reason } = toRecord(item);
       this.#reject({ line: lineNumbers[toNumber(index) ?? 0] ?? 0, reason: toText(reason) ?? "" });
@@ -150,8 +150,8 @@ class RowSender {
 
   #reject(row: RejectedRow): void {
     this.#rejectedCount += 1;
-    if (this.#rejected.length < maxListedRejections) {
-      this.#rejected.push({ line: row.line, reason: row.reason });
+    if (this.#firstRejectedRows.length < maxListedRejections) {
+      this.#firstRejectedRows.push({ line: row.line, reason: row.reason });
     }
   }
 }

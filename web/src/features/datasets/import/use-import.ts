@@ -12,13 +12,13 @@ export interface ImportRequest {
 }
 
 /**
- * The state of an import: `idle`, then `running`, then `done`, `failed` or `cancelled`. Examples that were created
+ * The state of an import: `idle`, then `running`, then `done`, `failed` or `canceled`. Examples that were created
  * before a failure or a cancellation stay in the dataset.
  */
 export type ImportStep =
   | { readonly kind: "idle" }
   | {
-      readonly kind: "running" | "done" | "cancelled";
+      readonly kind: "running" | "done" | "canceled";
       readonly datasetId: string;
       readonly state: ImportState;
     }
@@ -70,7 +70,7 @@ export function useImport() {
       const reason = cause instanceof Error ? cause.message : String(cause);
       setStep(
         controller.signal.aborted && datasetId !== undefined
-          ? { kind: "cancelled", datasetId, state }
+          ? { kind: "canceled", datasetId, state }
           : { kind: "failed", datasetId, state, reason },
       );
     }

@@ -54,7 +54,7 @@ export const VersionDiff = ({ datasetId, from, to, kind }: VersionDiffProps) => 
             datasetId={datasetId}
             from={from}
             to={to}
-            toNumber={diff.data?.pages[0]?.number}
+            laterNumber={diff.data?.pages[0]?.number}
           />
           {diff.data?.pages[0] !== undefined && <Authors page={diff.data.pages[0]} />}
           <div className="tools">
@@ -194,7 +194,7 @@ const ChangedPaths = ({ fields, isPartial }: ChangedFields) => {
   const paths = fields.map(({ path }) => toVisibleText(path)).join(", ");
   return (
     <span title={paths === "" ? undefined : paths}>
-      {paths === "" && isPartial ? "The change is after the preview" : paths}
+      {paths === "" && isPartial ? "Not in the preview" : paths}
     </span>
   );
 };
@@ -218,18 +218,18 @@ const VersionSelects = ({
   datasetId,
   from,
   to,
-  toNumber,
+  laterNumber,
 }: {
   readonly datasetId: string;
   readonly from: string;
   readonly to: string;
   /** The number of the version `to`; `undefined` while it is loading. */
-  readonly toNumber: number | undefined;
+  readonly laterNumber: number | undefined;
 }) => {
   const navigate = route.useNavigate();
   const versions = useInfiniteQuery(createVersionsQuery(datasetId));
   const loadedVersions = versions.data?.pages.flat() ?? [];
-  const options = toVersionOptions(loadedVersions, { asOf: to, number: toNumber });
+  const options = toVersionOptions(loadedVersions, { asOf: to, number: laterNumber });
   const renderSelect = (
     label: string,
     version: string,

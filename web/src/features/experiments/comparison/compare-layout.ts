@@ -14,7 +14,7 @@ const cellMargin = 25;
 /** The width of a score, and the gap between two scores on a line. */
 const scoreWidth = 150;
 const scoreGap = 12;
-/** The height of an output, of at most three lines, with the margins of its cell. */
+/** The height of an output, which has at most three lines, and of the margins of its cell. */
 const outputHeight = 76;
 const lineHeight = 18;
 /** The height of the first cell: its inputs and reference outputs have at most three lines each. */
@@ -78,7 +78,7 @@ const countScores = (contentWidth: number): number =>
   Math.max(1, Math.floor((contentWidth + scoreGap) / (scoreWidth + scoreGap)));
 
 /**
- * Computes the height of a row, in which all scores of each experiment fit. Measuring the row would take longer than
+ * Computes the height that a row needs to show all scores of each experiment. Measuring the row would take longer than
  * rendering it, and could not include the cells that are not rendered.
  */
 export function toRowHeight(

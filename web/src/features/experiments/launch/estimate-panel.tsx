@@ -15,7 +15,7 @@ export const EstimatePanel = ({
   judgeCount,
 }: {
   readonly estimate: LaunchEstimate;
-  /** The number of LLM judges, whose calls the estimate contains. */
+  /** The number of LLM judges. The estimate includes their calls. */
   readonly judgeCount: number;
 }) => {
   const [shownIndex, setShownIndex] = useState("0");
@@ -55,7 +55,7 @@ export const EstimatePanel = ({
           ? "Output tokens are estimated from earlier experiments on this dataset."
           : "No earlier experiment on this dataset recorded output tokens, so 50 to 1,000 per answer are assumed."}
         {judgeCount > 0 &&
-          ` Includes the ${judgeCount === 1 ? "LLM judge" : "LLM judges"}, with 30 to 300 output tokens per judgement.`}
+          ` The estimate includes the ${judgeCount === 1 ? "LLM judge" : "LLM judges"}, with 30 to 300 output tokens per judgment.`}
         {unknownCost !== undefined && ` The cost is unknown: ${unknownCost}`}
       </p>
       {targets.length > 1 && (

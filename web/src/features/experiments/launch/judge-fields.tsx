@@ -5,7 +5,7 @@ import type { JudgeDraft, JudgeFaults } from "../../models/judge-draft.ts";
 import { JudgeEntry } from "../../models/judge-entry.tsx";
 import { replaceAt } from "./replace-at.ts";
 
-/** Fields for the LLM judges of an experiment. A judge is a prompt with which a model scores each output. */
+/** Fields for the LLM judges of an experiment. An LLM judge is a model that a prompt instructs to score each output. */
 export const JudgeFields = ({
   judges,
   endpoints,
@@ -14,7 +14,7 @@ export const JudgeFields = ({
 }: {
   readonly judges: readonly JudgeDraft[];
   readonly endpoints: readonly { readonly name: string; readonly host: string }[];
-  /** The errors to show at the fields, in the order of the judges. */
+  /** The error messages to show at the fields, in the order of the judges. */
   readonly faults: readonly JudgeFaults[];
   readonly onChange: (judges: readonly JudgeDraft[]) => void;
 }) => (

@@ -6,6 +6,7 @@ import { shortenHash } from "../../prompts/prompt.ts";
 import type { LaunchSearch } from "./launch-search.ts";
 
 export interface ScorerDraft {
+  /** The name by which the server identifies the scorer. */
   readonly scorer: string;
   /** The entered text of each option; for a flag, `true` or `false`. */
   readonly options: Readonly<Record<string, string>>;
@@ -22,7 +23,7 @@ export interface LaunchDraft {
   readonly version: string;
   readonly repetitions: number;
   readonly concurrency: number;
-  /** For each variable of a prompt, the path of the example's member that replaces it, such as `inputs.question`. */
+  /** The path of the example's member that replaces a variable, such as `inputs.question`, by the variable's name. */
   readonly mapping: Readonly<Record<string, string>>;
   readonly scorers: readonly ScorerDraft[];
   readonly judges: readonly JudgeDraft[];
@@ -55,6 +56,7 @@ export interface ScorerField {
   readonly isRequired: boolean;
 }
 
+/** The fields to enter the options of a scorer, as the server describes them. */
 export interface ScorerForm {
   readonly scorer: string;
   readonly title: string;
@@ -77,6 +79,7 @@ export interface LaunchFaults {
 /** Either why an experiment can't start yet, or the body of the request that starts it. */
 export type LaunchResult =
   | { readonly faults: LaunchFaults }
+  /** `targetCount` is the number of experiments: one for each combination of a prompt and a model. */
   | { readonly body: LaunchBody; readonly targetCount: number };
 
 /** The maximum number of experiments that one request starts. */
@@ -144,11 +147,11 @@ function findPromptFault(promptCount: number, targetCount: number): string | und
     return "Choose a prompt.";
   }
   return targetCount > maxExperiments
-    ? `${targetCount} experiments are too many: choose at most ${maxExperiments} combinations.`
+    ? `${targetCount} experiments are too many. Choose at most ${maxExperiments} combinations of a prompt and a model.`
     : undefined;
 }
 
-/** Shortens the hash of a commit, as it is shown everywhere. The model, which follows, is then visible in lists. */
+/** Shortens the commit hash in a prompt's name, so that a list has space for the model that follows it. */
 const shortenCommit = (prompt: string): string =>
   prompt.replace(/:[\da-f]{16,}$/, (commit) => `:${shortenHash(commit.slice(1))}`);
 
@@ -199,7 +202,7 @@ function toValue(text: string, kind: ScorerField["kind"]): unknown {
       try {
         return JSON.parse(text) as unknown;
       } catch {
-        return text; // A text may be entered without quotation marks, so it need not be JSON.
+        return text; // Text that is not JSON is used as it is, so a string needs no quotation marks.
       }
     case "text":
       return text;

@@ -37,6 +37,7 @@ interface Range {
   readonly high: number;
 }
 
+/** The estimate for one experiment, which runs one prompt with one model. */
 export interface TargetEstimate {
   readonly name: string;
   readonly prompt: string;
@@ -157,13 +158,17 @@ export interface ExperimentJob {
   readonly experimentId: string;
   readonly name: string;
   readonly state: (typeof jobStates)[number];
+  /** The number of finished rows. */
   readonly done: number;
   readonly total: number | undefined;
   readonly costUsd: number;
   /** The number of calls whose cost is unknown. */
   readonly unpricedCalls: number;
+  /** The number of rows that failed. */
   readonly failureCount: number;
+  /** The error message of the first row that failed. */
   readonly failure: string | undefined;
+  /** Why the job itself failed. */
   readonly error: string | undefined;
 }
 

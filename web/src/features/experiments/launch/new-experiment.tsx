@@ -82,7 +82,7 @@ export const NewExperiment = () => {
 const LaunchContent = ({ models }: { readonly models: ModelEndpoints }) => {
   if (models.endpoints.length === 0) {
     return (
-      <Empty title="This server calls no models">
+      <Empty title="No model endpoints">
         <p>
           Start the server with the endpoints that it may call, for example{" "}
           <code>millrace serve --model-endpoint openai=https://api.openai.com/v1</code>, with the
@@ -212,7 +212,7 @@ const LaunchForm = ({ models }: { readonly models: ModelEndpoints }) => {
               onChange={(value) => change({ repetitions: Math.max(1, Number(value)) })}
             />
             <NumberInput
-              label="Calls at a time"
+              label="Concurrent calls"
               min={1}
               max={16}
               allowDecimal={false}
@@ -264,8 +264,9 @@ const LaunchForm = ({ models }: { readonly models: ModelEndpoints }) => {
         )}
         {endpointsWithoutKey.map(({ name, keyVariable }) => (
           <p key={name} className="form-about">
-            The endpoint {name} has no key on the server. If it needs a key, the operator must set{" "}
-            <code>{keyVariable}</code>. Keys that are entered in the playground are not used.
+            The server has no key for the endpoint {name}. If the endpoint needs a key, the operator
+            must set <code>{keyVariable}</code>. Keys that are entered in the playground are not
+            used.
           </p>
         ))}
         <FormError error={start.error?.message} />
@@ -277,7 +278,7 @@ const LaunchForm = ({ models }: { readonly models: ModelEndpoints }) => {
   );
 };
 
-/** Fields to choose, for each variable of the prompts, the member of an example that replaces it. */
+/** A field for each variable of the prompts, to choose the member of an example that replaces the variable. */
 const MappingFields = ({
   estimate: { targets },
   mapping,

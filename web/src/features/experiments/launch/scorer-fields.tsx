@@ -12,7 +12,7 @@ export const ScorerFields = ({
 }: {
   readonly scorers: readonly ScorerDraft[];
   readonly forms: readonly ScorerForm[];
-  /** The errors to show at the fields, in the order of the scorers. */
+  /** The error messages to show at the fields, in the order of the scorers. */
   readonly faults: LaunchFaults["scorers"];
   readonly onChange: (scorers: readonly ScorerDraft[]) => void;
 }) => (

@@ -6,7 +6,7 @@ import { templateRole } from "./manifest.ts";
 import { fillPieces } from "./template.ts";
 import type { FilledPiece, TemplateValues } from "./template.ts";
 
-/** A recorded message, split into pieces. Each piece is the value of a variable or a text of the prompt. */
+/** A recorded message, split into pieces. Each piece is the value of a variable, or text of the prompt itself. */
 export interface MarkedMessage {
   readonly role: string;
   readonly pieces: readonly FilledPiece[];
@@ -133,8 +133,8 @@ export interface PromptReference {
 }
 
 /**
- * Reads which prompt a run used. The metadata that LangChain and the SDK record contains the prompt, and so does the
- * metadata of calls that the server made.
+ * Reads from the metadata of a run which prompt the run used. LangChain, the SDK, and the server for its own calls
+ * record the prompt there.
  */
 export function readPromptReference(metadata: unknown): PromptReference | undefined {
   const members = toRecord(metadata);

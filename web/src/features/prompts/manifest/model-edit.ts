@@ -22,8 +22,8 @@ const classIds: { readonly [Name in ModelClass]: readonly string[] } = {
 };
 
 /**
- * Combines a prompt with a model in the format in which clients of LangSmith save them: a sequence of the prompt and of
- * a model to which tools are bound. Parameters that did not change stay as they are in `base`.
+ * Combines a prompt with a model in the format in which LangSmith clients save them: a sequence of the prompt and a
+ * model to which tools are bound. Parameters that did not change stay as they are in `base`.
  */
 export function withModel(
   prompt: JsonMembers,
@@ -60,7 +60,7 @@ export function withModel(
   };
 }
 
-/** Whether a model needs a different class than the saved model. A saved class that is not in `classIds` is kept. */
+/** Whether a model needs another class than the saved model has. A saved class that is not in `classIds` is kept. */
 const isOtherClass = (draft: ModelDraft, current: ModelDraft): boolean =>
   draft.className !== current.className && Object.hasOwn(classIds, current.className);
 

@@ -4,7 +4,7 @@ import { parseCorrectedOutputs } from "./review-draft.ts";
 import type { DraftState } from "./use-draft.ts";
 import type { ReviewActions } from "./use-review.ts";
 
-/** An editor for corrected outputs, which are saved as feedback and used for the example in the dataset. */
+/** An editor for corrected outputs. They are saved as feedback, and used if the run is added to the dataset. */
 export const Correction = ({
   draftState: { draft, change },
   hasDataset,

@@ -57,7 +57,7 @@ export interface PressedKey {
   readonly ctrlKey: boolean;
   readonly metaKey: boolean;
   readonly altKey: boolean;
-  /** The kind of element that has the focus. A text field handles all keys itself, a slider handles the arrow keys. */
+  /** The kind of element that has the focus. A text field handles all keys itself; a slider handles the arrow keys. */
   readonly target: "text" | "slider" | "page";
 }
 

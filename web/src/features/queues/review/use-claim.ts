@@ -32,7 +32,7 @@ export function useClaim(session: ReviewSession, positionId: string | undefined)
   return claim;
 }
 
-/** Returns a function that opens a claimed run; with `null` it opens the message that no run is waiting. */
+/** Returns a function that opens a claimed run. Called with `null`, it shows the message that no run is waiting. */
 export function useOpenClaim(session: ReviewSession): (claim: Claim | null) => Promise<void> {
   const client = useQueryClient();
   const navigate = useNavigate();

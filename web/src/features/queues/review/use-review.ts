@@ -121,7 +121,7 @@ export function useReview({
           to === "next"
             ? (await moveTo(requestsByDirection.after)) || (await moveTo({}))
             : await moveTo(requestsByDirection[to]);
-        return isFound ? undefined : "No other run is waiting there.";
+        return isFound ? undefined : "No other run is waiting in this direction.";
       }),
     reopen: (positionId) =>
       runAction(async () => {
@@ -174,8 +174,8 @@ export function useReview({
 }
 
 /**
- * Returns the whole JSON text of a payload; `{}` if no payload was recorded. The text of a large payload comes from the
- * worker that holds the payload in its memory.
+ * Returns the complete JSON text of a payload; `{}` if no payload was recorded. A large payload is in the memory of a
+ * worker thread, which returns its text.
  */
 const toWholeText = async (value: unknown): Promise<string> =>
   value === undefined ? "{}" : toSource(value).readJson();

@@ -2,7 +2,7 @@ import { pluralize } from "../../../components/text/quantity.ts";
 import { toSearchBody } from "../queries.ts";
 import type { RunListQuery } from "../queries.ts";
 
-/** The runs to which an action applies: those that are selected, or all that match the filter. */
+/** The runs to which an action applies: the selected runs, or all runs that match the filter. */
 export interface RunTarget {
   /** The conditions that select the runs, in the format that the server's jobs expect. */
   readonly runs: object;

@@ -19,8 +19,8 @@ import type { Facet, FacetCounts } from "./facet.ts";
 import "./facet-panel.css";
 
 /**
- * How long the server counts, and how often the panel asks again, in milliseconds. If a first short count does not reach
- * all runs, a longer one follows.
+ * The time limit of a count on the server, and the interval at which the panel requests the count again, in
+ * milliseconds. If the short count does not reach all runs, the panel also requests the long one.
  */
 const shortCount = { timeLimitMs: 200, refetchIntervalMs: 10_000 };
 const longCount = { timeLimitMs: 2_000, refetchIntervalMs: 30_000 };
@@ -48,8 +48,8 @@ const createFacetsQuery = (
   });
 
 /**
- * Lists the facets with chosen values, each with the filter without its own conditions. The server counts the facet
- * with this filter, so that the panel also shows the values that are not chosen.
+ * Lists the facets with chosen values. For each of them, `filter` lacks the conditions on the facet itself. The server
+ * counts the facet with this filter, so that the panel also shows the values that are not chosen.
  */
 const listChosenFacets = ({ filter, isRoot }: RunListQuery) =>
   listFacetNames(isRoot)
@@ -127,8 +127,10 @@ const FacetSection = ({
 }) => {
   const [isOpen, setIsOpen] = useStoredFlag(`facet-${name}`, true);
   const chosenValues = findChosenValues(filter, name);
-  const rareValues = chosenValues.filter((value) => values.every((other) => other.value !== value));
-  const shownValues = [...values, ...rareValues.map((value) => ({ value, runs: undefined }))];
+  const uncountedValues = chosenValues.filter((value) =>
+    values.every((other) => other.value !== value),
+  );
+  const shownValues = [...values, ...uncountedValues.map((value) => ({ value, runs: undefined }))];
   return (
     <section className="facet">
       <h2>

@@ -15,8 +15,8 @@ export interface Facet {
   readonly valueCount: number;
   readonly values: readonly FacetValue[];
   /**
-   * A facet with chosen values is counted separately, without its own conditions. If counting all of these runs would
-   * have taken too long, runs that started before this time were not counted. Otherwise `undefined`.
+   * A facet with chosen values is counted separately, without the filter's conditions on it. If counting all of these
+   * runs would have taken too long, runs that started before this time were not counted. Otherwise `undefined`.
    */
   readonly countedFromMs?: number | undefined;
 }
@@ -76,7 +76,7 @@ export const facetTitles: Readonly<Record<string, string>> = {
   version: "Version",
 };
 
-/** The names of the facets of a list. The models of a list of traces are those of all runs of a trace. */
+/** The names of the facets of a list. In a list of traces, the facet `trace_model` replaces `model`. */
 export const listFacetNames = (isRoot: boolean): readonly string[] =>
   Object.keys(facetTitles).filter((name) => name !== (isRoot ? "model" : "trace_model"));
 

@@ -60,7 +60,7 @@ const ValueMenu = ({
   const isActive = hasConditionOn(filter, (name) => name === field);
   const value = isActive ? findQuickValue(filter, { field, comparator }) : anyValue;
   return (
-    // The first item gets the focus, because a menu must not contain a placeholder for it.
+    // Focus the first item. By default, Mantine focuses a placeholder element, which a menu must not contain.
     <Menu
       position="bottom-start"
       transitionProps={{ duration: 0 }}

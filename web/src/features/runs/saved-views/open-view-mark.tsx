@@ -6,7 +6,7 @@ import { createViewQuery } from "./queries.ts";
 import { showsView } from "./view.ts";
 import type { RunListSearch } from "../run-list-search.ts";
 
-/** The name of the saved view that the list was opened with, and whether the list was changed since. */
+/** The name of the saved view that the list was opened with, and whether the list has been changed since. */
 export const OpenViewMark = ({
   projectId,
   viewId,

@@ -5,7 +5,7 @@ import { formatTime, parseTimeMs } from "../../../components/time/time.ts";
 import { parseListSearch } from "../run-list-search.ts";
 import type { ListSort, RunListSearch } from "../run-list-search.ts";
 
-/** What a list of runs shows, other than its filter: which runs, of which time, in which order. */
+/** The state of a run list except its filter: whether it lists all runs, their time range and their order. */
 export type ListState = Pick<RunListSearch, "all" | "sort" | "last" | "from" | "to">;
 
 /** A saved filter of a project's runs. Conditions are in the filter language; an absent condition matches every run. */

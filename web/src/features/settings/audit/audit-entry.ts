@@ -34,7 +34,7 @@ export interface AuditEntry {
 
 export interface AuditPage {
   readonly entries: readonly AuditEntry[];
-  /** The cursor of the next page. */
+  /** The cursor of the next page; `undefined` on the last page. */
   readonly next: string | undefined;
   /** Days for which the server keeps entries. */
   readonly keptDays: number;
@@ -63,7 +63,7 @@ export function parseAuditPage(value: unknown): AuditPage {
   };
 }
 
-/** What distinguishes an action from another one that the server describes with the same words. */
+/** The words that distinguish an action from another action to which the server gives the same title. */
 const variants: Readonly<Record<string, string>> = {
   uploadExamples: "upload",
   updateUploadedExamples: "upload",
@@ -74,8 +74,8 @@ const variants: Readonly<Record<string, string>> = {
 };
 
 /**
- * Makes the titles of the actions differ. The server filters by one action only, so that two actions with the same title
- * can't become one entry of the list.
+ * Makes the titles of the actions differ. Two actions with the same title can't share an entry of the filter menu,
+ * because the server filters by only one action.
  */
 function nameActions(actions: AuditPage["actions"]): AuditPage["actions"] {
   const usedTitles = new Set<string>();

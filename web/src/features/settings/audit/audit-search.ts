@@ -6,7 +6,7 @@ export type AuditOutcome = (typeof auditOutcomes)[number];
 export const auditRanges = ["1d", "7d", "30d"] as const;
 export type AuditRange = (typeof auditRanges)[number];
 
-/** The maximum length of the text of a filter. Keys have ids of 36 characters, and names of actions are shorter. */
+/** The maximum length of a filter's text. The ids of keys have 36 characters, and the names of actions are short. */
 const maxFilterChars = 200;
 
 /** Search parameters in the URL of the audit log. */

@@ -95,7 +95,7 @@ const AuditFilters = ({
       replace: true,
     });
   };
-  // A link may name an action that only another version of the server has. The action stays in the list under its name.
+  // A link may name an action that only another version of the server has. List this action by its name.
   const listedActions = actions.some(({ name }) => name === search.action)
     ? actions
     : [...actions, ...(search.action === undefined ? [] : [toAction(search.action)])];

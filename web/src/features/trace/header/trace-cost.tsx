@@ -5,7 +5,7 @@ import { isModelCall, sumModelCalls } from "../trace-usage.ts";
 
 /**
  * The cost of a trace, with its parts in a tooltip. If the cost of some of its model calls is unknown, the tooltip
- * contains their number. Nothing is shown for a trace without usage.
+ * shows their number. Nothing is shown for a trace without usage.
  */
 export const TraceCost = ({ model }: { readonly model: TraceModel }) => {
   const { costs, promptCosts, completionCosts, tokens } = model;

@@ -24,7 +24,10 @@ interface DiffTabProps {
   readonly onOtherChange: (id: string | undefined) => void;
 }
 
-/** Compares a run with another one: any run by id, or the previous or next run with the same name. */
+/**
+ * Compares a run with another run: any run by its id, or the previous or next run with the same name. Also compares its
+ * outputs with the reference outputs of its example.
+ */
 export const DiffTab = (props: DiffTabProps) => {
   const { details, otherId } = props;
   return (

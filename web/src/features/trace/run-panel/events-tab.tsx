@@ -7,7 +7,7 @@ import { formatDuration, parseTimeMs } from "../../../components/time/time.ts";
 import type { TraceRunDetails } from "../queries.ts";
 
 const rowHeight = 26;
-/** The maximum number of characters of an event's fields that are shown in its row. */
+/** The maximum number of characters of an event's name, and of its other fields, that its row shows. */
 const maxShownChars = 300;
 
 /** The events of a run with their times. The first token of a streamed response is marked. */

@@ -15,7 +15,7 @@ export interface RunFeedback {
   readonly comment: string | undefined;
   /** The type of the source, such as `app`. */
   readonly source: string | undefined;
-  /** The name that the person who gave the feedback in the UI had chosen. */
+  /** The name of the person who gave the feedback in the UI, as this person has entered it. */
   readonly reviewer: string | undefined;
   /** The person who gave the feedback, or the type of its source. */
   readonly author: string;

@@ -21,7 +21,7 @@ type OpenDialog =
   | { readonly kind: "create" }
   | { readonly kind: "edit" | "delete"; readonly feedback: RunFeedback };
 
-/** The feedback of a run, with forms to create, edit and delete it. */
+/** The feedback on a run, with forms to create, edit and delete it. */
 export const FeedbackTab = ({ runId }: { readonly runId: string }) => {
   const { data: list, error, refetch } = useQuery(createRunFeedbackQuery(runId));
   const queryClient = useQueryClient();

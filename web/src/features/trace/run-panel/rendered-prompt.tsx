@@ -26,7 +26,7 @@ import "./rendered-prompt.css";
 const maxMessages = 50;
 /** The maximum number of characters that are shown of each piece of a message. */
 const maxPieceChars = 2_000;
-/** The maximum length of inputs whose values are marked. To parse longer inputs would block the page. */
+/** The maximum length of inputs whose values are marked. Parsing longer inputs would block the page. */
 const maxValueChars = 20_000_000;
 
 /**
@@ -53,7 +53,7 @@ export const RenderedPrompt = ({
   ) : null;
 };
 
-/** Ids of the runs whose inputs may contain the values with which the prompt of a model call was filled in. */
+/** Ids of the runs whose inputs may contain the values that were filled into the prompt of a model call. */
 interface Sources {
   /** Id of the latest run of the type `prompt` before the call, below the same parent. */
   readonly promptId: string | undefined;
@@ -112,7 +112,7 @@ const FoundPrompt = ({
       [commit, valuesRun, details, isPrompt],
     ),
   );
-  // Keep showing the previous messages while a refreshed run is read, which avoids flicker.
+  // While a refreshed run is read, keep showing the previous messages. Otherwise the page would flicker.
   const markedMessages = readLatestValue(state);
   return reference === undefined || markedMessages === undefined ? null : (
     <MarkedPrompt reference={reference} messages={markedMessages} />

@@ -82,8 +82,8 @@ const thumbPath =
   "M5 7v6.5H3a1 1 0 0 1-1-1V8a1 1 0 0 1 1-1h2Zm0 0 2.5-5C8.6 2 9.3 2.8 9.1 3.9L8.6 6.5h3.9a1.3 1.3 0 0 1 1.3 1.6l-1 4.4a1.3 1.3 0 0 1-1.3 1H5";
 
 /**
- * Buttons that rate the run, as feedback of the person at this browser. A second click on the same button removes the
- * rating.
+ * Buttons that rate the run. The rating is feedback from the person who uses this browser. A second click on the same
+ * button removes the rating.
  */
 const Thumbs = ({ runId }: { readonly runId: string }) => {
   const { data: feedback } = useQuery(createRunFeedbackQuery(runId));

@@ -2,14 +2,14 @@ import { formatDollars } from "../../../components/text/cost.ts";
 
 /** The cost of a run in US dollars, and how the server determined it. */
 export interface RunCost {
-  /** A cost that is unknown is `undefined`. */
+  /** The total, and the costs of the prompt and of the completion; `undefined` if they are unknown. */
   readonly total: number | undefined;
   readonly prompt: number | undefined;
   readonly completion: number | undefined;
   /** The parts of the cost of the prompt and of the completion, by name, such as "cache read". */
   readonly promptParts: CostParts;
   readonly completionParts: CostParts;
-  /** The price that was used; `undefined` for a cost that the run reports. */
+  /** The price that was used, in words; `undefined` for a cost that the run reports. */
   readonly price: string | undefined;
   /** Why the cost is unknown, as a sentence; `undefined` if it is known, or if the run has no usage. */
   readonly unknownReason: string | undefined;

@@ -38,8 +38,8 @@ const RenderedPrompt = lazy(async () =>
 );
 
 /**
- * How long a run must stay selected, in milliseconds, before its details are loaded. Stepping through the tree then
- * loads few runs.
+ * How long a run must stay selected, in milliseconds, before its details are loaded. Because of this delay, stepping
+ * through the tree loads few runs.
  */
 const selectionDelayMs = 120;
 
@@ -83,7 +83,7 @@ const tabLabels: { readonly [Tab in TraceTab]: string } = {
   code: "Code",
 };
 
-/** The tabs of a run in a shared trace: those that need no data except the run. */
+/** The tabs of a run in a shared trace. They need no data other than the run. */
 const sharedTabs: readonly TraceTab[] = ["data", "events", "metadata", "files", "timing"];
 
 const RunTabs = (props: RunPanelProps & { readonly details: TraceRunDetails }) => {

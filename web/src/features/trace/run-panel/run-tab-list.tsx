@@ -3,7 +3,7 @@ import { useEffect, useRef } from "react";
 import type { ReactNode } from "react";
 import type { TraceTab } from "../trace-search.ts";
 
-/** The tabs of a run in one row. If the row is too narrow for them, it is scrolled so that the open tab is in view. */
+/** The tabs of a run in one row. A row that is too narrow for all tabs is scrolled to the open tab. */
 export const RunTabList = ({
   openTab,
   children,

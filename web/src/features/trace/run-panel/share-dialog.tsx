@@ -20,7 +20,7 @@ const explanations: { readonly [Name in Extent]: string } = {
   run: "Anyone with the link can read this run without an API key. Other runs of the trace are not shared.",
 };
 
-/** Creates, shows and revokes the links with which anyone can read a trace, or one run of it. */
+/** Creates, shows and revokes the share links of a trace and of one of its runs. Anyone with a link can read these. */
 export const ShareDialog = ({
   details: { id: runId, traceId, shareToken },
   onClose,
