@@ -11,7 +11,7 @@ export interface ExpiresIn {
 /** When a feedback token expires: at a time, or after a duration. */
 export type Expiration = Date | string | ExpiresIn;
 
-/** How long a token is valid by default. */
+/** How long a token is valid if the caller gives no expiration. */
 const defaultExpiration: ExpiresIn = { hours: 3 };
 
 const unitMs = { days: 86_400_000, hours: 3_600_000, minutes: 60_000 } as const;
@@ -22,7 +22,7 @@ const maxTimeMs = Date.UTC(10_000, 0) - 1;
 /**
  * Returns the expiry fields of a token request.
  *
- * @throws {@link ValidationError} if the expiration is malformed or in the past.
+ * @throws {@link ValidationError} if the expiration is malformed, not in the future, or after the year 9999.
  */
 export function toWireExpiry(
   expiration: Expiration = defaultExpiration,

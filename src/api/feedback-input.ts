@@ -166,8 +166,8 @@ export function toWireFeedback(feedback: CreateFeedback): Readonly<Record<string
     run_id: runId,
     key: feedback.key,
     ...toWireFields(feedback),
-    // The configuration is sent under both names: LangSmith's client sends `feedbackConfig`, and the schema of its
-    // server says `feedback_config`.
+    // The configuration is sent under both names: LangSmith's client sends `feedbackConfig`, and the schema of
+    // LangSmith's server has `feedback_config`.
     feedbackConfig: feedback.feedbackConfig,
     feedback_source: buildSource(feedback),
     error: feedback.error,
@@ -187,8 +187,8 @@ export function toWireFields(fields: FeedbackFields): Readonly<Record<string, un
 }
 
 /**
- * JSON can't represent the numbers that are not finite: `JSON.stringify` would turn them into null, which means no
- * score. The message contains no text that was passed, because a comment could have been passed as the score.
+ * Refuses numbers that are not finite, because `JSON.stringify` would turn them into null, which means no score. The
+ * error message does not quote a text that was passed as the score: it could be a comment with private data.
  */
 function assertScore(score: unknown): void {
   const isNumber = typeof score === "number";

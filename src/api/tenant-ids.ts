@@ -15,8 +15,8 @@ export class TenantIds {
   }
 
   /**
-   * Returns the id from the tenant's settings. If the server responds with an error to the request for them, returns
-   * the id from a project. The result is cached.
+   * Reads the id from the tenant's settings or, if the server refuses the request for the settings, from a project. The
+   * result is cached.
    *
    * @throws {@link NotFoundError} if neither the settings nor a project is available:
    * `No projects found to resolve tenant.`

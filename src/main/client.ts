@@ -64,7 +64,7 @@ export interface Client extends Resources {}
  * @throws {@link OptionError} if the options are not an object, or one is unknown or has an invalid value.
  */
 export class Client implements TracingClient {
-  /** Internal: runs use this to record themselves. Not for callers. */
+  /** Internal: the runs of this client use it to record their data. Not for callers. */
   readonly [recorder]: Recorder;
   readonly #api: Api;
   readonly #sync: SyncClient;
@@ -196,8 +196,8 @@ export class Client implements TracingClient {
 
   /**
    * Sends everything recorded before the call, and waits until the outcome of every record is known, but not longer
-   * than the time limit. The client stays open. With the option `otlp`, runs that have not ended are not waited for: the
-   * result counts their records as pending.
+   * than the time limit. The client stays open. With the option `otlp`, the call does not wait for runs that have not
+   * ended: the result counts their records as pending.
    */
   flush(limit: TimeLimit = {}): Promise<FlushResult> {
     const timeoutMs = readTimeLimit("client.flush", limit);
@@ -209,10 +209,10 @@ export class Client implements TracingClient {
   }
 
   /**
-   * With `overflow: "block"`: waits until the queue has capacity, at most `timeoutMs`. Resolves to true when it has, to
-   * false if the time elapsed or the client was closed. Recording continues in both cases: a full queue drops new
-   * records and counts them. Waiting callers are admitted in order. With the other overflow policies the result is true
-   * at once, because they drop or spool records instead.
+   * With `overflow: "block"`: waits until the queue has capacity, but not longer than the time limit. Resolves to true
+   * when there is capacity, and to false if the time elapsed or the client was closed. Recording continues in both
+   * cases: a full queue drops new records and counts them. Waiting callers are admitted in order. With the other
+   * overflow policies the result is true at once, because they drop or spool records instead.
    */
   waitForCapacity(limit: TimeLimit = {}): Promise<boolean> {
     const timeoutMs = readTimeLimit("client.waitForCapacity", limit);
@@ -233,8 +233,8 @@ export class Client implements TracingClient {
 
   /**
    * Drains, then releases threads, sockets and files. Calls of resources that are still in progress fail with
-   * {@link ClosedError}. Final; a second call waits for the first. Records that could not be delivered in time are
-   * spooled, or counted as lost with the reason `closed` if there is no spool.
+   * {@link ClosedError}. A closed client can't be opened again; a second call waits for the first. Records that could
+   * not be delivered in time are spooled, or counted as lost with the reason `closed` if there is no spool.
    */
   close(limit: TimeLimit = {}): Promise<FlushResult> {
     const timeoutMs = readTimeLimit("client.close", limit);
@@ -269,7 +269,7 @@ export const flush = (limit: TimeLimit = {}): Promise<FlushResult> => {
   return timeoutMs instanceof ValidationError ? Promise.reject(timeoutMs) : flushAll(timeoutMs);
 };
 
-/** Local copies, because a bundler may turn an import into a getter, which can't be called on an exhausted stack. */
+/** Local copies: after bundling, an import may be a getter, which can't be called when the stack is exhausted. */
 const [localUncountedLosses, localNoopRun, localNoopExchange] = [
   uncountedLosses,
   noopRun,

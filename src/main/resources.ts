@@ -27,8 +27,8 @@ import { SharedTraffic } from "../model/records/shared-traffic.ts";
 import { selectConnection, selectShippingOptions } from "../delivery/shipping-options.ts";
 import { UploadPool } from "../uploads/upload-pool.ts";
 
-// To add a resource, add it to `Resources`, `callTables` and `createApi`. `client`, `client.sync` and the checks of
-// arguments follow from these.
+// To add a resource, add it to `Resources`, `callTables` and `createApi`. The properties of `client` and `client.sync`
+// and the checks of arguments are derived from these.
 
 /** The resources of a client. */
 export interface Resources {
@@ -68,10 +68,13 @@ export const callTables: CallTables<Resources> = {
   tenant: tenantCalls,
 };
 
-/** The resources of a client, which share one HTTP client. It connects at the first call. */
+/** The resources of a client. They share one HTTP client, which connects at the first call. */
 export interface Api {
   readonly resources: Resources;
-  /** Aborts the calls in progress and closes connections and threads. Final; may be called twice. */
+  /**
+   * Aborts the calls in progress and closes connections and threads. No call is possible afterwards. May be called
+   * twice.
+   */
   readonly close: () => Promise<void>;
 }
 

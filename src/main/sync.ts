@@ -68,7 +68,7 @@ export class SyncClient {
     const { resource, method } = call;
     if (this.#isClosed) {
       throw new ClosedError(
-        `Failed to make the call client.sync.${resource}.${method}: the client is closed. Make the call before client.close(), or make another Client`,
+        `Failed to make the call client.sync.${resource}.${method}: the client is closed. Make the call before client.close(), or create another Client`,
       );
     }
     if (!this.#hasWarned && isHandlingRequest()) {

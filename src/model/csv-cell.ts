@@ -1,6 +1,6 @@
 /**
- * Matches a cell that a spreadsheet would execute as a formula, and such a cell behind leading apostrophes, which
- * prevent the execution.
+ * Matches a cell that a spreadsheet would execute as a formula. Also matches such a cell after leading apostrophes,
+ * which prevent the execution.
  */
 const formulaPattern = /^'*[=+\-@\t\r]/;
 /** Matches a number, which no spreadsheet executes as a formula. */

@@ -1,8 +1,8 @@
 /**
- * Number of letters to insert, delete or change to convert one text to the other (Levenshtein distance).
+ * Computes the number of letters to insert, delete or change to convert one text to the other (Levenshtein distance).
  *
- * @param swapCost - what two neighboring letters in the wrong order count. With 1, a swap is one mistake, as it is for
- *   someone who types. The default counts both letters.
+ * @param swapCost - cost of two neighboring letters in the wrong order. With 1, they count as one typing mistake; with
+ *   the default 2, as two changed letters.
  */
 export function computeEditDistance(
   left: string,

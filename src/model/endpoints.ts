@@ -1,7 +1,7 @@
 /** One endpoint of the API. */
 export interface Endpoint {
   readonly method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
-  /** Path below the base address. `:name` is a path parameter. */
+  /** Path below the base URL. `:name` is a path parameter. */
   readonly path: string;
   /** Description for error messages, as in `Failed to <action>`. */
   readonly action: string;
@@ -12,7 +12,7 @@ export interface Endpoint {
   readonly repeatable?: true;
 }
 
-/** All endpoints between client and server. Both sides read this table. */
+/** The endpoints of the public API. The client and the server both use this table. */
 export const endpoints = {
   readInfo: { method: "GET", path: "/info", action: "read server info" },
   createRun: { method: "POST", path: "/runs", action: "send a run" },

@@ -10,7 +10,7 @@ const excerptLimit = 200;
 /**
  * Extracts the reasons from an error response: the texts of `detail`, `error` and `details` (docs/wire.md). The rest of
  * a JSON body is ignored, because it can contain the data of the request: servers may repeat that data in validation
- * errors. Of any other body, the beginning is returned.
+ * errors. For a body that is not a JSON object, returns its beginning.
  */
 export const extractDetail = (body: string): string => toPrintable(toOneLine(extractReasons(body)));
 

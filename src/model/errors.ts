@@ -31,7 +31,7 @@ export abstract class SdkError extends Error {
   abstract readonly code: ErrorCode;
   /** Whether the same call may succeed later. */
   readonly retryable: boolean = false;
-  /** The id of the request in the server's logs; `undefined` if no request was sent. */
+  /** The id of the request in the server's logs; `undefined` if the error does not belong to a request with an id. */
   readonly requestId: string | undefined;
 
   constructor(message: string, options: SdkErrorOptions = {}) {
@@ -49,12 +49,18 @@ export abstract class SdkError extends Error {
   }
 }
 
-/** An option has an invalid value. Thrown when a client or server is created. */
+/**
+ * An option has an invalid value. Thrown when a client or server is created, or by a call that the options or the
+ * environment variables do not allow.
+ */
 export class OptionError extends SdkError {
   readonly code = "OPTION";
 }
 
-/** An argument is invalid. Thrown before anything is sent. */
+/**
+ * An argument is invalid. Thrown before anything is sent, unless the argument is a file, a stream or an iterable that
+ * is read while it is sent.
+ */
 export class ValidationError extends SdkError {
   readonly code = "VALIDATION";
 }
@@ -175,7 +181,7 @@ export interface UploadErrorInit extends SdkErrorOptions {
 }
 
 /**
- * An upload ended before the end of its source. Its `result` says what was uploaded until then; its
+ * An upload ended before the end of its source. The error's `result` contains the counts until then; the error's
  * `cause` is the reason.
  */
 export class UploadError extends SdkError {
@@ -227,9 +233,9 @@ export const isFinalStatus = (status: number): boolean =>
 const temporaryStatuses = new Set([408, 425, 429]);
 
 /**
- * Whether the same call may succeed later. It can't after a redirect, because redirects are not followed. It also can't
- * after most 4xx statuses, because they concern the request itself; these include statuses that {@link isFinalStatus}
- * does not list, such as 413 and 422.
+ * Whether the same call may succeed later. After a redirect it would fail again, because redirects are not followed.
+ * After most 4xx statuses it would fail again too, because they concern the request itself; these include statuses that
+ * {@link isFinalStatus} does not list, such as 413 and 422.
  */
 const mayBeTemporary = (status: number): boolean => status >= 500 || temporaryStatuses.has(status);
 

@@ -1,7 +1,7 @@
 let cachedMinute = Number.NaN;
 let cachedPrefix = "";
 
-/** Formats a time, in microseconds since the Unix epoch: ISO 8601, UTC, with microseconds. */
+/** Converts microseconds since the Unix epoch to ISO 8601 in UTC, with six decimals of the second. */
 export function toIso(micros: number): string {
   const minute = Math.floor(micros / 60_000_000);
   // Most runs that are formatted together began within a few minutes, so the text of the last minute is cached.

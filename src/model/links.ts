@@ -2,8 +2,6 @@ import { ValidationError } from "./errors.ts";
 import { isUuid } from "./ids.ts";
 import type { PromptPath } from "./resources/prompt-identifier.ts";
 
-// This file creates the URLs of pages of the UI.
-
 /**
  * Derives the base URL of the UI from the API endpoint. Removes the API's path, such as `/api/v1`, and `api.` at the
  * beginning of the host name or after a region (`eu.api.`).
@@ -80,9 +78,7 @@ export function extractShareToken(
   return token;
 }
 
-/**
- * Number of characters of a commit's hash in the URL of a prompt's page.
- */
+/** Number of characters of a commit's hash in the URL of a prompt's page. */
 const shownHashLength = 8;
 
 /** The prompt or commit that a page shows. */

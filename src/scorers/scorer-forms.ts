@@ -60,6 +60,7 @@ const expectedField: ScorerField = {
 const commonFields = [keyField, pathField];
 const comparisonFields = [...commonFields, expectedField];
 
+/** The form of a scorer, and the function that creates the scorer from the values of the form. */
 interface ConfigurableScorer extends ScorerForm {
   readonly create: (options: Readonly<Record<string, unknown>>) => OutputScorer;
 }

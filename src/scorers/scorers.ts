@@ -61,7 +61,7 @@ export interface NumericOptions extends ScorerOptions {
 
 const scorerKeys: KeyTable<ScorerOptions> = { key: 1, path: 1, expected: 1 };
 
-/** Judges whether the output is the expected one. Texts, numbers and other values are compared as JSON. */
+/** Judges whether the output is the expected one: objects and lists must have equal members, at any depth. */
 export const exactMatch = (options: ScorerOptions = {}): OutputScorer =>
   createScorer("exactMatch", options, scorerKeys, (output, expected) =>
     isDeepStrictEqual(output, expected),
@@ -124,8 +124,8 @@ export function matchesRegex(
 }
 
 /**
- * Judges how close a number is to the expected one. The score is 1 within the tolerance; otherwise 1 minus the
- * difference divided by the expected number, and at least 0.
+ * Judges how close a number is to the expected one. The score is 1 within the tolerance; otherwise it is 1 minus the
+ * difference divided by the absolute value of the expected number, and at least 0.
  */
 export const numericCloseness = (options: NumericOptions = {}): OutputScorer =>
   createScorer(
@@ -143,7 +143,9 @@ export const numericCloseness = (options: NumericOptions = {}): OutputScorer =>
     },
   );
 
-/** Maximum number of steps of one comparison: the product of both texts' lengths. So many steps take about a second. */
+/**
+ * Maximum number of steps of one comparison: the product of both texts' lengths. That many steps take about a second.
+ */
 const maxEditSteps = 100_000_000;
 
 /**
@@ -181,7 +183,10 @@ export const validJson = (options: Omit<ScorerOptions, "expected"> = {}): Output
 
 type Compare<Result> = (output: unknown, expected: unknown) => Result;
 
-/** Creates a scorer from a function that compares an output with the expected value. */
+/**
+ * Creates a scorer from a function that compares an output with the expected value. With `isWhole`, outputs with a
+ * single member are compared as an object; otherwise {@link unwrap} replaces them by that member.
+ */
 // oxlint-disable-next-line max-params -- the calls that create scorers are easier to read with positional arguments
 export function createScorer<Options extends ScorerOptions, Result = OutputScore>(
   name: string,

@@ -10,8 +10,8 @@ import type { Scope, Template } from "./template.ts";
 /**
  * Replaces the variables of a parsed prompt with values.
  *
- * @throws `ValidationError` if variables are missing or unused (the message names them), or if a value can't be a text
- * or a list of messages.
+ * @throws `ValidationError` if variables are missing or unused (the message names them), or if a value can't be
+ * converted to a text or a list of messages.
  */
 export function compileTemplate(
   { messages, partials, schema, model }: PromptTemplate,
@@ -34,6 +34,7 @@ export function compileTemplate(
   return { messages: compiled, ...omitUndefined({ schema, model }) };
 }
 
+/** The difference between the variables that a prompt uses and those that the caller passed. */
 interface Mismatch {
   readonly names: ReadonlySet<string>;
   readonly superfluous: readonly string[];

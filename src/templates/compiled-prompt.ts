@@ -17,7 +17,7 @@ export type PromptPart =
     }
   | {
       readonly type: "image";
-      /** An address, or the image itself as a `data:` address. */
+      /** URL of the image, or the image itself as a `data:` URL. */
       readonly url: string;
       readonly detail?: string | undefined;
     }
@@ -43,7 +43,7 @@ export interface PromptMessage {
   readonly toolCallId?: string | undefined;
 }
 
-/** The form that a prompt requires the response to have. */
+/** The schema that the response to a prompt must match. */
 export interface PromptSchema {
   readonly name: string;
   readonly description?: string | undefined;
@@ -66,7 +66,7 @@ export interface CompiledPrompt {
   readonly messages: readonly PromptMessage[];
   /** Absent unless the prompt is structured. */
   readonly schema?: PromptSchema | undefined;
-  /** Parameters of the model that the prompt was saved with, without secrets; absent if it was saved without a model. */
+  /** Parameters of the model that the prompt was saved with, without secrets; absent if there is no model. */
   readonly model?: KeyValues | undefined;
   /** Absent if only a manifest was compiled. */
   readonly prompt?: PromptIdentity | undefined;

@@ -55,7 +55,7 @@ function readName(source: string, position: number): string {
   }
   if (/[!:]/.test(name)) {
     throw new ValidationError(
-      `The template formats the variable "{${source.slice(0, 64)}}" in Python's way, which is not supported. Write "{name}", and pass the text that it should become`,
+      `The template uses Python's formatting in the variable "{${source.slice(0, 64)}}", which is not supported. Write "{name}", and pass the formatted text`,
     );
   }
   return name;

@@ -16,7 +16,7 @@ export type JsonTemplate =
   | { readonly kind: "object"; readonly members: readonly (readonly [string, JsonTemplate])[] }
   | { readonly kind: "value"; readonly value: unknown };
 
-/** A part of a message whose variables have no values yet. */
+/** A part of a message in which the variables are not replaced yet. */
 export type PartTemplate =
   | { readonly kind: "text"; readonly template: Template; readonly extra: KeyValues | undefined }
   | { readonly kind: "image"; readonly url: Template; readonly detail: Template | undefined }
@@ -48,7 +48,7 @@ export interface PromptTemplate {
   readonly model: KeyValues | undefined;
 }
 
-/** The prompts that can be compiled, for error messages. */
+/** The classes of the prompts that can be compiled, for error messages. */
 const supportedClasses =
   "ChatPromptTemplate, StructuredPrompt, PromptTemplate and RunnableSequence";
 
@@ -237,8 +237,8 @@ function readFormat(kwargs: KeyValues): TemplateFormat {
 }
 
 /**
- * Returns the values that the manifest has for variables. Leaves out those that LangChain could not serialize, such as
- * functions: the caller has to pass them.
+ * Returns the values that the manifest has for variables. Leaves out the values that LangChain could not serialize,
+ * such as functions: the caller has to pass these.
  */
 function readPartials(kwargs: KeyValues): KeyValues {
   const partials = kwargs["partial_variables"] ?? kwargs["partialVariables"];
@@ -262,7 +262,7 @@ function parseSchema(kwargs: KeyValues): PromptSchema | undefined {
   const [givenName = "response"] = [name, title].filter(
     (text): text is string => typeof text === "string" && text !== "",
   );
-  // In the name of a schema, OpenAI and Anthropic allow only these characters, and (see below) at most 64 of them.
+  // OpenAI and Anthropic allow only these characters in the name of a schema. They also allow at most 64 characters.
   const schemaName = givenName.replace(/[^A-Za-z0-9_-]/g, "_");
   // LangChain also accepts a function in OpenAI's form, which contains the schema as `parameters`.
   const parameters = isObject(schema["parameters"]) ? schema["parameters"] : schema;

@@ -3,10 +3,10 @@ import type { KeyValues } from "../model/run.ts";
 import { isObject, omitUndefined, promptRoles } from "./compiled-prompt.ts";
 import type { PromptMessage, PromptPart, PromptRole, PromptToolCall } from "./compiled-prompt.ts";
 
-/** Largest depth of lists in the value of a placeholder. */
+/** Maximum nesting depth of lists in the value of a placeholder. */
 const maxDepth = 32;
 
-/** What other libraries call the roles. */
+/** Names of the roles in other libraries. */
 const roleAliases: Readonly<Record<string, PromptRole>> = {
   human: "user",
   ai: "assistant",
@@ -32,9 +32,9 @@ export function parseRole(role: unknown): PromptRole {
 }
 
 /**
- * Converts the value of a message placeholder: one message or a list of them, in which lists and compiled prompts may be
- * nested. A message may be a text of the user, `[role, text]`, `{ role, content }`, a message of LangChain, or its
- * serialized form.
+ * Converts the value of a message placeholder: one message, or a list of messages, in which lists and compiled prompts
+ * may be nested. A message may be a text of the user, `[role, text]`, `{ role, content }`, a message of LangChain, or
+ * its serialized form.
  *
  * @throws `ValidationError` if an item is not a message.
  */

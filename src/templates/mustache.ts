@@ -44,10 +44,10 @@ interface OpenSection {
 }
 
 /**
- * Parses a Mustache template as mustache.js does. Values are never escaped, because prompts are not HTML, and there are
- * no partials.
+ * Parses a Mustache template as mustache.js does, with two differences: values are never escaped, because prompts are
+ * not HTML, and partials are not supported.
  *
- * @throws `ValidationError` if a tag or a section is not closed, or there is a partial.
+ * @throws `ValidationError` if a tag or a section is not closed, a delimiter is invalid, or there is a partial.
  */
 export function parseMustache(template: string): ParsedText {
   return new MustacheParser(template).parse();

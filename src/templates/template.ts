@@ -27,7 +27,7 @@ export function parseTemplate(text: string, format: TemplateFormat): Template {
   return { format, nodes, marks, names };
 }
 
-/** The values of variables, and the names of the variables that a template needs and that have no value. */
+/** The values of the variables of a template. Rendering adds the names of variables without a value to `missing`. */
 export interface Scope {
   readonly values: KeyValues;
   readonly missing: Set<string>;
@@ -48,7 +48,7 @@ const maxItems = 1_000_000;
 /**
  * Replaces the variables of a template. Adds the names of those without a value to `scope.missing`.
  *
- * @throws `ValidationError` if a value can't be a text, or the result is too long.
+ * @throws `ValidationError` if a value can't be converted to a text, or the result is too long.
  */
 export function renderTemplate({ nodes, format }: Template, scope: Scope): string {
   const rendering = new Rendering(format, scope);
@@ -56,6 +56,7 @@ export function renderTemplate({ nodes, format }: Template, scope: Scope): strin
   return rendering.text;
 }
 
+/** The rendering of one template: its text so far, and its limits. */
 class Rendering {
   text = "";
   readonly #format: TemplateFormat;
@@ -165,7 +166,7 @@ const readOwn = (value: unknown, name: string): unknown =>
     ? (Reflect.get(Object(value) as object, name) as unknown)
     : undefined;
 
-/** @throws `ValidationError` if the value can't be a text. */
+/** @throws `ValidationError` if the value can't be converted to a text. */
 function toText(name: string, value: unknown, format: TemplateFormat): string {
   if (typeof value === "string") {
     return value;
@@ -205,7 +206,7 @@ function assertNoFunction(name: string, value: unknown): void {
   }
 }
 
-/** Adds the names that the caller can pass: of `a.b`, the name `a`. */
+/** Adds the names for which a caller can pass values: for `a.b`, the name `a`. */
 function collectNames(nodes: readonly MustacheNode[], names: Set<string>): void {
   for (const node of nodes) {
     if (node.kind !== "text" && node.name !== ".") {

@@ -3,7 +3,7 @@ import type { Requester } from "./requester.ts";
 import type { Connection } from "../model/options/connection.ts";
 import { omitUndefined } from "../model/fields.ts";
 
-/** The value with which undici's size limit allows responses of any size. */
+/** The value that disables undici's size limit for responses. */
 const unlimited = -1;
 
 /**
@@ -33,8 +33,8 @@ export class ConnectionPools {
   }
 
   /**
-   * Returns the requester for the client's own server, or for another server, given by its base address. Other servers
-   * do not get the API key.
+   * Returns the requester for the client's own server, or for another server, given by its base URL. Other servers do
+   * not get the API key.
    *
    * @throws {@link SdkError} if the connection can't be set up.
    */

@@ -146,7 +146,10 @@ export interface UsedProxy {
   readonly source?: string | undefined;
 }
 
-/** Adds the proxy to the error of a connection to it, because the error names neither the proxy nor what set it. */
+/**
+ * Returns an error whose message names the proxy and what set it. The error that occurs while connecting to the proxy
+ * names neither.
+ */
 export function addProxyName({ origin, source }: UsedProxy, cause: Error): Error {
   const shown = `the proxy ${origin}${source === undefined ? "" : ` (${source})`}`;
   const { message } = collectFacts(cause);

@@ -25,7 +25,7 @@ interface ResponseLimits {
 }
 
 /**
- * Sends requests with `fetch`. This is for Bun, which replaces the package `undici` by an
+ * Sends requests with `fetch`. This is for Bun, which replaces the package `undici` with an
  * implementation that can't send requests. The runtime manages the connections; proxies,
  * certificates and Unix sockets are passed as Bun's options.
  */

@@ -9,7 +9,7 @@ import type { HttpResponse, StreamedResponse } from "./response.ts";
 import { reportProgress } from "./transport.ts";
 import type { StreamedBody, Transport, TransportResponse } from "./transport.ts";
 
-/** A request to one server. The requester adds the base address, the API key and the timeout. */
+/** A request to one server. The requester adds the base URL, the API key and the timeout. */
 export interface HttpRequest extends Pick<Endpoint, "method" | "path"> {
   readonly body?: Uint8Array | StreamedBody;
   readonly headers?: Readonly<Record<string, string>>;
@@ -60,7 +60,7 @@ export class Requester {
 
   /**
    * Like {@link Requester.request}, but returns the body of a 2xx response as chunks, because it
-   * may be large. Of an error response only the beginning is read.
+   * may be large. Only the beginning of an error response is read.
    */
   requestBytes(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
     return this.#sendAndRead(request, signal, async (head, body) => {

@@ -21,8 +21,8 @@ export interface TransportResponse {
 }
 
 /**
- * Sends requests: with pooled undici connections, with `fetch` if the runtime replaces undici, or with Node's own client
- * in a short program.
+ * Sends requests: with pooled undici connections, with `fetch` if the runtime replaces undici, or with Node's own
+ * client in a short program.
  */
 export interface Transport {
   request(request: TransportRequest): Promise<TransportResponse>;
@@ -30,7 +30,7 @@ export interface Transport {
   destroy(): Promise<void>;
 }
 
-/** Creates the body of a response from a function that reads its chunks. Call one of its methods, once. */
+/** Creates the body of a response from a function that reads its chunks. The body can be read only once. */
 export const toTransportBody = (
   readChunks: () => AsyncGenerator<Uint8Array, void>,
 ): TransportResponse["body"] => ({
@@ -51,8 +51,8 @@ export const createTooLargeError = (maxResponseBytes: number): Error =>
   });
 
 /**
- * Whether the sockets of this runtime behave like Node's, as undici requires. Those of Bun do not. Bun also replaces the
- * package `undici` by an implementation without `request`.
+ * Whether the sockets of this runtime behave like Node's, as undici requires. Bun's sockets do not. Bun also replaces
+ * the package `undici` with an implementation without `request`.
  */
 export const hasNodeSockets = (): boolean => process.versions["bun"] === undefined;
 

@@ -17,7 +17,7 @@ const blockBytes = 4_096;
 /** Bytes reserved in a slot for all members of its record other than `target` and `source`. */
 const variableBytes = 512;
 
-/** How far an upload has progressed, and digests of the first and the last row, which identify its source. */
+/** How far an upload has progressed, and digests of two rows, which identify its source. */
 export interface CheckpointPosition {
   /** Number of completed rows from the beginning of the source. */
   readonly rows: number;
@@ -41,10 +41,10 @@ export interface CheckpointOptions {
 }
 
 /**
- * The file of a checkpoint. It has two slots that are written alternately. So one slot holds a complete record whenever
- * the process ends, and no temporary file is left behind. At a clean end the last record is the only content of the
- * file, in the first slot. The file is written at most every {@link minWriteIntervalMs}, and never by two writes at the
- * same time.
+ * The file of a checkpoint. It has two slots that are written alternately, so that one slot holds a complete record
+ * whenever the process ends, and no temporary file is left behind. At a clean end the last record is the only content
+ * of the file, in the first slot. The file is written at most every {@link minWriteIntervalMs}, and never by two writes
+ * at the same time.
  */
 export class CheckpointFile {
   /** The position that an earlier upload reached; `undefined` if there was no earlier upload. */
@@ -56,7 +56,7 @@ export class CheckpointFile {
   #writtenPosition: CheckpointPosition | undefined;
   #writing: Promise<void> | undefined;
   #wroteAt = Number.NEGATIVE_INFINITY;
-  #isBroken = false;
+  #hasReportedFault = false;
   /** The slot that does not hold the latest record. */
   #freeSlot: 0 | 1;
 
@@ -95,7 +95,8 @@ export class CheckpointFile {
   /** Writes the latest position as the only record of the file. */
   async flush(): Promise<void> {
     await this.#writing;
-    // If the latest position is already written, the other slot still holds an older record. Write it once more.
+    // If the latest position is already written, the other slot still holds an older record. Write the position once
+    // more, as the only record.
     this.#pendingPosition ??= this.#writtenPosition;
     if (this.#pendingPosition !== undefined) {
       await this.#write({ isLast: true });
@@ -126,9 +127,9 @@ export class CheckpointFile {
       this.#writtenPosition = isLast ? undefined : position;
       this.#freeSlot = isLast || this.#freeSlot === 0 ? 1 : 0;
     } catch (error) {
-      // The upload continues. The loss of the position, from which a later upload would resume, is reported.
-      if (!this.#isBroken) {
-        this.#isBroken = true;
+      // The upload continues. Report that a later upload can't resume from this position.
+      if (!this.#hasReportedFault) {
+        this.#hasReportedFault = true;
         this.#options.onFault(
           `The checkpoint ${path} can't be written: ${error instanceof Error ? error.message : String(error)}`,
         );

@@ -123,8 +123,8 @@ export class ChunkWork implements ChunkShipper {
 
   /**
    * Creates all feedback of a chunk with one request. Returns `undefined` if that is not possible: the server does not
-   * support it, an entry is not about a run, or an entry was refused. Then each entry gets a request of its own. The
-   * entries have ids, so none is created twice.
+   * support it, the request would be too large, an entry is not about a run, or an entry was refused. The caller then
+   * sends one request for each entry. The entries have ids, so none is created twice.
    */
   async #sendFeedbackParts(reader: TapeReader): Promise<Omit<ChunkReply, "rejected"> | undefined> {
     const { feedbackParts, batchBytes } = await this.#info.readOrDefaults({});
@@ -148,7 +148,7 @@ export class ChunkWork implements ChunkShipper {
         repeatable: true,
       });
     } catch (error) {
-      // If the server refused the request, the requests for the single entries show which of them it refuses.
+      // If the server refused the request, one request for each entry then shows which entries it refuses.
       return error instanceof HttpError && !error.retryable
         ? undefined
         : { created: 0, skipped: 0, bytes: 0, failure: packError(error) };

@@ -26,9 +26,9 @@ export interface OutcomeListener {
 const rowRefusalStatuses = new Set([400, 413, 422]);
 
 /**
- * Creates examples. A chunk that the server refuses is halved repeatedly until the refused rows are found. Of rows with
- * the same id, the first is sent, and the others are compared with what the server has then: halving a chunk of
- * repeated rows would take a request for each of them.
+ * Creates examples. A chunk that the server refuses is halved repeatedly until the refused rows are found. If several
+ * rows have the same id, only the first is sent, and the others are then compared with the stored example: to halve a
+ * chunk with such rows would take a request for each of them.
  */
 export class ExampleChunks {
   readonly #call: Call;
@@ -159,10 +159,10 @@ export class ExampleChunks {
   }
 
   /**
-   * Reports the outcomes of rows whose ids already exist. A row is skipped if the stored example with its id has the
-   * same content, for example from an earlier upload. It is rejected if the content differs.
+   * Reports the outcomes of rows whose ids already exist. A row is skipped if the stored example with its id is the
+   * same ({@link isSame}), for example from an earlier upload. Otherwise it is rejected.
    *
-   * @returns the other rows
+   * @returns the other rows.
    */
   async #settleExisting(
     rows: readonly TapeRow[],
@@ -225,8 +225,8 @@ function reject(row: TapeRow, reason: string, { onRejected }: OutcomeListener): 
 }
 
 /**
- * Whether a row and a stored example have the same content. The stored metadata may have more entries, such as the
- * splits.
+ * Whether a row and a stored example have the same inputs and outputs, and the stored metadata contains the row's
+ * metadata. Splits and attachments are not compared.
  */
 function isSame({ members }: TapeRow, { inputs, outputs, metadata }: Example): boolean {
   const rowValues = new Map(

@@ -54,8 +54,8 @@ export const createExampleEncoder =
   };
 
 /**
- * Returns a row without its key column, the column from which the row's id is derived. The column is kept if it is also
- * a field of the example or feedback. A key column `id` is always removed, because it need not be a UUID.
+ * Returns a row without its key column, from which the row's id is derived. The column is kept if it is also a field of
+ * the example or feedback. A key column `id` is always removed, because its values need not be UUIDs.
  */
 function removeKeyColumn<Row>(
   item: unknown,
@@ -203,13 +203,13 @@ function writeAttachments(fields: RowFields, attachments: NewAttachments): void 
   for (const [name, { mimeType, data }] of Object.entries(attachments)) {
     if (data instanceof Blob) {
       throw new ValidationError(
-        `The attachment ${JSON.stringify(name)} is a Blob, and an upload takes bytes: await its bytes() first`,
+        `The attachment ${JSON.stringify(name)} is a Blob, but an upload takes only bytes. Pass \`await blob.bytes()\``,
       );
     }
     // The MIME type becomes part of an HTTP header, so check that it contains no control characters.
     if (!/^[\w!#$&^.+-]+\/[\w!#$&^.+;= -]+$/.test(mimeType)) {
       throw new ValidationError(
-        `${JSON.stringify(mimeType)} is not a MIME type, such as image/png`,
+        `${JSON.stringify(mimeType)} is not a MIME type. Give a type and a subtype, such as image/png`,
       );
     }
     fields.writeAttachment(name, mimeType, new Uint8Array(data));

@@ -7,7 +7,7 @@ import { ValueWriter } from "../tracing/tape/value-writer.ts";
 import type { RecordedRow } from "./checkpoint.ts";
 import { rowField } from "./row-format.ts";
 
-/** Writes one row as a record on the tape. This function begins the record, and its caller ends the record. */
+/** Writes one row as a record on the tape. The function begins the record; its caller ends it. */
 export type EncodeRow = (item: unknown, row: number) => void;
 
 /** A tape, which is a buffer of encoded rows, with the number and the digest of its last row. */
@@ -104,13 +104,14 @@ export class RowWriter {
     ) {
       lastRecordOffset = offset;
     }
-    // The record's head is left out of the digest, because outcomes are written into it.
+    // The digest leaves out the record's head, because the outcome is written into the head.
     const fields = tape.bytes.subarray(lastRecordOffset + recordHeadBytes, tape.usedBytes);
     const digest = createHash("sha256").update(fields).digest("base64url").slice(0, 22);
     return { row: this.#lastRow, digest };
   }
 }
 
+/** Writes the fields of rows with a tape writer. */
 export class RowFields {
   readonly #out: TapeWriter;
   readonly #values: ValueWriter;

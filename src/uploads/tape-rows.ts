@@ -4,6 +4,7 @@ import type { TapeReader } from "../workers/json/tape-reader.ts";
 import { rowField } from "./row-format.ts";
 import { createContentPrefix, createUuid5 } from "./row-id.ts";
 
+/** An attachment of a row. */
 export interface RowAttachment {
   readonly name: string;
   readonly mimeType: string;
@@ -28,10 +29,13 @@ const members = [
   ["metadata", rowField.metadata],
   ["split", rowField.split],
   ["source_run_id", rowField.sourceRunId],
-  // Must be the last entry. The id of a row without a key is computed from the JSON before it, so that two rows which
+  // Must be the last entry: the id of a row without a key is computed from the JSON before it, so that two rows that
   // differ only in their creation time have the same id.
   ["created_at", rowField.createdAt],
 ] as const;
+/**
+ * The bytes of each member's name as JSON, with the separator before it. The keys are such as `{inputs` and `,inputs`.
+ */
 const encodedNames = new Map(
   members.flatMap(([name]) =>
     ["{", ","].map((separator) => [`${separator}${name}`, toView(`${separator}"${name}":`)]),
@@ -39,7 +43,7 @@ const encodedNames = new Map(
 );
 
 /**
- * Reads the examples on a tape, a buffer of encoded rows, that have no outcome yet. If an example has no id, its id is
+ * Reads the examples that have no outcome yet from a tape, a buffer of encoded rows. If an example has no id, its id is
  * computed from its content. The JSON of all rows is written into one buffer: for each row a prefix that is hashed
  * together with the content, then the content `{"inputs":…,"outputs":…`. In this way the content can be hashed and sent
  * without copying it.

@@ -49,8 +49,8 @@ const maxReportedRows = 100;
 const doNothing = (): void => undefined;
 
 /**
- * Uploads rows in chunks. States: open; failed, after which every call throws; ended. `add` waits while the maximum
- * number of chunks is in flight, so that memory use is bounded to a few chunks.
+ * Uploads rows in chunks. After the upload has failed, every call throws. `add` waits while the maximum number of
+ * chunks is in flight, so that memory use is limited to a few chunks.
  */
 export class BulkUpload {
   readonly #kind: BulkKind;
@@ -87,8 +87,8 @@ export class BulkUpload {
       settings.onProgress?.(this.#readProgress()),
     );
     const { createEncoder } = kind;
-    // A tape, the buffer of a chunk, is slightly larger than the limit of a chunk, because the row that reaches the
-    // limit is still written to it.
+    // A tape, the buffer of a chunk, is slightly larger than the limit of a chunk, because the row that reaches or
+    // exceeds the limit is still written to it.
     const tapeBytes = chunkBytes + 65_536;
     this.#writer = new RowWriter({
       tapeBytes,
@@ -236,7 +236,10 @@ export class BulkUpload {
     this.#inFlight.add(sending);
   }
 
-  /** Sends a chunk, whose rows are the records of the tape. If that fails, sends it again until the server has been failing for `patienceMs`. */
+  /**
+   * Sends a chunk, whose rows are the records of the tape. If that fails, sends the rest again until the server has
+   * been failing for `patienceMs`.
+   */
   async #send(tape: Tape, chunk: Chunk): Promise<void> {
     const { patienceMs, onWait } = this.#settings;
     const sendOnce = async (): Promise<void> => {

@@ -30,9 +30,7 @@ import type { BulkKind, ChunkReport } from "./upload.ts";
 export interface UploadsInit {
   readonly call: Call;
   readonly datasets: Pick<Datasets, "create">;
-  /**
-   * Returns the object that sends rows. It is called for each buffer of rows. Worker threads start at the first call.
-   */
+  /** Returns the object that sends rows. Called for each buffer of rows. */
   readonly getShipper: () => ChunkShipper;
   readonly filters: FilterOptions;
   /** Maximum size of one attachment of a run in bytes. */

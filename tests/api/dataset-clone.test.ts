@@ -86,7 +86,7 @@ describe("clone", () => {
       on.post("*/examples/bulk", () => HttpResponse.json({ detail: "full" }, { status: 400 })),
     );
     const { datasets, warnings } = createDatasetResources(server.endpoint);
-    const message = `Failed to clone a dataset: "shared" (id ${id}) was created, but not all of its examples; it must be deleted manually: Failed to create examples: 400 full`;
+    const message = `Failed to clone a dataset: "shared" (id ${id}) was created, but not all of its examples were copied. Delete the dataset manually: Failed to create examples: 400 full`;
     await expect(datasets.clone(token)).rejects.toMatchObject({
       code: "INCOMPLETE",
       datasetId: id,

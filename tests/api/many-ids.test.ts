@@ -86,8 +86,12 @@ describe("refused before anything is sent", () => {
     const ring: Record<string, unknown> = {};
     ring["self"] = ring;
     for (const metadata of [ring, { big: 1n }]) {
-      expect(() => projects.list({ metadata })).toThrow(/^Failed to list projects: not JSON: /);
-      expect(() => datasets.list({ metadata })).toThrow(/^Failed to list datasets: not JSON: /);
+      expect(() => projects.list({ metadata })).toThrow(
+        /^Failed to list projects: .* written as JSON: /,
+      );
+      expect(() => datasets.list({ metadata })).toThrow(
+        /^Failed to list datasets: .* written as JSON: /,
+      );
       expect(() => examples.list({ datasetId, metadata })).toThrow(ValidationError);
       expect(() => datasets.listSharedExamples(datasetId, { metadata })).toThrow(ValidationError);
     }

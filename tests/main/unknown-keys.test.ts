@@ -112,7 +112,7 @@ describe("before anything is sent", () => {
       "projects",
       "list",
       { timeoutMs: 1 },
-      "projects.list: unknown filter `timeoutMs`; it is an option of `new Client`, for each attempt; pass a `signal` to end the call",
+      "projects.list: unknown filter `timeoutMs`; it is an option of `new Client` and limits each attempt; pass a `signal` to limit the call",
     ],
     [
       "projects",

@@ -218,7 +218,7 @@ test("a client that is closed refuses", async () => {
   expect(errorOf(() => sync.projects.has({ projectName: "p" }))).toMatchObject({
     code: "CLOSED",
     message:
-      "Failed to make the call client.sync.projects.has: the client is closed. Make the call before client.close(), or make another Client",
+      "Failed to make the call client.sync.projects.has: the client is closed. Make the call before client.close(), or create another Client",
   });
 });
 

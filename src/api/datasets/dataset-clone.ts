@@ -27,7 +27,7 @@ export interface CloneTools {
   readonly examples: Examples;
   /** Limits and features of the server that receives the copy. */
   readonly serverInfo: ServerInfoReader;
-  /** Base address of the server that receives the copy. */
+  /** Base URL of the API of the server that receives the copy. */
   readonly endpoint: string;
   readonly warn: (message: string) => void;
 }
@@ -70,7 +70,7 @@ export async function cloneDataset(
     const request = { datasetId: dataset.id, examples: copies, signal };
     const { exampleIds } = await examples.createMany(request);
     const exampleCount = exampleIds.length;
-    // The dataset was read before it had examples.
+    // The server returned `dataset` before the examples were created.
     return { kind: "cloned", dataset: { ...dataset, exampleCount }, exampleCount };
   } catch (cause) {
     const failure = toIncompleteError(dataset, cause);
@@ -102,7 +102,7 @@ function toIncompleteError({ id, name }: Dataset, cause: unknown): IncompleteErr
   const reason = cause instanceof Error ? cause.message : String(cause);
   const requestId = cause instanceof SdkError ? cause.requestId : undefined;
   return new IncompleteError(
-    `Failed to clone a dataset: ${JSON.stringify(name)} (id ${id}) was created, but not all of its examples; it must be deleted manually: ${reason}`,
+    `Failed to clone a dataset: ${JSON.stringify(name)} (id ${id}) was created, but not all of its examples were copied. Delete the dataset manually: ${reason}`,
     { cause, doneIds, openIds, datasetId: id, requestId },
   );
 }
@@ -123,7 +123,7 @@ function parseSourceEndpoint(endpoint: string | undefined): string | undefined {
     return undefined;
   }
   if (!URL.canParse(endpoint) || !/^https?:$/.test(new URL(endpoint).protocol)) {
-    throw new ValidationError("sourceEndpoint must be the address of an API, http or https");
+    throw new ValidationError("sourceEndpoint must be the http or https URL of an API");
   }
   return endpoint.replace(/\/+$/, "");
 }

@@ -32,7 +32,7 @@ export interface NewExample {
   readonly attachments?: NewAttachments | undefined;
 }
 
-/** What every new example needs: inputs, or a run whose inputs and outputs it takes. */
+/** What every new example needs: inputs, or a source run whose inputs and outputs are used. */
 export type ExampleContent =
   | { readonly inputs: KeyValues }
   | { readonly sourceRunId: string; readonly useSourceRunIo: true };
@@ -84,8 +84,8 @@ export interface ExampleChanges {
   /** Names of the attachments to keep. @defaultValue all of them */
   readonly retainAttachments?: readonly string[] | undefined;
   /**
-   * New names of attachments, by their old names. Without `retainAttachments`, all others are kept: the client then
-   * reads their names first, because servers may delete the attachments that a request does not name.
+   * New names of attachments, by their old names. Without `retainAttachments`, all other attachments are kept: the
+   * client then reads their names first, because servers may delete the attachments that a request does not name.
    */
   readonly renameAttachments?: Readonly<Record<string, string>> | undefined;
 }
@@ -103,8 +103,8 @@ export interface UpdateExamples extends CallOptions {
   /** Any number of examples. They are read while they are sent, in chunks. */
   readonly examples: Iterable<ExampleUpdate> | AsyncIterable<ExampleUpdate>;
   /**
-   * Id of the dataset that contains the examples. Needed only to add attachments; if the id is left out, it is looked
-   * up.
+   * Id of the dataset that contains the examples. Needed only to add attachments; if it is left out, the client looks
+   * it up.
    */
   readonly datasetId?: string | undefined;
 }
@@ -139,8 +139,8 @@ export type ListExamples = FilterExamples & {
   readonly offset?: number | undefined;
   /**
    * `recent`: newest first. `written`: in the order in which the examples were written, if the server supports this
-   * order, as a Millrace server does. A later page then takes no longer than the first, and begins after the last
-   * example of the page before it, so that a loop may delete or change its examples, but not with `hardDelete`.
+   * order, as a Millrace server does. Each page then begins after the last example of the previous page, and takes no
+   * longer than the first. A loop may therefore change its examples, or delete them without `hardDelete`.
    *
    * @defaultValue "recent"
    */

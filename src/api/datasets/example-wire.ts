@@ -67,7 +67,7 @@ export interface ExampleDraft {
   readonly attachments: NewAttachments;
   /**
    * New names of attachments, by their old names, if all other attachments are to be kept. Servers may delete the
-   * attachments that a request does not name, so these must be looked up before it is sent.
+   * attachments that a request does not name, so the client must look up their names before it sends the request.
    */
   readonly renamesOnly?: Readonly<Record<string, string>> | undefined;
   readonly sizeBytes: number;
@@ -113,7 +113,10 @@ export function createChangeDraft({ id, ...changes }: ExampleUpdate, action: str
   return retain === undefined ? { ...draft, ...omitUndefined({ renamesOnly: rename }) } : draft;
 }
 
-/** Adds to a draft with `renamesOnly` the attachments that the example has, except those that are renamed. */
+/**
+ * Completes a draft with `renamesOnly`: adds the names of the attachments to keep, which are all that it does not
+ * rename.
+ */
 export function retainOthers(draft: ExampleDraft, existingNames: readonly string[]): ExampleDraft {
   const { renamesOnly: rename = {}, payloads } = draft;
   const retain = existingNames.filter((name) => !Object.hasOwn(rename, name));
@@ -159,7 +162,7 @@ function serializeDraft(
 function serializeObject(action: string, name: string, value: unknown): string {
   const json = toJson(action, value) as string | undefined;
   if (json?.startsWith("{") !== true) {
-    throw new ValidationError(`Failed to ${action}: ${name} must be an object in JSON`);
+    throw new ValidationError(`Failed to ${action}: ${name} must serialize to a JSON object`);
   }
   return json;
 }

@@ -55,7 +55,7 @@ export class ExampleSender {
     }
   }
 
-  /** Changes one example without adding attachments, which every server accepts. */
+  /** Changes one example without adding attachments. Every server accepts this request. */
   async updateOne(incompleteDraft: ExampleDraft, { signal }: CallOptions): Promise<void> {
     for (const draft of await this.#completeRenames([incompleteDraft], signal)) {
       const init = { path: { id: draft.id }, body: createJsonBody(draft), signal };
@@ -109,8 +109,8 @@ export class ExampleSender {
   }
 
   /**
-   * Adds the names of the attachments to keep to the drafts that only rename attachments. A draft of an example that
-   * does not exist fails with the server's response to reading it.
+   * Completes the drafts that only rename attachments: adds the names of the attachments to keep. If one of their
+   * examples does not exist, throws the server's error for reading that example.
    */
   async #completeRenames(
     drafts: readonly ExampleDraft[],
@@ -160,7 +160,7 @@ function checkCount(response: unknown, sentCount: number): void {
   }
 }
 
-/** Wraps `convert` so that its validation errors begin with the position of the example in the input. */
+/** Wraps `convert` so that its validation errors begin with the position of the example in the input, from 0. */
 export function withItemNumber<Item, Result>(
   convert: (item: Item) => Result,
 ): (item: Item) => Result {

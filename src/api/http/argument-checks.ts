@@ -4,7 +4,7 @@
  */
 export type ArgumentCheck = (value: unknown) => string | undefined;
 
-/** The option is a list of texts. */
+/** Requires a list of texts. */
 export const texts: ArgumentCheck = (value) => {
   if (Array.isArray(value)) {
     return value.every((item) => typeof item === "string")
@@ -15,11 +15,11 @@ export const texts: ArgumentCheck = (value) => {
   return `must be a list of texts, not ${describeType(value)}${advice}`;
 };
 
-/** The option is a boolean. */
+/** Requires a boolean. */
 export const flag: ArgumentCheck = (value) =>
   typeof value === "boolean" ? undefined : `must be true or false, not ${describeType(value)}`;
 
-/** The option is one of these values. */
+/** Requires one of these values. */
 export const oneOf =
   (...values: readonly (string | boolean)[]): ArgumentCheck =>
   (value) =>
@@ -28,8 +28,8 @@ export const oneOf =
       : `must be one of ${values.map((known) => JSON.stringify(known)).join(", ")}`;
 
 /**
- * The option is an AbortSignal. Signals of another library or realm are accepted, as long as the client can ask them and
- * listen to them.
+ * Requires an AbortSignal. A signal of another library or realm is accepted if it has `aborted` and
+ * `addEventListener`.
  */
 export const abortSignal: ArgumentCheck = (value) => {
   const { aborted, addEventListener } = Object(value) as Partial<AbortSignal>;
@@ -39,9 +39,9 @@ export const abortSignal: ArgumentCheck = (value) => {
 };
 
 /**
- * The option can't be `null`, which servers read as "unchanged".
+ * Refuses `null`, which servers read as "unchanged".
  *
- * @param empty - what to pass to remove the value, as code.
+ * @param empty - code of the value that removes the current one, such as `{}`, for the error message.
  */
 export const notNull =
   (empty: string): ArgumentCheck =>

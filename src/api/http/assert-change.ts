@@ -3,7 +3,7 @@ import { ValidationError } from "../../model/errors.ts";
 /**
  * Refuses an update that changes nothing.
  *
- * @param optionNames - names of the options, for the message.
+ * @param optionNames - all options that could be changed, for the error message.
  * @throws {@link ValidationError} if `changes` has no members.
  */
 export function assertChange(changes: object, optionNames: readonly string[]): void {

@@ -17,6 +17,7 @@ import { toPrintable } from "../../model/printable-text.ts";
 import { JsonLimitError, parseJson } from "./parse-json.ts";
 import type { CallInit } from "./request.ts";
 
+/** The result of one attempt to send a request. */
 export type AttemptResult =
   | { readonly kind: "succeeded"; readonly value: unknown }
   | {
@@ -86,7 +87,8 @@ export async function classifyResponse(
 }
 
 /**
- * Classifies a request that got no response: decides which error the call throws, and whether the request is retried.
+ * Classifies a request that got no response: determines the error that the call throws, and whether the request may be
+ * sent again.
  */
 export function classifyFailure(failure: unknown, context: AttemptContext): AttemptResult {
   const { endpoint, requestId, isRepeatable } = context;
@@ -121,7 +123,7 @@ const createTooLargeError = (
     { cause, requestId },
   );
 
-/** Facts about a failed attempt that do not follow from its error. */
+/** What is known about a failed attempt in addition to its error. */
 interface FailureDetails {
   readonly mayHaveTakenEffect: boolean;
   readonly retryAfterMs?: number | undefined;

@@ -27,7 +27,7 @@ const lineEnd = "\r\n";
  * @throws {@link ValidationError} if a name or a type can't be written in a header.
  */
 export function createFormBody(parts: readonly FormPart[]): RequestBody {
-  // A file may contain any fixed boundary, so a random one is used.
+  // The boundary is random, because a file may contain any fixed text.
   const boundary = `millrace-${randomBytes(16).toString("hex")}`;
   const contentType = `multipart/form-data; boundary=${boundary}`;
   const partSegments = parts.flatMap((part) => {

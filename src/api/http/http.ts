@@ -86,8 +86,8 @@ export class Http implements ApiTransport {
 
   /**
    * Calls an endpoint. Each attempt may take `timeoutMs`. Transient failures are retried. A call that must not take
-   * effect twice is retried only if the server can't have acted on it: the connection failed, or the status is 429, or
-   * 503 with `Retry-After`.
+   * effect twice is retried only if the server can't have acted on it: no connection was established, or the status is
+   * 429, or 503 with `Retry-After`.
    *
    * @throws {@link SdkError} whose class and `code` identify the failure.
    */
@@ -259,7 +259,7 @@ interface PreparedCall {
   readonly init: CallInit;
   readonly requestId: string | undefined;
   readonly request: HttpRequest;
-  /** Aborts when the caller's signal does, or when the client is closed. */
+  /** Aborts when the caller's signal or the ambient signal does, or when the client is closed. */
   readonly signal: AbortSignal;
 }
 

@@ -1,7 +1,7 @@
 import { ValidationError } from "../../model/errors.ts";
 
 /**
- * Converts a time to its wire form: ISO 8601 in UTC. A text keeps all digits of its seconds, since it may contain
+ * Converts a time to its wire form: ISO 8601 in UTC. A text keeps up to nine decimals of its seconds: it may contain
  * microseconds, which a Date would drop.
  *
  * @throws {@link ValidationError} if `time` is neither a Date nor the text of a time. The message contains `name`, the
@@ -20,7 +20,7 @@ export function toIsoTime(time: Date | string | undefined, name: string): string
   return isoTime;
 }
 
-/** Returns a Date or the text of a time as ISO 8601 in UTC; `undefined` if it is neither. */
+/** Converts a Date or a text to ISO 8601 in UTC. Returns `undefined` if it is not a valid time. */
 export function normalizeTime(time: unknown): string | undefined {
   if (time instanceof Date) {
     const ms = time.getTime();
@@ -31,14 +31,14 @@ export function normalizeTime(time: unknown): string | undefined {
 
 /** Length of `2026-11-21T10:11:12`. */
 const lengthUpToSecond = 19;
-/** Servers refuse more digits. */
+/** Maximum number of decimals of the seconds. Servers refuse more. */
 const maxFractionDigits = 9;
 const minuteMs = 60_000;
 
 const isoPattern =
   /^(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[Tt ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d+))?)?\s?(?:[Zz]|([+-])(\d\d):?(\d\d)?)?)?)?)?$/;
 
-/** A text without a time zone is in UTC; a day, a month or a year means its start. */
+/** Normalizes an ISO 8601 text. A time without a zone is taken as UTC; a day, month or year alone means its start. */
 function normalizeIsoText(text: string): string | undefined {
   const parts = isoPattern.exec(text);
   if (parts === null) {
@@ -60,7 +60,7 @@ function normalizeIsoText(text: string): string | undefined {
   return formatTime(localMs - (sign === "-" ? -zoneMs : zoneMs), fraction);
 }
 
-/** A date as in the headers of mails and of HTTP (RFC 1123), which `Date.toUTCString` writes, too. */
+/** A date in the format of mail and HTTP headers (RFC 1123), which `Date.toUTCString` also writes. */
 const mailDatePattern =
   /^(?:[A-Z][a-z]{2}, )?(\d{1,2}) ([A-Z][a-z]{2}) (\d{4}) \d\d:\d\d(?::\d\d)? (?:GMT|UTC|[+-]\d{4})$/;
 
@@ -72,7 +72,7 @@ function normalizeMailDate(text: string): string | undefined {
   return isDay ? formatTime(Date.parse(text)) : undefined;
 }
 
-/** Returns `undefined` for a time that is invalid, or that ISO 8601 doesn't write with a year of four digits. */
+/** Formats a time as ISO 8601 in UTC. Returns `undefined` if it is invalid, or its year does not have four digits. */
 function formatTime(ms: number, fraction: string = ""): string | undefined {
   const text = Number.isNaN(ms) ? "" : new Date(ms).toISOString();
   if (!/^\d{4}-/.test(text)) {

@@ -15,8 +15,8 @@ type IsOptions<Arg> = [Exclude<Arg, string | Iterable<unknown> | AsyncIterable<u
 export type NestedKeys = Readonly<Record<string, unknown>>;
 
 /**
- * For each argument of a method: the table of its allowed keys, an {@link ArgumentCheck}, or `null` if it is not checked.
- * The value of a key in a table may be an {@link ArgumentCheck} too.
+ * For each argument of a method: the table of its allowed keys, an {@link ArgumentCheck}, or `null` if it is not
+ * checked. The value of a key in a table may be an {@link ArgumentCheck} too.
  */
 type ArgumentKeys<Args extends readonly unknown[]> = {
   readonly [Index in keyof Args]-?: IsOptions<NonNullable<Args[Index]>> extends true
@@ -25,8 +25,9 @@ type ArgumentKeys<Args extends readonly unknown[]> = {
 };
 
 /**
- * For each method of a resource, the allowed keys of its arguments, and checks of some of their values. `throws` marks a method that returns no promise:
- * for an unknown key it throws an error instead of returning a rejected promise.
+ * For each method of a resource: the allowed keys of its arguments, and checks of some of their values. `throws` marks
+ * a method that returns no promise. For an invalid argument, it throws an error instead of returning a rejected
+ * promise.
  */
 export type CallTable<Resource> = {
   readonly [
@@ -38,6 +39,7 @@ export type CallTable<Resource> = {
     : never;
 };
 
+/** The {@link CallTable} of each resource, by the resource's name. */
 export type CallTables<Resources> = {
   readonly [Name in keyof Resources]: CallTable<Resources[Name]>;
 };
@@ -50,9 +52,9 @@ interface CallKeys {
 }
 
 /**
- * Wraps resources so that each method refuses an options object that is missing, has an unknown key, or has a value that
- * its {@link ArgumentCheck} refuses, before anything is sent. Free-form objects, such as inputs and metadata, are not checked, and neither are calls that a resource makes
- * to its own methods.
+ * Wraps resources so that each method refuses an options object that is missing, has an unknown key, or has a value
+ * that its {@link ArgumentCheck} refuses, before anything is sent. Free-form objects, such as inputs and metadata, are
+ * not checked, and neither are calls that a resource makes to its own methods.
  */
 export function refuseUnknownKeys<Resources extends object>(
   resources: Resources,
@@ -81,7 +83,7 @@ function wrapResource(name: string, resource: object, callTable: object): object
     const checkedMethod = (...args: unknown[]): unknown => {
       const error = findProblem(`${name}.${method}`, args, {
         argumentKeys,
-        // Parameters with a default value do not count, so these are the arguments that a call can't leave out.
+        // `length` counts only the parameters before the first one with a default value: the required arguments.
         requiredCount: original.length,
       });
       if (error === undefined) {
@@ -129,13 +131,18 @@ function findProblem(
   }
 }
 
-/** @throws {@link ValidationError} if an argument is missing, is no object of options, or has an unknown key or a wrong value. */
+/**
+ * Checks the arguments of a call.
+ *
+ * @throws {@link ValidationError} if an argument is missing, has the wrong type, or has an unknown key or a wrong
+ * value.
+ */
 function checkArguments(
   call: string,
   args: readonly unknown[],
   { argumentKeys, requiredCount }: ArgumentRules,
 ): void {
-  // An argument that is given is checked first: its error says more about the mistake than that another is missing.
+  // Check the given arguments first: an invalid one explains the mistake better than a missing one.
   const indexes = [...argumentKeys.keys()];
   for (const index of indexes.filter((one) => args[one] !== undefined)) {
     checkArgument(args[index], argumentKeys[index], { call, index });
@@ -173,11 +180,11 @@ function checkArgument(
   checkValue(argument, allowed, { call, path: "" });
 }
 
-/** What to say about options of the client that are passed to a call, by name: they apply to all calls. */
+/** Advice for options of the client that are passed to a single call, by option. They apply to all calls. */
 const clientOptionAdvice: ReadonlyMap<string, string> = new Map([
   [
     "timeoutMs",
-    "it is an option of `new Client`, for each attempt; pass a `signal` to end the call",
+    "it is an option of `new Client` and limits each attempt; pass a `signal` to limit the call",
   ],
   ["attempts", "it is an option of `new Client`"],
 ]);
@@ -193,8 +200,8 @@ interface ArgumentPosition {
  * Refuses an object with a key that is not allowed or a value that its check refuses, and checks its nested objects in
  * the same way.
  *
- * @throws {@link ValidationError} if a key is not allowed, or a value is wrong. The message contains the call, and the
- * most similar allowed key.
+ * @throws {@link ValidationError} if a key is not allowed, or a value is wrong. The message contains the call and, for
+ * a key that is not allowed, the most similar allowed key.
  */
 export function checkValue(
   value: unknown,
@@ -235,7 +242,9 @@ export function checkValue(
   }
 }
 
-/** @throws {@link ValidationError} if the value is no list of objects, or one of these has a key that is not allowed. */
+/**
+ * @throws {@link ValidationError} if the value is not a list of objects, or an object has a key that is not allowed.
+ */
 function checkList(value: unknown, allowed: unknown, { call, path }: ArgumentPosition): void {
   const items: readonly unknown[] | undefined = Array.isArray(value) ? value : undefined;
   const wrongItem = items?.find((item) => typeof item !== "object" || item === null);

@@ -30,8 +30,8 @@ interface JsonBounds {
 const responseBounds: JsonBounds = { values: 16_777_216, depth: 10_000, members: 1_048_576 };
 
 /**
- * The text is JSON, but exceeds one of the {@link JsonBounds}, or contains a part that is too long to be parsed
- * without blocking.
+ * Thrown for a text that exceeds one of the {@link JsonBounds}, or contains a part that is too long to be parsed
+ * without blocking the event loop.
  */
 export class JsonLimitError extends Error {}
 
@@ -88,7 +88,7 @@ class LoopYielder {
     this.#signal = signal;
   }
 
-  /** Returns `undefined` if 10 ms have not passed yet: awaiting a promise each time would be slow. */
+  /** Returns `undefined` if 10 ms have not passed yet, because creating a promise each time would be slow. */
   yieldIfDue(): Promise<void> | undefined {
     return performance.now() - this.#blockedSince < maxBlockMs ? undefined : this.#yieldNow();
   }
@@ -116,10 +116,10 @@ async function concatenate(
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }
 
-/** A list whose items are kept by segment until the whole text is parsed, when their number is known. */
+/** A list whose items stay in segments until the whole text is parsed. Only then is the length of the list known. */
 interface AssembledList {
   readonly kind: "list";
-  /** Empty until then. */
+  /** Empty until the whole text is parsed. */
   readonly value: unknown[];
   /** The items of each segment, in order. */
   readonly segments: (readonly unknown[])[];
@@ -158,8 +158,8 @@ interface SegmentParserInit extends Required<Pick<ParseJsonOptions, "segmentByte
 
 /**
  * Parses a text in segments, and scans each byte only once. A list or an object is large if it began more than
- * `segmentBytes` before the current position and is still open, so the large containers are always the outermost of
- * those that are open. The content of a large container is split at commas into segments, and `JSON.parse` parses each
+ * `segmentBytes` before the current position and is still open, so the large containers are always the outermost open
+ * ones. The content of a large container is split at commas into segments, and `JSON.parse` parses each
  * segment and checks its grammar. This class checks only what lies between segments.
  */
 class SegmentParser {
@@ -175,10 +175,10 @@ class SegmentParser {
   readonly #openStarts: number[] = [];
   /** For each open list or object: position of its last comma, or of its opening bracket if it has no comma yet. */
   readonly #lastCommas: number[] = [];
-  /** The large ones among the open lists and objects, the outermost first. */
+  /** The open lists and objects that are large, the outermost first. */
   readonly #largeContainers: LargeContainer[] = [];
-  /** The large lists that have ended, which are still empty. */
-  readonly #emptyLists: AssembledList[] = [];
+  /** The large lists that have ended. They are filled when the whole text is parsed. */
+  readonly #unfilledLists: AssembledList[] = [];
   #root: { readonly value: unknown } | undefined;
 
   constructor({ bytes, segmentBytes, bounds, yielder }: SegmentParserInit) {
@@ -203,7 +203,7 @@ class SegmentParser {
     if (this.#root === undefined) {
       return JSON.parse(this.#decode(0, length));
     }
-    for (const list of this.#emptyLists) {
+    for (const list of this.#unfilledLists) {
       await this.#fillList(list);
     }
     return this.#root.value;
@@ -211,7 +211,7 @@ class SegmentParser {
 
   /**
    * Adds the items of all segments to a list. The list gets its final length first: a list of millions that grows item
-   * by item is copied again and again, which blocked the event loop for up to a third of a second.
+   * by item is copied again and again, which would block the event loop for up to a third of a second.
    */
   async #fillList({ value, segments }: AssembledList): Promise<void> {
     value.length = segments.reduce((sum, { length }) => sum + length, 0);
@@ -449,7 +449,7 @@ class SegmentParser {
       });
     }
     if (container.target.kind === "list") {
-      this.#emptyLists.push(container.target);
+      this.#unfilledLists.push(container.target);
     }
     return container;
   }

@@ -36,7 +36,7 @@ export interface CallInit {
    */
   readonly server?: string | undefined;
   /**
-   * Creates the error message for an error response. For `undefined`, the error has the default message.
+   * Creates the error message for an error response. If it returns `undefined`, the default message is used.
    *
    * @defaultValue `Failed to <action>: <status> <detail>`
    */
@@ -46,7 +46,7 @@ export interface CallInit {
   /**
    * Whether sending this call twice has the same effect as sending it once.
    *
-   * @defaultValue the endpoint table's value
+   * @defaultValue true, except for a POST that the endpoint table does not mark as `repeatable`
    */
   readonly repeatable?: boolean;
   readonly signal?: AbortSignal | undefined;
@@ -55,7 +55,7 @@ export interface CallInit {
 /**
  * Builds the HTTP request of a call.
  *
- * @throws {@link ValidationError} if a path value can't be part of a path, or the body is not valid JSON.
+ * @throws {@link ValidationError} if a value can't be a segment of the path, or the body can't be written as JSON.
  */
 export function buildRequest(endpoint: Endpoint, init: CallInit, requestId: string): HttpRequest {
   const { method, action } = endpoint;
@@ -111,6 +111,8 @@ export function toJson(action: string, value: unknown): string {
     return JSON.stringify(value);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new ValidationError(`Failed to ${action}: not JSON: ${reason}`, { cause });
+    throw new ValidationError(`Failed to ${action}: a value can't be written as JSON: ${reason}`, {
+      cause,
+    });
   }
 }

@@ -14,8 +14,8 @@ export class ServerInfoReader {
   }
 
   /**
-   * Returns the content of `/info`. Returns defaults if the server has no `/info`; the next call then requests it
-   * again.
+   * Returns the content of `/info`. If the server refuses the request, for example because it has no `/info`, returns
+   * defaults, and the next call requests `/info` again.
    *
    * @throws {@link SdkError} if there is no response, or the server is temporarily unavailable.
    */

@@ -99,8 +99,8 @@ export class PromptCache {
   }
 
   /**
-   * Requests the prompt, and waits for the response unless an older version may be served. Called if there is a
-   * substitute to serve when the request fails.
+   * Requests the prompt, and waits for the response unless a substitute may be served at once. Called only if there is
+   * a substitute in case the request fails.
    */
   async #serveOrSubstitute(entry: Entry, request: PromptRequest): Promise<RuntimePrompt> {
     const { ttlMs = this.#options.ttlMs } = request;
@@ -132,12 +132,16 @@ export class PromptCache {
     if (entry.stored !== undefined) {
       const { prompt: older, fetchedAt } = entry.stored;
       const source = entry.isConfirmed ? "stale" : "snapshot";
-      return this.#count({ ...older, fetchedAt, ...omitUndefined({ reason }) }, request, source);
+      return this.#createResult(
+        { ...older, fetchedAt, ...omitUndefined({ reason }) },
+        request,
+        source,
+      );
     }
     const { owner, repo } = request.reference;
     const { fallback: manifest = {} } = request;
     const prompt = { owner, repo, manifest, examples: [] };
-    return this.#count({ ...prompt, ...omitUndefined({ reason }) }, request, "fallback");
+    return this.#createResult({ ...prompt, ...omitUndefined({ reason }) }, request, "fallback");
   }
 
   #serve(
@@ -145,10 +149,14 @@ export class PromptCache {
     request: PromptRequest,
     source: PromptSource,
   ): RuntimePrompt {
-    return this.#count({ ...prompt, fetchedAt }, request, source);
+    return this.#createResult({ ...prompt, fetchedAt }, request, source);
   }
 
-  #count(
+  /**
+   * Counts the source of a prompt and returns the result of a call. If the prompt has a `reason`, it is a substitute,
+   * and a warning is logged.
+   */
+  #createResult(
     prompt: Omit<RuntimePrompt, "name" | "source">,
     { reference }: PromptRequest,
     source: PromptSource,
@@ -267,14 +275,14 @@ export class PromptCache {
   async #readSnapshot(entry: Entry): Promise<void> {
     const { snapshots } = this.#options;
     if (snapshots !== undefined) {
-      entry.reading ??= this.#loadSnapshot(entry, snapshots);
-      await entry.reading;
+      entry.snapshotRead ??= this.#loadSnapshot(entry, snapshots);
+      await entry.snapshotRead;
     }
   }
 
   async #loadSnapshot(entry: Entry, snapshots: PromptSnapshots): Promise<void> {
     const stored = await snapshots.read(entry.key);
-    entry.reading = undefined;
+    entry.snapshotRead = undefined;
     if (stored !== undefined && entry.stored === undefined) {
       this.#store(entry, freezeDeeply(stored), measureBytes(stored.prompt));
       entry.isConfirmed = false;
@@ -340,8 +348,8 @@ interface Entry {
   /** The failure of the last request; `undefined` after a success. */
   failure: { readonly error: SdkError; readonly at: number } | undefined;
   pendingRequest: PendingRequest | undefined;
-  /** Resolves when the snapshot has been read. */
-  reading: Promise<void> | undefined;
+  /** Resolves when the snapshot has been read; `undefined` if it is not being read. */
+  snapshotRead: Promise<void> | undefined;
   /** Hash of the commit in the snapshot that this process wrote last. */
   savedCommit: string | undefined;
 }
@@ -365,7 +373,7 @@ const createEntry = (key: string): Entry => ({
   bytes: 0,
   failure: undefined,
   pendingRequest: undefined,
-  reading: undefined,
+  snapshotRead: undefined,
   savedCommit: undefined,
 });
 

@@ -67,7 +67,7 @@ export async function requestOrNotFound<Response>(
 
 const clientOptionNames = { ttlMs: "promptTtlMs", waitMs: "promptWaitMs" } as const;
 
-/** @throws {@link ValidationError} if a duration is given that the client's corresponding option does not allow. */
+/** @throws {@link ValidationError} if a duration is given that is not allowed for the client's corresponding option. */
 export function assertMilliseconds(name: "ttlMs" | "waitMs", value: number | undefined): void {
   const problem =
     value === undefined ? undefined : findOptionProblem(clientOptionNames[name], value);

@@ -14,7 +14,7 @@ export interface StoredPrompt {
 /** Options of {@link PromptSnapshots}. */
 export interface SnapshotOptions {
   readonly folder: string;
-  /** Identifies the server and the workspace. Snapshots of others in the same folder are not read. */
+  /** Identifies the server and the workspace. Snapshots of other origins in the same folder are not read. */
   readonly origin: string;
   readonly maxFiles: number;
   /** Maximum total size of the files. */
@@ -22,6 +22,7 @@ export interface SnapshotOptions {
   readonly warn: (message: string) => void;
 }
 
+/** Version of the file format. A file of another version is not used. */
 const format = 1;
 const [fileMode, folderMode] = [0o600, 0o700];
 const [groupWriteBit, otherUsersWriteBit] = [0o020, 0o002];
@@ -68,7 +69,7 @@ export class PromptSnapshots {
     const path = this.#pathOf(key);
     const temporaryPath = `${path}.${randomUUID()}.tmp`;
     try {
-      await this.#openFolder();
+      await this.#prepareFolder();
       const text = formatSnapshot(stored, this.#identify(key));
       if (Buffer.byteLength(text) > this.#options.maxBytes) {
         throw new Error("it is larger than the option maxPromptCacheBytes");
@@ -109,7 +110,8 @@ export class PromptSnapshots {
     return join(this.#options.folder, `${digest(this.#identify(key))}.json`);
   }
 
-  async #openFolder(): Promise<void> {
+  /** Creates the folder if it does not exist. @throws an error if another user could write to it. */
+  async #prepareFolder(): Promise<void> {
     const { folder } = this.#options;
     await mkdir(folder, { recursive: true, mode: folderMode });
     const problem = findOwnerProblem(await stat(folder));
@@ -167,7 +169,7 @@ export class PromptSnapshots {
   }
 }
 
-/** Returns the content of a snapshot file. `identity` is the key of the prompt with the server that sent it. */
+/** Returns the content of a snapshot file. `identity` consists of the server, the workspace and the prompt's key. */
 const formatSnapshot = ({ prompt, fetchedAt }: StoredPrompt, identity: string): string => {
   const sha256 = digest(JSON.stringify([identity, fetchedAt, prompt]));
   return `${JSON.stringify({ format, identity, fetchedAt, sha256, prompt })}\n`;
@@ -204,7 +206,7 @@ interface FoundFile {
   readonly stats: Stats;
 }
 
-/** Reads the properties of the files whose name matches. Files that another process removes meanwhile are left out. */
+/** Reads the properties of the files whose names match. Files that another process removes meanwhile are left out. */
 async function statAll(
   folder: string,
   names: readonly string[],

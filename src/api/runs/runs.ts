@@ -131,8 +131,8 @@ export class Runs {
   }
 
   /**
-   * Lists runs, newest first unless `order` says otherwise. Pages are fetched as they are consumed. With `select`, a run
-   * has only its id and the selected fields.
+   * Lists runs, newest first by default. Pages are fetched as they are consumed. With `select`, a run has only its id
+   * and the selected fields.
    *
    * @throws {@link ValidationError} if an id is not a UUID, a time is malformed, or `limit` is not a whole
    * number of at least 1.

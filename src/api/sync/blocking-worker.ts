@@ -33,7 +33,7 @@ export interface BlockingCall extends SerializedArguments {
   readonly timeoutMs: number;
 }
 
-/** A call that ends without a result. */
+/** A call that ended without a result. */
 interface UnansweredCall {
   readonly id: number;
   readonly timeoutMs: number;
@@ -43,8 +43,9 @@ interface UnansweredCall {
 
 /** Longest wait before the worker is pinged. */
 const pingIntervalMs = 1_000;
+
 /**
- * A worker that makes calls while this thread blocks. States: running, and ended once it has exited or stopped
+ * A worker that makes calls while this thread blocks. It has ended once it was closed, has exited or has stopped
  * responding.
  */
 export class BlockingWorker {
@@ -191,7 +192,7 @@ export class BlockingWorker {
   }
 }
 
-/** Says what a call without a result may have done, and why its last attempt failed. */
+/** Describes what a call without a result may have done, and why its last attempt failed. */
 function describeEffect(lastAttempt: FailedAttempt | undefined): string {
   if (lastAttempt === undefined) {
     return "the server may have executed the request";

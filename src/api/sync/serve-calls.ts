@@ -39,7 +39,9 @@ export class ReplyChannel {
 export interface CallControl {
   /** Aborts the call. */
   readonly signal: AbortSignal;
-  /** Reports failed attempts to the blocked thread, whose error names the reason if its time limit ends the call. */
+  /**
+   * Reports failed attempts to the blocked thread. If the time limit ends the call, the error names the last failure.
+   */
   readonly attempts: AttemptLog;
 }
 

@@ -4,10 +4,7 @@ import type { BlockingCall } from "./blocking-worker.ts";
 import { unpackError } from "./packed-error.ts";
 import type { Outcome } from "./protocol.ts";
 
-/**
- * Options of a blocking call. They have a time limit instead of a `signal`, which a blocked thread could not
- * abort.
- */
+/** Options of a blocking call: a time limit instead of a `signal`, which a blocked thread could not abort. */
 export interface BlockingOptions {
   /**
    * Longest time in milliseconds for the whole call, including its retries and pages. After it the call throws
@@ -56,10 +53,7 @@ export type BlockingArg<Arg> = Arg extends NonTransferable
       } & BlockingOptions
     : Arg;
 
-/**
- * Types of values that can't be sent to another thread, because their code would have to run in the thread that is
- * blocked.
- */
+/** Types of values that can't be sent to another thread, because their code would have to run in the blocked thread. */
 export type NonTransferable = ((...args: never[]) => unknown) | AsyncIterable<unknown>;
 
 /** The result of a blocking method: an array instead of an async iterable, and the value instead of a promise. */

@@ -5,7 +5,7 @@ export interface Connection {
    * invalid. Absent if sending is allowed.
    */
   readonly sendingProblem?: string;
-  /** Base address without a trailing slash. */
+  /** Base URL without a trailing slash. */
   readonly endpoint: string;
   readonly apiKey?: string;
   readonly workspaceId?: string;
@@ -45,7 +45,7 @@ export const isLoopback = (hostname: string): boolean =>
   hostname === "::1" ||
   /^127\.\d+\.\d+\.\d+$/.test(hostname);
 
-/** Headers that are set by this package or by HTTP. Headers of the options can't replace them. */
+/** Headers that this package or the HTTP client sets. The option `headers` can't replace them. */
 export const reservedHeaders: ReadonlySet<string> = new Set([
   "accept",
   "connection",

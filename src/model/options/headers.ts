@@ -4,8 +4,8 @@ import { describeKind, formatValue, isObjectOfMembers } from "./option-problems.
 /**
  * Checks an object of headers that are sent with every request. `option` is the name of the option for messages.
  *
- * @throws {@link OptionError} if the headers are not an object with a property for each, a name is not a valid header
- * name, or a value contains a character that is not allowed.
+ * @throws {@link OptionError} if the headers are not an object of strings, a name is not a valid header name, or a
+ * value contains a character that is not allowed.
  */
 export function checkHeaders(
   headers: unknown,
@@ -26,7 +26,7 @@ export function checkHeaders(
     }
     if (typeof value !== "string" || !headerValue.test(value)) {
       throw new OptionError(
-        `Option ${option}: the value of ${name} must be a string without line breaks and control characters (it is not shown)`,
+        `Option ${option}: the value of ${name} must be a string without line breaks or other control characters (it is not shown)`,
       );
     }
     return [name, value];

@@ -106,13 +106,13 @@ function doesNotThrow(work: () => unknown): boolean {
   }
 }
 
-/** Whether the members of a value are its own properties: not those of a Map, of Headers or of an array. */
+/** Whether a value is an object whose members are its own properties, unlike a Map, Headers or an array. */
 export const isObjectOfMembers = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !(Symbol.iterator in value);
 
 /**
- * Describes what was given in place of an object of members, without any content, which may be a key: `null`,
- * `a string`, `an object of the class Map`.
+ * Describes a value that was passed instead of an object of members: `null`, `a string`, `an object of the class Map`.
+ * The content is left out, because it may be a key.
  */
 export function describeKind(value: unknown): string {
   if (value === null || value === undefined) {

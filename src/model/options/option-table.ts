@@ -164,7 +164,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     min: 1,
     max: 100,
     env: toMillraceVariables("ATTEMPTS"),
-    doc: "Number of consecutive attempts to send a batch, including the first.",
+    doc: "Maximum number of attempts to send a batch of runs or to make an API call, including the first.",
   },
   retryAfterLimitMs: {
     kind: "number",
@@ -206,7 +206,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     min: 1,
     max: 1_024,
     env: toMillraceVariables("REQUESTS_IN_FLIGHT"),
-    doc: "Number of requests in flight, for all workers together; also the number of tapes that are being sent.",
+    doc: "Maximum number of requests in flight, for all workers together; also the maximum number of tapes that are being sent.",
   },
   compression: {
     kind: "choice",

@@ -31,8 +31,8 @@ export type ExplicitOptions = {
 /**
  * Computes the effective options: explicit values, else environment variables, else defaults. An
  * invalid variable is recorded as a fault, and the default is used. If the default would leak a
- * payload or use the wrong server, payloads are withheld, or nothing is sent ({@link
- * findSendingProblem}).
+ * payload or use the wrong server, payloads are withheld, or nothing is sent
+ * ({@link findSendingProblem}).
  *
  * @throws {@link OptionError} if an explicit value is invalid. The message names the option, its
  * allowed values, and the value unless it is a secret.
@@ -66,7 +66,8 @@ export function resolveOptions(
   }
   const headerProject = otlp === undefined ? undefined : findProjectHeader(otlp.headers);
   if (headerProject !== undefined && isDefault("projectName", explicitOptions, sources)) {
-    // Every run and span names its project, and a receiver prefers that to the project of the request.
+    // A receiver prefers the project that a run or span names to the project in the request's header. Every run names
+    // one, so it must be the project of the header.
     resolved["projectName"] = headerProject;
     sources.set("projectName", "otlp");
   }
@@ -112,8 +113,8 @@ const isDefault = (
 ): boolean => explicitOptions[name] === undefined && !sources.has(name);
 
 /**
- * Returns the values of the options that concern a server if runs are sent to another backend. Neither environment
- * variables nor defaults apply to them: a key for a Millrace server must not be sent to another one.
+ * Returns the values of the options that concern a server if runs are sent to another backend. Environment variables
+ * and defaults do not apply to these options: a key for a Millrace server must not be sent to another backend.
  */
 const toServerOptions = ({ url, headers }: ResolvedOtlp): ReadonlyMap<string, unknown> =>
   new Map<string, unknown>([
@@ -134,8 +135,8 @@ export const findSendingProblem = ({
   environmentFaults.find(({ effect }) => effect === "sendNothing")?.message;
 
 /**
- * Returns why calls of resources, such as `client.datasets`, may not be sent; `undefined` if they may. With `otlp` there
- * is no server that could respond to them.
+ * Returns why calls of resources, such as `client.datasets`, may not be sent; `undefined` if they may. With `otlp`
+ * there is no server that could respond to them.
  */
 export const findCallProblem = (
   options: Pick<ResolvedOptions, "environmentFaults" | "otlp">,
@@ -208,7 +209,7 @@ function checkProxy(options: PlainOptions, reportProblem: ReportProblem): void {
 /**
  * Checks that the options of a client are an object.
  *
- * @throws {@link OptionError} if they are anything else. What was given is not shown, because it may be a key.
+ * @throws {@link OptionError} if they are anything else. The message does not show the value, because it may be a key.
  */
 export function assertOptionsObject(options: unknown): void {
   if (!isObjectOfMembers(options)) {

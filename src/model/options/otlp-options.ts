@@ -60,7 +60,7 @@ const otlpKeys: KeyTable<OtlpOptions> = otlpMembers;
 
 /**
  * The options of a client that have no effect together with `otlp`, each with a function that returns whether a value
- * needs an error.
+ * is refused. A value that agrees with what `otlp` does, such as `reportStats: false`, is allowed.
  */
 const replacedOptions: readonly (readonly [string, (value: unknown) => boolean])[] = [
   ["endpoint", () => true],
@@ -112,7 +112,9 @@ export function checkOtlp(options: object): ResolvedOtlp | undefined {
   return { url, headers: checkedHeaders, convention };
 }
 
-/** @throws {@link OptionError} if the address is invalid. It is shown only if it can't contain a secret. */
+/**
+ * @throws {@link OptionError} if the address is invalid. The message shows the address only if it can't hold a secret.
+ */
 function assertUrl(address: unknown): asserts address is string {
   const url = typeof address === "string" && URL.canParse(address) ? new URL(address) : undefined;
   const isWeb = url?.protocol === "http:" || url?.protocol === "https:";
@@ -131,8 +133,9 @@ function assertUrl(address: unknown): asserts address is string {
 }
 
 /**
- * Returns the project that the header `Langsmith-Project` names; `undefined` if there is no such header. Node sends a
- * header's characters as bytes, which a server reads as UTF-8 if they are.
+ * Returns the project that the header `Langsmith-Project` names; `undefined` if there is no such header. Node sends
+ * each character of a header as one byte. If these bytes are valid UTF-8, a server decodes them, and so does this
+ * function.
  */
 export function findProjectHeader(headers: Readonly<Record<string, string>>): string | undefined {
   const text = findHeader(headers, "langsmith-project")?.trim() ?? "";

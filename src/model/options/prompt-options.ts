@@ -20,7 +20,7 @@ export const promptOptionRows: { readonly [Name in keyof RuntimePromptOptions]: 
     min: 0,
     max: 31_536_000_000,
     env: toMillraceVariables("PROMPT_TTL_MS"),
-    doc: "Milliseconds for which `prompts.get` serves a prompt from memory without asking the server; with 0 it asks each time. A commit named by its hash never expires. See prompts.md.",
+    doc: "Milliseconds for which `prompts.get` serves a prompt from memory without a request to the server; with 0, each call sends a request. A commit named by its hash never expires. See prompts.md.",
   },
   promptWaitMs: {
     kind: "number",
@@ -36,7 +36,7 @@ export const promptOptionRows: { readonly [Name in keyof RuntimePromptOptions]: 
     min: 1,
     max: 100_000,
     env: toMillraceVariables("MAX_CACHED_PROMPTS"),
-    doc: "Number of prompts that `prompts.get` keeps in memory, and of files in `promptSnapshotDir`. The one that was not used for the longest time is evicted.",
+    doc: "Number of prompts that `prompts.get` keeps in memory, and of files in `promptSnapshotDir`. In memory, the least recently used prompt is evicted; on disk, the oldest file is removed.",
   },
   maxPromptCacheBytes: {
     kind: "number",

@@ -15,14 +15,14 @@ const createSecretSearch = (requiredTexts: string, pattern: RegExp): RedactionSe
   pattern,
 });
 
-/** Matches keys of JSON objects whose values are secrets. The keys are in lower snake case, and may have any prefix. */
+/** Matches keys of JSON objects whose values are secrets: keys in lower snake case, with any prefix. */
 const secretKeys =
   "pass(?:word|wd|phrase|code)|pwd|secrets?|credentials?|authorization|cookies?|" +
   "(?:api|access|secret|private|signing|encryption)_?key|" +
   "(?:access|refresh|id|auth|bearer|session|csrf|api|security)_?token|" +
   "client_?secret|connection_?string|x_api_key|set_cookie|apikey";
 
-/** What is between the name of a secret and its value: a quote that ends the name, and a colon or an equals sign. */
+/** Matches the text between a secret's name and its value: a quote that ends the name, and a colon or equals sign. */
 const assignment = String.raw`(?:\\{0,7}["'])?\s{0,8}[:=]\s{0,8}`;
 
 /** Names whose values are secrets with and without quotes. */
@@ -38,9 +38,9 @@ const quotedNames =
   "(?:secret|signing|encryption)[-_]?key|(?:id|bearer|csrf|api|security)[-_]?token";
 
 /**
- * The characters of a quoted value, in JSON, in JSON inside of JSON, and once more inside of JSON. The number of
- * backslashes before the opening quote determines which it is, and so which quote closes the value. Each pattern matches
- * a character in one way only, and nothing has to follow, so that a value without an end also takes linear time.
+ * Match the content of a quoted value: in JSON, in JSON inside a JSON string, and one level deeper. The number of
+ * backslashes before the opening quote shows the level, and so which quote closes the value. Each pattern matches a
+ * character in only one way and requires nothing after the value, so a value without an end also takes linear time.
  */
 const quotedValues = [
   String.raw`(?<=(?<!\\)["'])(?:(?!\k<quote>)[^\\]|\\[^]){1,8192}`,
@@ -48,7 +48,7 @@ const quotedValues = [
   String.raw`(?<=(?<!\\)\\{3}["'])(?:(?!\k<quote>)[^\\]|\\{4}(?:\\{3}\k<quote>|\\{4}|(?!\k<quote>)[^\\])|\\{1,3}(?!\k<quote>)[^\\]){1,8192}`,
 ].join("|");
 
-/** Matches assignments of secrets. A quoted value ends at its closing quote, another one after its first word. */
+/** Matches assignments of secrets. A quoted value ends at its closing quote, an unquoted one after its first word. */
 const assignedSecret = new RegExp(
   `(?:${assignedNames}|(?:${quotedNames})(?=${assignment}${String.raw`\\{0,7}["']`}))${assignment}` +
     String.raw`(?:\\{0,7}(?<quote>["']))?(?<masked>${quotedValues}|[^\s"'\\,;&{}[\]()<>]{4,})`,
@@ -103,7 +103,7 @@ export const redactionSets: Readonly<Record<RedactionSet, RuleSet>> = {
         "passw passphrase secret key token",
         /name="[\w.-]{0,64}?(?:passw(?:or)?d|passphrase|secret|(?:api|access|private)[-_]?key|(?:access|refresh|auth|session)[-_]?token)"[^\r\n]{0,512}(?:\r?\n[^\r\n]{1,512}){0,8}\r?\n\r?\n(?<masked>[^\r\n]{1,8192})/dgi,
       ),
-      // `password=...` and `"api_key": "..."` inside texts, including JSON inside JSON
+      // Assignments such as `password=...` and `"api_key": "..."`, also in JSON inside a JSON string.
       createSecretSearch(
         "passw passphrase secret key token authorization cookie credential pwd connection",
         assignedSecret,

@@ -1,8 +1,8 @@
 import type { SdkError } from "../errors.ts";
 
-/** The state of a call of which an attempt has failed. */
+/** The state of a call after at least one of its attempts has failed. */
 export interface AttemptState {
-  /** Why the last attempt that ended has failed. */
+  /** The error of the attempt that failed last. */
   readonly error: SdkError;
   /** Whether the server may have acted on a request of the call: one was sent, or may be in flight. */
   readonly mayHaveTakenEffect: boolean;
@@ -14,30 +14,35 @@ export interface AttemptState {
  */
 export class AttemptLog {
   readonly #report: (state: AttemptState) => void;
-  #started = 0;
-  #withoutEffect = 0;
+  #startedAttempts = 0;
+  #attemptsWithoutEffect = 0;
   #lastState: AttemptState | undefined;
 
   constructor(report: (state: AttemptState) => void) {
     this.#report = report;
   }
 
-  /** Counts an attempt that begins. Reports it if all attempts before it had no effect, because this one may have one. */
+  /**
+   * Counts an attempt that begins. Reports the new state if no earlier attempt can have had an effect: this one may.
+   */
   start(): void {
-    this.#started += 1;
+    this.#startedAttempts += 1;
     if (this.#lastState?.mayHaveTakenEffect === false) {
       this.#change(this.#lastState.error);
     }
   }
 
-  /** An attempt has failed. */
+  /** Counts a failed attempt, and reports the new state. */
   fail(error: SdkError, { mayHaveTakenEffect }: Pick<AttemptState, "mayHaveTakenEffect">): void {
-    this.#withoutEffect += mayHaveTakenEffect ? 0 : 1;
+    this.#attemptsWithoutEffect += mayHaveTakenEffect ? 0 : 1;
     this.#change(error);
   }
 
   #change(error: SdkError): void {
-    this.#lastState = { error, mayHaveTakenEffect: this.#started > this.#withoutEffect };
+    this.#lastState = {
+      error,
+      mayHaveTakenEffect: this.#startedAttempts > this.#attemptsWithoutEffect,
+    };
     this.#report(this.#lastState);
   }
 }

@@ -63,13 +63,13 @@ export interface RawExchange {
 /** A {@link RawExchange}, with additional information from the thread that recorded it. */
 export interface RecordedExchange extends RawExchange {
   /**
-   * The request is recorded again at the run's end, because the metadata of the end also contains the request's
-   * settings.
+   * Whether this request was already recorded at the run's start. It is recorded again at the run's end, because the
+   * metadata of the end also contains the request's settings.
    */
   readonly isRepeated?: boolean;
-  /** The body is not recorded, because an option hides it or the request is not known yet. */
+  /** Whether the body is not recorded, because an option hides it or the request is not known yet. */
   readonly isWithheld?: boolean;
-  /** Nothing from the exchange may become metadata, because an option hides metadata. */
+  /** Whether nothing from the exchange may become metadata, because an option hides metadata. */
   readonly hidesMetadata?: boolean;
   /** Descriptions of what could not be recorded. */
   readonly warnings?: readonly string[];

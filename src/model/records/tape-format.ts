@@ -36,14 +36,20 @@ export interface WithheldCounts {
   readonly attachments: number;
 }
 
-/** The bits of the byte {@link headOffset.withheld} that contain the number of attachments; the others are payloads. */
+/**
+ * Number of low bits of the byte {@link headOffset.withheld} that contain the number of attachments. The other bits
+ * contain the number of payloads.
+ */
 const attachmentBits = 5;
 const maxWithheldAttachments = 2 ** attachmentBits - 1;
 
-/** Combines the numbers to one byte. More attachments than it can contain count as the largest number. */
+/**
+ * Combines the two numbers into one byte. A number of attachments that is too large is stored as the largest possible.
+ */
 export const packWithheld = ({ payloads, attachments }: WithheldCounts): number =>
   (payloads << attachmentBits) | Math.min(attachments, maxWithheldAttachments);
 
+/** Reverses {@link packWithheld}. */
 export const unpackWithheld = (packed: number): WithheldCounts => ({
   payloads: packed >>> attachmentBits,
   attachments: packed & maxWithheldAttachments,

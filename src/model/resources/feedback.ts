@@ -52,7 +52,9 @@ export interface Feedback {
   readonly modifiedAt?: string | undefined;
 }
 
-/** A feedback token, as the API calls it: a URL with which anyone can give feedback on one run, until the URL expires. */
+/**
+ * A feedback token, as the API calls it: a URL with which anyone can give feedback on one run, until the URL expires.
+ */
 export interface FeedbackToken {
   readonly id: string;
   /**

@@ -11,7 +11,7 @@ export const keyScopes = ["ingest", "read", "write", "admin"] as const;
  */
 export type KeyScope = (typeof keyScopes)[number];
 
-/** Whether a key with these scopes permits what needs `required`. */
+/** Whether a key with these scopes permits actions that need the scope `required`. */
 export const permits = (scopes: readonly KeyScope[], required: KeyScope): boolean =>
   scopes.some(
     (scope) =>

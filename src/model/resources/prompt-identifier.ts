@@ -123,8 +123,8 @@ export function assertPromptTag(tag: unknown): asserts tag is string {
 }
 
 /**
- * Checks a tag that is to be set. Unlike an existing tag, it must not look like a hash: a server would refuse it, or the
- * tag could not be told from the commit.
+ * Checks a new tag. Unlike an existing tag, it must not look like a hash: a server would refuse it, or it could not be
+ * distinguished from a commit.
  *
  * @throws {@link ValidationError} if it is not a valid name, or looks like a hash.
  */
@@ -140,7 +140,7 @@ export function assertNewPromptTag(tag: unknown): asserts tag is string {
 /** Whether a text can be a commit's hash or the first characters of such a hash. */
 export const isCommitHash = (commit: string): boolean => /^[0-9a-f]{4,64}$/.test(commit);
 
-/** Minimum length of an abbreviated hash that the UI and people use. */
+/** Minimum length of an abbreviated hash. A shorter name of hexadecimal digits may be a tag. */
 const shortHashLength = 7;
 
 /**

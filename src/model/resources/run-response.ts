@@ -73,7 +73,7 @@ export type RunField = Exclude<keyof Run, "attachments" | "childRuns">;
  * run has them.
  */
 export type SelectedRun<Field extends RunField> = Partial<Run> &
-  // If the type names every field, only the running program knows which are selected.
+  // If `Field` is the type of all fields, it does not show which ones are selected at run time.
   Pick<Run, "id" | (RunField extends Field ? never : Field)>;
 
 /** Names of the members of a run in the wire format. */

@@ -13,7 +13,7 @@ export interface RunStats {
   readonly totalTokens?: number | undefined;
   readonly promptTokens?: number | undefined;
   readonly completionTokens?: number | undefined;
-  /** The cost as a decimal number, in text form. */
+  /** In US dollars, as the server sent it: a string such as "0.0042", or a number. */
   readonly totalCost?: string | number | undefined;
   /** A time in ISO 8601 format. */
   readonly lastRunStartTime?: string | undefined;
@@ -38,6 +38,6 @@ export function parseRunStats(value: unknown): RunStats {
   });
 }
 
-/** A cost is a text or a number; `undefined` if it is neither. */
+/** Returns a cost, which is a string or a number; `undefined` if the server sent neither. */
 const readCost = (value: unknown): string | number | undefined =>
   typeof value === "string" || typeof value === "number" ? value : undefined;

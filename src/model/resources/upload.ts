@@ -100,7 +100,7 @@ export interface UploadSettings {
   /** Called with the progress at most four times a second, and at the end. */
   readonly onProgress?: ((progress: UploadProgress) => void) | undefined;
   /**
-   * Called with the reason when the server stops responding. The upload then waits for the server
+   * Called with the reason when the server becomes unavailable. The upload then waits for the server
    * for at most `patienceMs`.
    */
   readonly onWait?: ((reason: Error) => void) | undefined;

@@ -69,8 +69,8 @@ describe("f-strings", () => {
     ["{a", /single "{" at character 1/],
     ["a }", /single "}" at character 3/],
     ["{}", /without a name at character 1/],
-    ["{price:.2f}", /Python's way/],
-    ["{name!r}", /Python's way/],
+    ["{price:.2f}", /Python's formatting/],
+    ["{name!r}", /Python's formatting/],
   ])("%s is refused", (template, message) => {
     expect(() => chatPrompt([["user", template]])).toThrow(message);
   });

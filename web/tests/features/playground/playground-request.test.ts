@@ -39,7 +39,7 @@ describe("the request", () => {
 
   test("a template that the SDK would refuse is not sent, and the sentence names the message", () => {
     const messages = [createMessage("system", "Be brief."), createMessage("user", '{"a": 1}')];
-    expect(createRequest(createState({ messages }))).toMatch(/^Message 2: .*Python's way/);
+    expect(createRequest(createState({ messages }))).toMatch(/^Message 2: .*Python's formatting/);
     expect(createRequest(createState({ messages, format: "none" }))).toMatchObject({
       messages: [{ content: "Be brief." }, { content: '{"a": 1}' }],
     });

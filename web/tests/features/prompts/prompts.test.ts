@@ -42,7 +42,7 @@ describe("templates", () => {
     expect(fillTemplate(template, "f-string", { b: "B", c: 1 })).toBe("a B 1 {d}");
     for (const [malformed, format, reason] of [
       ["a {b} }", "f-string", /single "}" at character 7/],
-      ["{c!r:>4}", "f-string", /Python's way/],
+      ["{c!r:>4}", "f-string", /Python's formatting/],
       ["{{#a}}open", "mustache", /section "a" is not closed/],
       ["{{> other}}", "mustache", /partial "other"/],
     ] as const) {
