@@ -75,8 +75,7 @@ function createSource(runAlias: string): FilterSource {
     objects: { metadata, inputs, outputs },
     feedback: {
       from: "feedback f",
-      // The unary plus prevents SQLite from reading all feedback of the tenant. It finds the few rows of the run by its
-      // id.
+      // The unary plus keeps SQLite from reading all feedback of the tenant: it finds the run's few rows by its id.
       where: `f.run_id = ${runAlias}.id AND +f.tenant_id = (SELECT tenant_id FROM projects WHERE id = ${runAlias}.project_id)`,
       key: "(f.key_json ->> '$')",
       values: {

@@ -45,8 +45,8 @@ export interface RunRecord {
   /** Set for a run that was received as a span; the store determines its position in the trace. */
   readonly span?: SpanRecord | undefined;
   /**
-   * The texts of the payload that occur in other payloads, too, and may be stored once for all of them; absent if the
-   * run was not sent in chunks.
+   * The texts of the payload that may occur in other payloads, too, so that they can be stored once for all of them;
+   * absent if the run was not sent in chunks.
    */
   readonly shareable?: readonly ShareableText[] | undefined;
   /** Range of the payload in the batch's `bodies`. The payload is a JSON object with the values as received. */

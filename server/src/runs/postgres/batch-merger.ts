@@ -28,7 +28,7 @@ export interface MergedRun {
   readonly added: readonly RunRecord[];
 }
 
-/** The existing projects of a tenant among those that the records of a batch name. */
+/** Those projects that the records of a batch name and that exist already. */
 export interface NamedProjects {
   readonly idsByName: ReadonlyMap<string, string>;
   readonly ids: ReadonlySet<string>;
@@ -59,7 +59,7 @@ interface RunState {
 
 /**
  * Merges the records of a batch into the runs of a tenant, in memory. The rules are those of `merge.ts`. The caller
- * holds the locks of the runs, so that no other transaction changes them before it writes the result.
+ * holds the locks of the runs, so that no other transaction changes them before the caller writes the result.
  */
 export class BatchMerger {
   readonly #context: BatchContext;
@@ -89,7 +89,10 @@ export class BatchMerger {
     );
   }
 
-  /** The placeholders that must be deleted, unless they have runs below them. */
+  /**
+   * The stored placeholders (runs that stand for a missing root span; see `span-writer.ts`) that must be deleted,
+   * unless they have runs below them.
+   */
   get removedPlaceholders(): readonly StoredState[] {
     return this.#removedPlaceholders;
   }
@@ -236,7 +239,10 @@ export class BatchMerger {
     return newId;
   }
 
-  /** The start of the root. While the position of a run is unknown, it is the time at which the run arrived. */
+  /**
+   * The start time of the root. While the position of a run is unknown, the time at which the run arrived takes its
+   * place.
+   */
   #toRootMicros(row: RunRow, stored: StoredState | undefined): number {
     return readRootMicros(row.dottedOrder) ?? stored?.rootMicros ?? this.#context.nowMicros;
   }
@@ -246,11 +252,11 @@ const noFacets: readonly string[] = [];
 const noFacetSet: ReadonlySet<string> = new Set();
 
 /**
- * Creates the sets of facets of a batch. New runs with the same facets share a set. What is computed from facets is
- * then computed once for each set instead of once for each run: most batches have many runs and few sets.
+ * Creates the sets of facets of a batch. New runs with the same facets share a set. Results that depend only on the
+ * facets can then be computed once for each set instead of once for each run: most batches have many runs and few sets.
  */
 class FacetSets {
-  /** The sets of new runs, by the list that the payload has, and then by the name and type of the run. */
+  /** The sets of facets of new runs, by the list of facets of the payload, and then by the type and name of the run. */
   readonly #shared = new Map<readonly string[], Map<string, ReadonlySet<string>>>();
 
   /** Returns the facets of a run after a record was added. */
@@ -271,6 +277,7 @@ class FacetSets {
   }
 }
 
+/** Length of the timestamp at the beginning of a dotted order. */
 const stampLength = 22;
 
 /**

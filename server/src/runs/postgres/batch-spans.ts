@@ -10,8 +10,8 @@ export interface StoredSpan {
 }
 
 /**
- * The spans of the traces of a batch, and their runs, in memory. `SpanWriter` reads one row after the other, and a query
- * for each row would take long. The caller holds the locks of the traces.
+ * The spans of the traces of a batch, and their runs, in memory. `SpanWriter` reads one row at a time, and a query for
+ * each row would take too long. The caller holds the locks of the traces.
  */
 export class BatchSpans implements SpanRows {
   readonly #merger: BatchMerger;

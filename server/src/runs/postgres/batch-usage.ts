@@ -15,8 +15,8 @@ export class BatchUsage {
   }
 
   /**
-   * Returns the usage of each run that reports any. For a new run with a single record, the usage is that of the record.
-   * Of other runs, all payloads are read, because a patch may contain the tokens and the post the model.
+   * Returns the usage of each run that reports any. The usage of a new run with a single record is the usage in that
+   * record. For other runs, all payloads are read, because the tokens may be in a patch and the model in the post.
    */
   async read(
     tenantId: string,

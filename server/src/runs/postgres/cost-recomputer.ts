@@ -13,7 +13,7 @@ import type { RunColumnValues } from "./run-columns.ts";
 import { copiedRunsPlace, lastPlaceSql } from "./run-places.ts";
 import type { RunRows } from "./run-rows.ts";
 
-/** Number of runs that one query returns: the time is checked after each query. */
+/** Maximum number of runs that one query returns: the time is checked after each query. */
 const runsPerScan = 100;
 
 /** Computes the costs of stored runs again, in the order in which the runs were stored. */
@@ -66,7 +66,8 @@ export class PostgresCostRecomputer {
       `SELECT place, ${runColumnNames.join(", ")} FROM runs
        WHERE place > $1::bigint AND place <= $2::bigint AND tenant_id = $3 AND ${createModelCallSql("run_type")} AND measured = 2
        ORDER BY place LIMIT ${runsPerScan}`,
-      // Position 0 means that nothing was examined yet. Runs that were copied from another database have lower places.
+      // Position 0 means that nothing was examined yet. Begin before it then, because runs that were copied from
+      // another database have negative places.
       [position === 0 ? copiedRunsPlace : position, last, tenantId],
     );
     return rows;
@@ -77,7 +78,7 @@ export class PostgresCostRecomputer {
     listed: readonly PlacedRow[],
     models: ModelTally,
   ): Promise<{ readonly changed: number; readonly unreadable: number }> {
-    // While a run is locked, no batch adds to its usage.
+    // Lock the runs first: while a run is locked, no batch changes its usage.
     const stored = await this.#rows.lockStored(
       tenantId,
       listed.map(({ id }) => id),

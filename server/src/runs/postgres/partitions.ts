@@ -12,8 +12,9 @@ export const partitionedTables = ["runs", "payloads", "attachments"] as const;
 export const weekMicros = 7 * 86_400_000_000;
 
 /**
- * Maximum number of partitions that exist at once: ten years. Clients choose the start of their roots, so without a
- * limit they could create any number of partitions. Runs of further weeks are stored in the default partition.
+ * Maximum number of partitions that exist at once: ten years. Clients choose the start times of their root runs, so
+ * without a limit they could create any number of partitions. Runs of further weeks are stored in the default
+ * partition.
  */
 const maxPartitions = 520;
 
@@ -125,10 +126,10 @@ export class Partitions {
   }
 
   /**
-   * Separates the partitions of a week, so that no query sees their runs any more. They become tables of their own, named
-   * by {@link toDetachedName}. The transaction then holds the locks of the tables, and should end.
+   * Detaches the partitions of a week, so that queries no longer find their runs. They become tables of their own,
+   * named by {@link toDetachedName}. The transaction then holds the locks of the tables, and should end.
    *
-   * @param mayDetach - called once no other transaction uses the tables, or can use them until this one ends
+   * @param mayDetach - called when no other transaction uses the tables or can begin to use them before this one ends
    * @returns what `mayDetach` returned, or `undefined` if the tables were in use
    */
   detach(
@@ -230,10 +231,10 @@ export async function listPartitionNames(db: PostgresDatabase): Promise<readonly
   return rows.map(({ name }) => name);
 }
 
-/** The name of a table that was the partition of a week. A number distinguishes such tables of the same week. */
+/** The name of a table that was the partition of a week. The id distinguishes several such tables of the same week. */
 export const toDetachedName = (table: (typeof partitionedTables)[number], id: number): string =>
   `expired_${table}_${id}`;
 
-/** Weeks before 1970 are negative, and a name can't contain a minus. */
+/** The number of a week before 1970 is negative. Its name contains an `m`, because a name can't contain a minus. */
 export const toPartitionName = (table: string, week: number): string =>
   `${table}_${week < 0 ? "m" : "w"}${Math.abs(week)}`;

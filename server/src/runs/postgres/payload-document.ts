@@ -1,6 +1,8 @@
 import { encodeJsonTexts } from "../../storage/postgres/text-encoding.ts";
 
-/** Maximum nesting of a payload that filters read. Functions of PostgreSQL are recursive, as those of SQLite are. */
+/**
+ * Maximum nesting of a payload that filters read. PostgreSQL's functions for JSON are recursive, like those of SQLite.
+ */
 const maxNesting = 1_000;
 
 const [openBracket, openBrace, closeBracket, closeBrace, quote, backslash] = Array.from(
@@ -9,8 +11,8 @@ const [openBracket, openBrace, closeBracket, closeBrace, quote, backslash] = Arr
 ) as [number, number, number, number, number, number];
 
 /**
- * Returns the JSON that filters read in place of a payload: `null` if they can read the payload itself, as they nearly
- * always can, and an empty text if the payload is nested too deeply.
+ * Returns the JSON that filters read in place of a payload: `null` if they can read the payload itself, which is nearly
+ * always the case, and an empty text if the payload is nested too deeply.
  */
 export function createDocument(body: Buffer): string | null {
   if (isNestedDeeply(body)) {

@@ -1,8 +1,8 @@
 import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
 
 /**
- * Tables whose rows belong to a run, and the columns that contain its id, besides `run_keys` and the tables that are
- * divided into partitions.
+ * Tables whose rows belong to runs, each with the column that contains the id of the run. `run_keys` and the
+ * partitioned tables are not listed.
  */
 export const tablesOfRuns = [
   ["comments", "run_id"],

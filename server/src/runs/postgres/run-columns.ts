@@ -64,7 +64,7 @@ export interface StoredUsage {
   readonly basisJson: string | null;
 }
 
-/** A run as it is to be stored. */
+/** A run with everything that its row contains. */
 interface StorableRun {
   readonly row: RunRow;
   readonly rootMicros: number;

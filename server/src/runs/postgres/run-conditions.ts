@@ -24,7 +24,7 @@ export function toNumbered({ sql: text, values }: Sql): NumberedSql {
 /** A value as a parameter. PostgreSQL must be able to infer its type from the SQL around it. */
 export const parameter = (value: SqlValue): Sql => ({ sql: "?", values: [value] });
 
-/** A list of texts as one parameter, so that its length does not change the SQL. */
+/** A list of texts as one parameter, so that the SQL is the same for lists of any length. */
 export const listParameter = (list: readonly string[]): Sql => ({
   sql: "(SELECT jsonb_array_elements_text(?::jsonb))",
   values: [JSON.stringify(list.map(encodeText))],
@@ -62,7 +62,7 @@ export function toCondition(tenantId: string, filter: RunFilter, after?: AfterPo
   addList("r.reference_example_id", filter.referenceExampleIds);
   add("r.trace_id =", filter.traceId);
   if (filter.parentRunId !== undefined) {
-    // The children of a run belong to its trace, by which they are found.
+    // The filter also has the trace id of the children (see `addTraceId`), by which an index finds them.
     conditions.push(sql`r.parent_run_id = ${parameter(filter.parentRunId)}`);
   }
   add("r.run_type =", filter.runType === undefined ? undefined : encodeText(filter.runType));
@@ -104,8 +104,8 @@ export function toCondition(tenantId: string, filter: RunFilter, after?: AfterPo
 }
 
 /**
- * The condition that a run has one of the facets. An index finds these runs; the filter itself is evaluated for them
- * alone.
+ * The condition that a run has one of the facets. An index finds these runs, and the filter itself is evaluated only
+ * for them.
  */
 export const createFacetCondition = (alternatives: readonly string[]): Sql => ({
   sql: "r.facets && ARRAY(SELECT jsonb_array_elements_text(?::jsonb))",

@@ -22,9 +22,9 @@ export class RunDeleter {
   }
 
   /**
-   * Deletes some of the runs of a tree, those further below first and the run itself last, so that a call for the same
-   * run continues the deletion. Returns their number, and whether the run itself was deleted. A run that does not exist
-   * counts as deleted.
+   * Deletes some of the runs of a tree, descendants before their ancestors and the root of the tree last, so that
+   * another call for the same root continues the deletion. Returns the number of deleted runs, and whether the root was
+   * deleted. A root that does not exist counts as deleted.
    */
   async deleteTree(
     tenantId: string,
@@ -43,7 +43,7 @@ export class RunDeleter {
     return { deleted: rows.length, isComplete: rows.length < limit || rows.at(-1)?.id === id };
   }
 
-  /** Deletes runs of a tenant, and the values and texts that only they had. */
+  /** Deletes runs of a tenant, and the values and shared texts that only these runs had. */
   async delete(tenantId: string, runs: readonly DeletedRun[]): Promise<void> {
     if (runs.length > 0) {
       await this.#lock(tenantId, runs);
@@ -55,8 +55,8 @@ export class RunDeleter {
   }
 
   /**
-   * Deletes many runs of a tenant. The values that only they had are listed, and deleted by {@link UnusedValues} once no
-   * more runs are deleted: to find out whether a value is still in use takes longer than to delete a run.
+   * Deletes many runs of a tenant. Their values are only listed. Once no more runs are deleted, {@link UnusedValues}
+   * deletes those that no other run has: checking whether a value is still in use takes longer than deleting a run.
    */
   async deleteMany(tenantId: string, runs: readonly DeletedRun[]): Promise<void> {
     if (runs.length > 0) {

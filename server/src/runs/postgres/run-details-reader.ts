@@ -49,20 +49,20 @@ export class RunDetailsReader {
       return [];
     }
     const { rows } = await this.#db.query<BodyRow>(
-      `SELECT w.place, CASE WHEN coalesce(w.bytes_before, 0) <= $5::bigint THEN ${createPayloadTextSql("w")} END AS body FROM (
-         SELECT i.place, p.tenant_id, p.body, p.parts, p.digest <> '' AS is_patch, p.seq,
-           sum(${createPayloadBytesSql("p")}) OVER (ORDER BY i.place RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
+      `SELECT w.ordinal, CASE WHEN coalesce(w.bytes_before, 0) <= $5::bigint THEN ${createPayloadTextSql("w")} END AS body FROM (
+         SELECT i.ordinal, p.tenant_id, p.body, p.parts, p.digest <> '' AS is_patch, p.seq,
+           sum(${createPayloadBytesSql("p")}) OVER (ORDER BY i.ordinal RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
          FROM ${keysSql}
          JOIN payloads p ON p.tenant_id = $1 AND p.root_us = i.root_us AND p.trace_id = i.trace_id AND p.id = i.id
-       ) w ORDER BY w.place, w.is_patch, w.seq`,
+       ) w ORDER BY w.ordinal, w.is_patch, w.seq`,
       [...toKeyLists(runs), bytesMax],
     );
     const bodies = runs.map((): Buffer[] => []);
-    for (const { place, body } of rows) {
+    for (const { ordinal, body } of rows) {
       if (body === null) {
-        return bodies.slice(0, place - 1);
+        return bodies.slice(0, ordinal - 1);
       }
-      bodies[place - 1]?.push(Buffer.from(body));
+      bodies[ordinal - 1]?.push(Buffer.from(body));
     }
     return bodies;
   }
@@ -74,14 +74,14 @@ export class RunDetailsReader {
       return files;
     }
     const { rows } = await this.#db.query<FileRow>(
-      `SELECT i.place, a.name, a.content_type FROM ${keysSql}
+      `SELECT i.ordinal, a.name, a.content_type FROM ${keysSql}
        JOIN attachments a ON a.tenant_id = $1 AND a.root_us = i.root_us AND a.trace_id = i.trace_id AND a.id = i.id
-       ORDER BY i.place, a.name`,
+       ORDER BY i.ordinal, a.name`,
       toKeyLists(runs),
     );
-    for (const { place, name, content_type: contentType } of rows) {
-      const filesOfRun = files.get(place - 1) ?? [];
-      files.set(place - 1, filesOfRun);
+    for (const { ordinal, name, content_type: contentType } of rows) {
+      const filesOfRun = files.get(ordinal - 1) ?? [];
+      files.set(ordinal - 1, filesOfRun);
       filesOfRun.push({ name: decodeText(name), mimeType: toMimeType(decodeText(contentType)) });
     }
     return files;
@@ -114,24 +114,24 @@ export class RunDetailsReader {
 }
 
 interface BodyRow {
-  readonly place: number;
+  readonly ordinal: number;
   readonly body: string | null;
 }
 
 interface FileRow {
-  readonly place: number;
+  readonly ordinal: number;
   readonly name: string;
   readonly content_type: string;
 }
 
 /**
- * The keys of the listed runs. `place` is a run's position in the list, from 1. See {@link toKeyLists} for the
- * parameters.
+ * The keys of the listed runs. `ordinal` is a run's position in the list, beginning with 1. See {@link toKeyLists} for
+ * the parameters.
  */
 const keysSql =
-  "unnest($2::bigint[], $3::text[], $4::text[]) WITH ORDINALITY i (root_us, trace_id, id, place)";
+  "unnest($2::bigint[], $3::text[], $4::text[]) WITH ORDINALITY i (root_us, trace_id, id, ordinal)";
 
-/** The tenant, to whom all runs belong, and the lists of the keys of the runs. */
+/** The parameters of {@link keysSql}: the tenant, to whom all runs belong, and a list for each column of their keys. */
 const toKeyLists = (runs: readonly FoundRun[]): readonly unknown[] => [
   runs[0]?.tenantId,
   runs.map(({ rootMicros }) => rootMicros),

@@ -64,7 +64,7 @@ function createSource(runAlias: string): FilterSource {
     },
     objects: { metadata, inputs, outputs },
     feedback: {
-      // The subquery keeps PostgreSQL from joining all feedback of the tenant: the few rows of the run are found by its id.
+      // The subquery keeps PostgreSQL from joining all feedback of the tenant: it finds the run's few rows by its id.
       from: `(SELECT * FROM feedback f WHERE f.run_id = ${runAlias}.id AND f.tenant_id = ${runAlias}.tenant_id OFFSET 0) f`,
       where: "true",
       key: `((${createReadableJsonSql("f.key_json")} #>> '{}') COLLATE "C")`,
@@ -91,13 +91,13 @@ function createSource(runAlias: string): FilterSource {
  */
 const changingCharactersPattern = /[\p{Cc}\p{Surrogate}\uFFFD-\uFFFF"\\/{}[\]:,]+/u;
 
-/** Minimum number of characters of a text that is searched for in payloads. */
+/** Minimum number of characters of a text for which payloads are searched. */
 const minSearchedChars = 3;
 
 /**
- * Returns a condition that holds for every run with these texts: its name or the JSON text of a payload contains each of
- * them, or a payload has an escape such as `\u0041`, which stands for any character. Looking for a text in JSON as it is
- * stored takes a tenth of the time of parsing the JSON.
+ * Returns a condition that holds for every run with these texts: its name or the JSON text of a payload contains each
+ * of them, or a payload has an escape such as `\u0041`, which may stand for any character. Searching stored JSON for a
+ * text takes a tenth of the time of parsing the JSON.
  */
 function createPayloadCondition(runAlias: string, texts: readonly string[]): Sql | undefined {
   const parts = texts
@@ -119,7 +119,10 @@ function createPayloadCondition(runAlias: string, texts: readonly string[]): Sql
     WHERE strpos(j.json, '\\u') > 0 OR ${contains("j.json")}))`;
 }
 
-/** A text of JSON that was stored by another resource may have escapes that `jsonb` can't hold. */
+/**
+ * SQL that reads JSON that was stored with another resource, such as feedback. It may have escapes that `jsonb` can't
+ * hold.
+ */
 const createReadableJsonSql = (column: string): string => `run_document(NULL, ${column})`;
 
 const createJsonColumn = (column: string): ReturnType<typeof createJsonValueSql> => {
@@ -166,7 +169,7 @@ const createTraceSumSql = (runAlias: string, measure: IndexedMeasure): string =>
 const createTraceCallSql = (runAlias: string): string =>
   `t.tenant_id = ${runAlias}.tenant_id AND t.trace_id = ${runAlias}.trace_id AND ${createModelCallSql("t.run_type")}`;
 
-/** SQL for the name that a model call gives its model in the metadata; NULL for other runs. */
+/** SQL for the name of the model in the metadata of a model call; NULL for other runs. */
 export function createNamedModelSql(runAlias: string): string {
   const metadata = createMemberSql(runAlias, "extra", { inner: "metadata", type: "object" });
   return `CASE WHEN ${createModelCallSql(`${runAlias}.run_type`)} THEN (SELECT left(m.model #>> '{}', ${maxModelNameChars})

@@ -16,9 +16,9 @@ import { TextBlocks } from "./text-index/text-blocks.ts";
 
 /** The part of the reader of runs that the search uses. */
 export interface FoundRunReads {
-  /** Adds the id of the trace if the filter names the parent of runs. */
+  /** Adds the trace id to a filter for the children of a run. */
   addTraceId(tenantId: string, filter: RunFilter): Promise<RunFilter>;
-  /** Runs a query for the rows of runs, and returns the runs in an order. */
+  /** Runs a query for the rows of runs. Returns the runs in the given order. */
   readFound(page: Sql, orderSql: string): Promise<readonly FoundRun[]>;
 }
 
@@ -35,8 +35,8 @@ export class RunFinder {
   }
 
   /**
-   * Finds the first runs of a list in at most `maxSteps` steps. If they do not suffice, the result has the position from
-   * which the search continues.
+   * Finds the first runs of a list in at most `maxSteps` steps. If these steps do not fill the page, the result has the
+   * position from which the search continues.
    */
   async findFirst(
     tenantId: string,
@@ -62,10 +62,12 @@ export class RunFinder {
   }
 
   /**
-   * Performs one step of a search: scans some runs in the order of the list, which finds frequent matches at once. If
-   * these do not fill the page and an index narrows down the search, continues with the runs that the index finds.
+   * Performs one step of a search. It first scans some runs in the order of the list, which finds frequent matches at
+   * once. If these do not fill the page and an index narrows down the search, it continues with the runs that the index
+   * finds.
    *
-   * @param options.isFirst - Whether this is the first step. Later steps scan only one run before they use the text index.
+   * @param options.isFirst - whether this is the first step. Later steps scan only one run before they use the text
+   * index.
    */
   async search(
     tenantId: string,
@@ -117,7 +119,7 @@ export class RunFinder {
 
   /**
    * Reads the runs that an index finds, and evaluates the filter in the order of the list, until the page is full.
-   * `undefined` if there are so many of them that scanning the list is better.
+   * Returns `undefined` if the index finds so many runs that scanning the list is better.
    */
   async #searchNarrow(
     context: SearchContext,
@@ -135,7 +137,7 @@ export class RunFinder {
       ),
       " UNION ALL ",
     );
-    // PostgreSQL has no statistics of latencies: it assumes that a third of all runs match, and would scan the table.
+    // PostgreSQL has no statistics on latencies. It assumes that a third of all runs match, and would scan the table.
     await this.#db.execute("SET LOCAL enable_seqscan = off");
     const isNarrow = await this.#hasAtMost(maxNarrowRuns, found);
     const page = isNarrow ? await this.#readListed(context, search, found) : undefined;
@@ -144,8 +146,8 @@ export class RunFinder {
   }
 
   /**
-   * Reads the runs with the feedback that the filter requires, and evaluates the filter. `undefined` if there is so much
-   * feedback that scanning the list is better.
+   * Reads the runs with the feedback that the filter requires, and evaluates the filter. Returns `undefined` if there
+   * is so much feedback that scanning the list is better.
    *
    * @param feedbackQuery - a query for the ids of the runs
    */
@@ -203,7 +205,7 @@ export class RunFinder {
   /** Reads the first runs of a table or subquery `r` that match the filter, up to a position. */
   async #readPage(
     { tenantId, filter }: SearchContext,
-    { search, end, from, orderSql = createOrderSql(search) }: ReadPage,
+    { search, end, from, orderSql = createOrderSql(search) }: PageRequest,
   ): Promise<SearchSlice<FoundRun>> {
     const found = await this.#runs.readFound(
       sql`SELECT ${runColumnsSql} FROM ${from} WHERE ${toCondition(tenantId, filter)} AND ${createRangeCondition(search)}
@@ -233,13 +235,16 @@ interface SearchContext {
   readonly filter: RunFilter;
 }
 
-interface ReadPage {
+interface PageRequest {
   readonly search: RunSearch;
   /** The position of the last run that is read; `undefined` for the end of the list. */
   readonly end: ListPosition | undefined;
-  /** What is read: `runs r`, or a subquery with the columns of runs. */
+  /** The source of the runs: `runs r`, or a subquery `r` with the same columns. */
   readonly from: Sql | string;
-  /** The order of the list, by the columns by which `from` is sorted already. @defaultValue by the columns of `r` */
+  /**
+   * The order of the list, in terms of the columns by which `from` is already sorted. @defaultValue the order by the
+   * columns of `r`
+   */
   readonly orderSql?: string;
 }
 
@@ -255,17 +260,26 @@ export const canNarrow = (filter: RunFilter): boolean =>
     (filter.runFilters ?? []).some((part) => findRequiredFeedback(part) !== undefined) ||
     listFilterGrams(filter).length > 0);
 
-/** Maximum number of steps of {@link RunFinder.findFirst}. A text that no run contains needs one step, a rare text a few. */
+/**
+ * Maximum number of steps of {@link RunFinder.findFirst}. A text that no run contains needs one step, a rare text needs
+ * a few.
+ */
 const maxSteps = 8;
 
-/** Number of runs that a step scans before it uses an index: few if payloads are read, more if only columns are. */
+/**
+ * Number of runs that a step scans before it uses an index: few for a text, because payloads are read, and more if only
+ * columns are read.
+ */
 const scannedBeforeTexts = 500;
 const scannedBeforeIndex = 10_000;
 
-/** Number of runs above which an index does not help, because all runs that it finds are sorted. */
+/** If an index finds more runs than this, scanning is better, because all runs that the index finds are sorted. */
 const maxNarrowRuns = 50_000;
 
-/** Number of feedback rows above which an index does not help, because the run of each row is read by its key. */
+/**
+ * If an index finds more feedback than this, scanning is better, because the run of each feedback row is read by its
+ * key.
+ */
 const maxFeedback = 10_000;
 
 function chooseScanLimit(
@@ -290,7 +304,7 @@ const createOrderSql = (search: RunSearch): string =>
     ? `${toSortKey(search)} ASC, r.id ASC`
     : `${toSortKey(search)} DESC, r.id DESC`;
 
-/** The condition on the runs of the index that contains the runs in the order of the list. */
+/** The condition of the partial index that contains the runs in the order of the list. */
 function createIndexCondition({ sort, filter }: RunSearch): Sql {
   if (sort === "latency") {
     return { sql: "r.end_us IS NOT NULL", values: [] };

@@ -37,9 +37,9 @@ interface IngestDependencies {
 /**
  * Stores batches of runs. Several transactions may store runs of a tenant at once, in several processes.
  *
- * Each transaction takes its locks in the same order, so that none waits for another one that waits for it: first
- * partitions, then the runs of the batch by their ids (`run_keys`), then projects by their names, then the values of
- * projects. Runs are merged in memory while their locks are held, by the same rules as on SQLite (`merge.ts`).
+ * All transactions take their locks in the same order, so that they can't deadlock: first partitions, then the traces
+ * of spans, then the runs of the batch by their ids (`run_keys`), then projects, then the values of projects. Runs are
+ * merged in memory while their locks are held, by the same rules as on SQLite (`merge.ts`).
  */
 export class PostgresIngest {
   readonly #db: PostgresDatabase;
@@ -87,7 +87,7 @@ export class PostgresIngest {
       tenantId,
       [...relatedIds].filter((id) => !newKeys.has(id)),
     );
-    // Retention has removed the runs of these keys.
+    // Retention has removed the runs of these keys, but not yet the keys.
     const staleKeys = [...keys].filter(([id]) => !newKeys.has(id) && !stored.has(id));
     await this.#rows.renewKeys(
       tenantId,
@@ -269,7 +269,10 @@ function addSpan(
   return result;
 }
 
-/** The records of a batch in their order. The store may have grouped new runs, which precede all other records. */
+/**
+ * Returns a batch with all of its records in their order. The store may have packed new runs as rows (`packPosts`).
+ * They precede all other records.
+ */
 function unpackBatch(received: RunBatch | PackedBatch): RunBatch {
   const batch: GroupedBatch =
     "packed" in received
@@ -290,7 +293,9 @@ function unpackBatch(received: RunBatch | PackedBatch): RunBatch {
       };
 }
 
-/** The parents of new runs without a dotted order, below which they are placed. */
+/**
+ * Lists the parents of new runs that have no dotted order: the positions of these runs are derived from their parents.
+ */
 const listParents = (records: readonly RunRecord[]): readonly string[] =>
   records.flatMap(({ operation, dottedOrder, columns }) =>
     operation === "post" && dottedOrder === undefined && typeof columns.parentRunId === "string"

@@ -25,7 +25,10 @@ const traceModelsSql = createTraceModelsSql("r");
 const traceModelsMs = 60;
 /** Number of traces whose models one query reads. */
 const rootsPerQuery = 30;
-/** Maximum number of traces that one step reads. The models of many more traces can't be read in `traceModelsMs`. */
+/**
+ * Maximum number of traces that one step reads. There is no time to read the models of many more traces within
+ * `traceModelsMs`.
+ */
 const rootsPerStep = 60;
 
 const parseModels = (json: string | null): readonly string[] =>
@@ -95,7 +98,7 @@ export class PostgresRunListReader implements PromisedListReads {
 
   /**
    * Reads the models of traces, by the id of the root, in the order of the roots. Traces may be large, so reading stops
-   * after `traceModelsMs`. Reads at least {@link rootsPerQuery}.
+   * after `traceModelsMs`. The models of at least {@link rootsPerQuery} traces are read.
    */
   async #readTraceModels(
     tenantId: string,
@@ -156,8 +159,8 @@ export class PostgresRunListReader implements PromisedListReads {
   }
 
   /**
-   * Adds up the counts that are stored with the metrics, and counts the other runs by an index. Must be the first call of
-   * its transaction.
+   * Adds up the counts that are stored with the metrics, and counts the other runs by an index. Must be the first call
+   * of its transaction.
    */
   async countRuns(tenantId: string, query: CountQuery): Promise<readonly RunCount[]> {
     const { projectId, isRoot, fromMicros, toMicros, widthMicros } = query;
@@ -172,7 +175,7 @@ export class PostgresRunListReader implements PromisedListReads {
     });
     const rootCondition =
       isRoot === undefined ? "" : `AND r.parent_run_id IS ${isRoot ? "" : "NOT "}NULL`;
-    // Integers are divided towards zero, so the numbers of the intervals must not be negative.
+    // The division of integers rounds towards zero, so the numbers of the intervals must not be negative.
     const origin = Math.floor(from / width) * width;
     const { rows } = await this.#db.query<{
       readonly interval: number;

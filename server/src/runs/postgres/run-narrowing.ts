@@ -27,8 +27,8 @@ const operators: Readonly<Record<Range["comparator"], string>> = {
 };
 
 /**
- * Returns a condition on `runs r` that holds for each run that a filter matches, and by which an index finds runs without
- * reading the others; `undefined` if there is none.
+ * Returns a condition on `runs r` that holds for each run that a filter matches, and for which an index finds the runs
+ * without reading the others; `undefined` if there is none.
  */
 export function createNarrowCondition({ runFilters = [], runType }: RunFilter): Sql | undefined {
   const typeFacet = runType === undefined ? undefined : createTypeFacet(runType);
@@ -89,8 +89,8 @@ function createStatusConditions(filter: CheckedFilter): readonly Sql[] {
 }
 
 /**
- * Returns the trigrams of the texts of a filter: a run that it matches is in a block that has all trigrams of one of
- * these lists. Without any list, the text index can't narrow down the search.
+ * Returns lists of trigrams. Every run that the filter matches is in a block that has all trigrams of at least one of
+ * these lists. If there are no lists, the text index can't narrow down the search.
  */
 export function listFilterGrams({
   text,
@@ -100,7 +100,7 @@ export function listFilterGrams({
   if (text === undefined) {
     return required.length === 0 ? [] : [required];
   }
-  // The text is in the name as it is, or in a payload with escapes.
+  // The text occurs unchanged in the name, or with escapes in a payload.
   const { plain, escaped } = toSearchTexts(text);
   const lists = [...new Set([plain, escaped])].map((form) => [
     ...new Set([...listSearchedGrams(form), ...required]),

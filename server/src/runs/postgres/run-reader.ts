@@ -24,12 +24,13 @@ import { readStatistics } from "./run-statistics.ts";
 
 type PromisedRunReads = Promised<{ readonly runs: RunReads }>["runs"];
 
-/** The range of a list that a page shows. */
+/** The part of a list that a page contains. */
 interface PageRange extends Pick<RunQuery, "order"> {
   readonly after: RunQuery["after"];
   readonly limit: number;
 }
 
+/** Reads runs, and statistics of runs. */
 export class PostgresRunReader implements PromisedRunReads {
   readonly #db: PostgresDatabase;
   readonly #tokens: TokenCipher;

@@ -22,7 +22,7 @@ import {
 import type { RunColumnValues, StoredUsage } from "./run-columns.ts";
 import type { StoredSpan } from "./batch-spans.ts";
 
-/** Where a run is stored. */
+/** The columns that identify the row of a run, in addition to its tenant and id. */
 export interface RunKey {
   readonly rootMicros: number;
   readonly traceId: string;
@@ -47,11 +47,11 @@ interface BatchInput {
   readonly bodies: Uint8Array;
 }
 
-/** Reads and writes the rows of the runs of a batch. All runs of a batch take one statement for each table. */
+/** Reads and writes the rows of the runs of a batch, with one statement per table for all runs. */
 export class RunRows {
   readonly #db: PostgresDatabase;
   readonly #sharedTexts: PostgresSharedTexts;
-  /** Values of projects that are known to be stored for suggestions, so that they need not be inserted again. */
+  /** Facets that are known to be stored as suggestions for their project, so that they need not be inserted again. */
   readonly #knownFacets = new Set<string>();
   #knownSinceMs = 0;
 
@@ -75,8 +75,8 @@ export class RunRows {
   }
 
   /**
-   * Locks the runs of a batch until the end of the transaction, and returns all of their keys, and those of the runs that
-   * are new. Another transaction with the same run waits, whether the run is stored or not.
+   * Locks the runs of a batch until the end of the transaction. Returns the keys of all of them, and separately the
+   * keys of the new ones. Another transaction with the same run waits, whether the run is stored or not.
    */
   async lockRuns(
     tenantId: string,
@@ -104,13 +104,15 @@ export class RunRows {
         });
       }
     }
-    // All transactions insert in the order of the ids, so that none waits for another one that waits for it.
+    // All transactions insert in the order of the ids, so that they can't deadlock.
     const ids = [...keys.keys()].toSorted();
     const newKeys = new Map<string, RunKey>();
     let missing: readonly string[] = ids;
     for (let attempt = 0; missing.length > 0; attempt += 1) {
       if (attempt === maxLockAttempts) {
-        throw new Error(`runs of a batch were deleted again and again while they were locked`);
+        throw new Error(
+          `runs of a batch could not be locked: other transactions deleted them during each of ${maxLockAttempts} attempts`,
+        );
       }
       const inserted = await this.#insertKeys(tenantId, missing, keys);
       inserted.forEach((id) =>
@@ -125,8 +127,9 @@ export class RunRows {
   }
 
   /**
-   * Prepares the ids of removed runs for new runs. Retention removes a whole week of runs at once, and deletes their keys and
-   * what belongs to them later; for these ids, that is done now. The caller holds the locks of the keys.
+   * Prepares the ids of removed runs for new runs. Retention removes a whole week of runs at once. It deletes their
+   * keys and the rows that belong to them later, so this method deletes these rows now. The caller holds the locks of
+   * the keys.
    */
   async renewKeys(tenantId: string, ids: readonly string[], keys: RunKeys): Promise<void> {
     if (ids.length === 0) {
@@ -184,7 +187,7 @@ export class RunRows {
     return this.readStored(tenantId, ids);
   }
 
-  /** Deletes the rows of `run_keys` that were inserted to lock new runs, of those runs that were then not stored. */
+  /** Deletes the rows of `run_keys` that were inserted to lock new runs, if these runs were not stored after all. */
   async deleteKeys(tenantId: string, ids: readonly string[]): Promise<void> {
     if (ids.length > 0) {
       await this.#db.query("DELETE FROM run_keys WHERE tenant_id = $1 AND id = ANY($2::text[])", [
@@ -274,7 +277,7 @@ export class RunRows {
   ): Promise<void> {
     const added = changes.filter(({ stored }) => stored === undefined);
     const updated = changes.filter(({ stored }) => stored !== undefined);
-    // First, because a run that gets another id frees its own id for a new run.
+    // Update first, because a run that gets another id frees its own id for a new run.
     await this.#updateRuns(tenantId, updated);
     await this.#moveRuns(tenantId, changes, batch.newKeys);
     await this.#insertMissingKeys(tenantId, added, batch.newKeys);
@@ -504,7 +507,9 @@ export class RunRows {
     };
   }
 
-  /** Adds values of projects for suggestions. Most of them are stored already, and are skipped. */
+  /**
+   * Stores the facets of the runs as suggestions for their projects. Most of them are stored already, and are skipped.
+   */
   async #insertFacets(tenantId: string, changes: readonly RunChange[]): Promise<void> {
     const nowMs = performance.now();
     if (this.#knownFacets.size > maxKnownFacets || nowMs - this.#knownSinceMs > knownFacetsMs) {
@@ -512,12 +517,12 @@ export class RunRows {
       this.#knownSinceMs = nowMs;
     }
     const missing = new Map<string, { readonly projectId: string; readonly facet: string }>();
-    const doneProjects = new Map<ReadonlySet<string>, string>();
+    const lastProjectByFacets = new Map<ReadonlySet<string>, string>();
     for (const { row, facets } of changes) {
-      if (doneProjects.get(facets) === row.projectId) {
+      if (lastProjectByFacets.get(facets) === row.projectId) {
         continue;
       }
-      doneProjects.set(facets, row.projectId);
+      lastProjectByFacets.set(facets, row.projectId);
       for (const facet of facets) {
         const key = `${row.projectId} ${facet}`;
         if (!this.#knownFacets.has(key)) {
@@ -596,15 +601,15 @@ export class RunRows {
     return count > 0;
   }
 
-  /** Must be called after a rollback, because values that were added may be missing. */
+  /** Must be called after a rollback, because the database may no longer contain facets that were added. */
   clearCache(): void {
     this.#knownFacets.clear();
   }
 }
 
 /**
- * Another transaction has stored a run that this one found missing. The code is that of PostgreSQL for a violated unique
- * key, after which the transaction is repeated.
+ * Another transaction has stored a run that was missing when this one searched for it. The code is PostgreSQL's code
+ * for a violated unique key, after which the transaction is repeated.
  */
 class StoredMeanwhileError extends Error {
   readonly code = "23505";
@@ -614,7 +619,7 @@ class StoredMeanwhileError extends Error {
   }
 }
 
-/** Payloads as parts of one text, and the values of their column `parts`. */
+/** Payloads as ranges of one buffer, and the values of their column `parts`. */
 interface PayloadBytes {
   readonly parts: readonly (string | null)[];
   /** Positions in `bytes`, beginning with 1. */
@@ -623,7 +628,7 @@ interface PayloadBytes {
   readonly bytes: Uint8Array;
 }
 
-/** Payloads that share no texts. Their bytes are not copied. */
+/** Returns payloads that share no texts. Their bytes are not copied. */
 function toWholePayloads(records: readonly RunRecord[], bodies: Uint8Array): PayloadBytes {
   const from = Math.min(...records.map(({ bodyStart }) => bodyStart));
   const to = Math.max(...records.map(({ bodyEnd }) => bodyEnd));
@@ -646,10 +651,10 @@ const traceLocks = 512;
 /** Maximum number of attempts to lock runs while other transactions delete them. */
 const maxLockAttempts = 5;
 
-/** Maximum number of values in `#knownFacets`. */
+/** Maximum number of facets in `#knownFacets`. */
 const maxKnownFacets = 20_000;
 
-/** Milliseconds after which `#knownFacets` is cleared: another server may have deleted the values meanwhile. */
+/** Milliseconds after which `#knownFacets` is cleared: another server may have deleted the facets meanwhile. */
 const knownFacetsMs = 30_000;
 
 /** The payloads of runs. The parameters are the tenant and the lists of {@link toKeyLists}. */
@@ -663,15 +668,15 @@ const toKeyLists = (runs: readonly StoredState[]): readonly (readonly unknown[])
 ];
 
 /**
- * A list of values for each column. The facets of a run are one text, the literal of an array: the inner arrays of
- * PostgreSQL must all have the same length, and runs have different numbers of facets.
+ * Returns a list of values for each column. The facets of a run are passed as one text, the literal of an array:
+ * PostgreSQL requires that all inner arrays have the same length, and runs have different numbers of facets.
  */
 function toColumnLists(changes: readonly RunChange[]): readonly (readonly unknown[])[] {
   const toFacetLiteral = memoize((facets) => toArrayLiteral([...facets].map(encodeText)));
   return [...listColumnValues(changes), changes.map(({ facets }) => toFacetLiteral(facets))];
 }
 
-/** Returns a function of sets of facets that computes its result once for each set. Runs of a batch share sets. */
+/** Returns a function that computes its result once for each set of facets. Runs of a batch share sets. */
 function memoize<Result>(
   compute: (facets: ReadonlySet<string>) => Result,
 ): (facets: ReadonlySet<string>) => Result {
@@ -705,7 +710,8 @@ const updateRunsSql = `UPDATE runs r SET (${runColumnNames.join(", ")}, facets, 
     i (${runColumnNames.join(", ")}, facets, old_root_us, old_trace_id, old_id)
   WHERE r.tenant_id = $1 AND r.root_us = i.old_root_us AND r.trace_id = i.old_trace_id AND r.id = i.old_id`;
 
-// `unnest` returns the rows in their order, which `seq` records. ORDER BY would move the texts, which may be large, too.
+// `unnest` returns the rows in their order, which `seq` records. ORDER BY would also move the texts, which may be
+// large.
 const insertPayloadsSql = `INSERT INTO payloads (tenant_id, root_us, trace_id, id, digest, document, body, parts)
   SELECT $1, i.root_us, i.trace_id, i.id, i.digest, i.document, convert_from(substr($9::bytea, i.start, i.length), 'UTF8'), i.parts
   FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::int[], $8::int[], $10::text[])

@@ -4,12 +4,12 @@ import type { RunRow, StoredRun } from "../run-row.ts";
 import { parseCost, parseRow, runColumnNames } from "./run-columns.ts";
 import type { RunColumnValues } from "./run-columns.ts";
 
-/** The columns of `runs r` that are read of a run, for a `SELECT`. */
+/** The columns of `runs r` that queries select for each run. */
 export const runColumnsSql = ["r.tenant_id", ...runColumnNames.map((name) => `r.${name}`)].join(
   ", ",
 );
 
-/** Joins what belongs to a run in other tables. `runs` is a table or a subquery with the columns of a run. */
+/** SQL that adds the project and the share of each run. `runs` is a table or a subquery with the columns of a run. */
 export const createDetailsSql = (runs: string): string =>
   `SELECT f.*, p.name_json AS project_name_json, s.sealed AS share_sealed FROM (${runs}) f
    LEFT JOIN projects p ON p.tenant_id = f.tenant_id AND p.id = f.project_id

@@ -27,8 +27,8 @@ const createSelectSql = (name: (typeof quantities)[number], condition: string): 
    percentile_disc(ARRAY[0.5, 0.99]) WITHIN GROUP (ORDER BY "${name}")${condition} AS "${name}_quantiles"`;
 
 /**
- * Computes statistics of the runs that meet a condition on `r`. With `hasResults`, only root runs are counted, and only
- * their latencies; the other quantities are those of all runs.
+ * Computes statistics of the runs that meet a condition on `r`. With `hasResults`, only root runs and their latencies
+ * are counted; the other quantities are those of all runs.
  */
 export async function readStatistics(
   db: PostgresDatabase,

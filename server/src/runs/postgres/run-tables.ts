@@ -7,19 +7,19 @@ const tenantColumn = `tenant_id ${text} NOT NULL DEFAULT current_setting('millra
 /**
  * SQL that creates the tables of runs.
  *
- * - `run_keys` finds a run by its id alone, and is what makes an id unique within its tenant: the tables below are
- *   divided into partitions, and a unique index can't span them. Whoever writes a run holds the lock of its row here.
+ * - `run_keys` finds a run by its id alone, and makes an id unique within its tenant: the tables below are divided into
+ *   partitions, and a unique index can't span them. Whoever writes a run holds the lock of its row here.
  * - `runs` has the columns by which runs are filtered, sorted and listed. Its key begins with the tenant and the trace,
- *   because a trace is what is read most; `root_us`, the start of the root, determines the partition. `facets` are the
- *   facets of the run (`facets.ts`), `place` is where the run stands among all runs in the order in which they were
- *   stored (`run-places.ts`), and `changed` is the transaction that wrote the run last.
+ *   because most queries read a trace; `root_us`, the start of the root, determines the partition. `facets` are the
+ *   facets of the run (`facets.ts`), `place` is the position of the run in the order in which all runs were stored
+ *   (`run-places.ts`), and `changed` is the transaction that wrote the run last.
  * - `payloads` has a row for each record that was received. `seq` is the order in which a run's records arrived.
  *   `document` is what filters read if they can't read `body`: the same JSON with encoded texts (`text-encoding.ts`),
  *   or an empty text if the JSON is nested too deeply. `run_document` is the value that filters read. Payloads are
- *   compressed with lz4 if PostgreSQL was built with it. It takes a third of the time of PostgreSQL's older
+ *   compressed with lz4 if PostgreSQL was built with it. lz4 takes a third of the time of PostgreSQL's older
  *   compression, with which storing a run took 40 % longer.
- * - `run_facets` lists the values of a project for suggestions, and `threads` the threads that its runs named, with the
- *   last block of time (`facets.ts`) in which one began.
+ * - `run_facets` lists the values of a project for suggestions, and `threads` lists the threads that its runs named,
+ *   each with the last block of time (`facets.ts`) in which one of these runs began.
  * - `run_document` reads JSON for a filter, and returns NULL for what `jsonb` can't hold, such as a number with a
  *   million digits. `run_number` returns NULL for numbers that a double can't hold. One run with such a number must not
  *   make a query over other runs fail.

@@ -9,7 +9,7 @@ import { createUnpricedModelSql } from "./run-filter-source.ts";
 
 type PromisedTraceReads = Promised<{ readonly traces: TraceReads }>["traces"];
 
-/** A row with the model that a call without a price names. */
+/** A row of a run. `unpriced_model` is the model that a call without a price names. */
 type TraceRow = RunColumnValues & { readonly unpriced_model: string | null };
 
 const modelColumns = `cost_json, ${createUnpricedModelSql("runs")} AS unpriced_model`;
@@ -76,7 +76,9 @@ export class PostgresTraceReader implements PromisedTraceReads {
   }
 }
 
-/** The model whose price applied; of a call without a price, such as a failed one, the name in its metadata. */
+/**
+ * Returns the model whose price applied or, for a call without a price, such as a failed one, the name in its metadata.
+ */
 const readModel = ({ cost_json: costJson, unpriced_model: named }: TraceRow): string | null =>
   (costJson === null ? undefined : (JSON.parse(costJson) as CostBasis).model) ?? named;
 

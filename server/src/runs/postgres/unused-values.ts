@@ -7,8 +7,8 @@ import { listPartitionNames } from "./partitions.ts";
 const text = 'TEXT COLLATE "C"';
 
 /**
- * SQL that creates the list of values of deleted runs. Only these can have become unused. Values are not deleted with the
- * runs of a sweep, but when the sweep has deleted all of them, so the list must survive the end of the server.
+ * SQL that creates the list of the values of deleted runs. Only these values can have become unused. They are deleted
+ * only once a sweep has deleted all expired runs, so the list must survive a restart of the server.
  */
 export const valueCandidateTables = `
   CREATE TABLE run_facet_candidates (
@@ -22,8 +22,8 @@ export const valueCandidateTables = `
 const candidatesPerStep = 500;
 
 /**
- * Number of the oldest, and of the latest, runs of a project that are read before an index is searched: most values in
- * use are found among these runs.
+ * Number of the oldest runs, and of the latest runs, of a project that are read before an index is searched: most
+ * values in use are found among these runs.
  */
 const sampledRuns = 500;
 
@@ -34,8 +34,8 @@ export interface ProjectValue {
 }
 
 /**
- * Deletes the values of projects that no run has any more, so that names and tags of deleted runs are not suggested, and
- * the threads that have no runs any more.
+ * Deletes the values of projects that no run has any more, so that names and tags of deleted runs are not suggested.
+ * Also deletes the threads that have no runs any more.
  */
 export class UnusedValues {
   readonly #db: PostgresDatabase;
@@ -44,6 +44,7 @@ export class UnusedValues {
     this.#db = db;
   }
 
+  /** Lists the values of runs that are about to be deleted. */
   async listValues(tenantId: string, ids: readonly string[]): Promise<readonly ProjectValue[]> {
     const { rows } = await this.#db.query<ProjectValue>(`SELECT ${valuesOfRunsSql}`, [
       tenantId,
@@ -52,7 +53,7 @@ export class UnusedValues {
     return rows;
   }
 
-  /** Deletes those of the values that no run has any more. */
+  /** Deletes the given values, except those that a run still has. */
   async deleteUnused(tenantId: string, values: readonly ProjectValue[]): Promise<void> {
     const facetsByProject = new Map<string, string[]>();
     for (const { project_id: projectId, facet } of values) {
@@ -75,8 +76,8 @@ export class UnusedValues {
   }
 
   /**
-   * Examines some of the listed values, and deletes those that no run has any more; with the last value of a project also
-   * the share links of threads without runs. Returns how many values were examined.
+   * Examines some of the listed values, and deletes those that no run has any more. After the last value of a project,
+   * also deletes the share links of its threads without runs. Returns how many values were examined.
    */
   async deleteSome(): Promise<number> {
     const { rows } = await this.#db.query<ProjectValue & { readonly tenant_id: string }>(
@@ -128,9 +129,9 @@ export class UnusedValues {
   }
 
   /**
-   * Finds the values that runs of the project have. Frequent values are found among a few runs. The others are searched in
-   * the index of each partition by its own name, because PostgreSQL uses no index for operators of lists where it has to
-   * hide rows of other tenants, as it has to in `runs`.
+   * Finds the values that runs of the project have. Frequent values are found among a few runs. The others are searched
+   * in the index of each partition, by the name of the partition: in `runs`, PostgreSQL has to hide the rows of other
+   * tenants, and then uses no index for operators on lists.
    */
   async #findUsed(
     tenantId: string,

@@ -27,7 +27,9 @@ interface StoredRecord {
   readonly measures: RunMeasures | undefined;
 }
 
-/** Counts what is stored, for the live view. The counts are in memory; after each commit they are read and reset. */
+/**
+ * Counts what is stored, for the live view. The counts are kept in memory. After each commit, they are read and reset.
+ */
 export class ActivityCounter {
   #byProject = new Map<string, Counter>();
 

@@ -42,6 +42,7 @@ const selectIntact = (rows: readonly unknown[], id: string): Buffer[] =>
     return isIntact(checksum, body, id) ? [body] : [];
   });
 
+/** Reads the payloads of runs, and detects payloads that are damaged or missing. */
 export class PayloadReader {
   readonly #select;
   readonly #selectPost;
@@ -168,7 +169,7 @@ export class PayloadReader {
 
 /**
  * Longer payloads are read one by one, because concatenating them would copy them, and so are those that share texts
- * with others, because putting them together takes longer than a query.
+ * with others, because assembling them takes longer than a query.
  */
 const maxShortBytes = 16_384;
 

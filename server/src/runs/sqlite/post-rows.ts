@@ -31,9 +31,9 @@ export const postIndexes = {
 } as const;
 
 /**
- * New runs whose position in their trace is known, as rows. Most batches consist of them. They are sent to the writer
- * thread as one list of plain values, and inserted many per statement; creating an object for each run would take
- * longer than inserting the rows.
+ * New runs whose position in their trace is known, as rows. Most runs of most batches are of this kind. They are sent
+ * to the writer thread as one list of plain values, and many are inserted with one statement; creating an object for
+ * each run would take longer than inserting the rows.
  */
 export interface PostRows {
   /**
@@ -46,9 +46,9 @@ export interface PostRows {
   /** For each run, the index of its facets in `facetLists`. */
   readonly facetIndexes: readonly number[];
   readonly facetLists: readonly (readonly string[])[];
-  /** What the prices of the runs that report tokens depend on, by the run's index. */
+  /** The facts that determine the price of each run that reports tokens, by the run's index. */
   readonly billings: ReadonlyMap<number, RunBilling>;
-  /** The texts that the store may store once, by the index of the run whose payload contains them. */
+  /** The texts that may occur in other payloads, too, by the index of the run whose payload contains them. */
   readonly shareable: ReadonlyMap<number, readonly ShareableText[]>;
 }
 

@@ -28,15 +28,15 @@ interface BatchDependencies {
   /** The payloads of all runs of the batch, one after the other. */
   readonly bodies: Uint8Array;
   /**
-   * Applies one new run individually. Called if the statement that inserts this run and others failed because one of them
-   * exists already, or if the run has a qualified key, which consists of its id and the tenant id.
+   * Applies one new run individually. Called if the statement that inserts several runs failed because one of them
+   * exists already, and for runs that have a qualified key, which consists of the id and the tenant id.
    */
   readonly applyRecord: (record: RunRecord) => void;
-  /** Returns those of the listed ids of the tenant's runs that have a qualified key (`tenant-keys.ts`). */
+  /** Returns the listed ids under which the tenant has runs with a qualified key (`tenant-keys.ts`). */
   readonly findQualifiedIds: (listIds: () => readonly string[]) => ReadonlySet<string>;
 }
 
-/** How many runs were accepted and how many were duplicates, without those that `applyRecord` applied. */
+/** Numbers of accepted and of duplicate runs, without those that `applyRecord` applied. */
 interface PostCounts {
   readonly accepted: number;
   readonly duplicates: number;

@@ -133,8 +133,8 @@ export function toConditionsWithinTenant(
 }
 
 /**
- * SQLite plans well for up to this many values. More values are bound as one parameter, because a statement may have
- * 32,766 parameters and the filters need some of them.
+ * Maximum number of values that are bound one by one, for which SQLite plans queries well. More values are bound as one
+ * parameter, because a statement may have 32,766 parameters and the filters need some of them.
  */
 const maxInlineValues = 100;
 

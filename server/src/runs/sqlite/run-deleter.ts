@@ -27,8 +27,9 @@ export class RunDeleter {
   }
 
   /**
-   * Deletes up to `limit` runs of a tree, the most deeply nested first and the root of the tree last, so that another call
-   * for the same root continues the deletion. Returns their number, and whether the root was deleted, too.
+   * Deletes up to `limit` runs of a tree, descendants before their ancestors and the root of the tree last, so that
+   * another call for the same root continues the deletion. Returns the number of deleted runs, and whether the root was
+   * deleted.
    */
   deleteSome(
     tenantId: string,
@@ -56,7 +57,10 @@ export class RunDeleter {
     return { deleted, isComplete: rows[deleted - 1]?.id === row.id };
   }
 
-  /** Deletes a run and adds its facets to those of its block. Returns the bytes of its payloads and files. */
+  /**
+   * Deletes a run, and adds its facets to the entry of its block in `facetsByBlock`. Returns the bytes of its payloads
+   * and files.
+   */
   #delete(tenantId: string, row: DeletedRow, facetsByBlock: Map<number, BlockFacets>): number {
     const payloads = this.#payloads.read(row);
     const block = toBlock(row);
@@ -68,8 +72,8 @@ export class RunDeleter {
   }
 
   /**
-   * Deletes the facets that no run of the block has any more, so that names and tags of deleted runs are not suggested. If
-   * the block has many runs, nothing is deleted: facets only narrow down a search, so unused ones are harmless.
+   * Deletes the facets that no run of the block has any more, so that names and tags of deleted runs are not suggested.
+   * If the block has many runs, nothing is deleted: facets only narrow down a search, so unused ones are harmless.
    */
   #deleteUnusedFacets(block: number, { projectId, facets }: BlockFacets): void {
     const { listBlock, deleteFacet } = this.#statements;

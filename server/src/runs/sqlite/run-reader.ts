@@ -46,17 +46,18 @@ const createSelectSql = ({ columns, joins }: RunShape, condition: string): strin
 
 /**
  * SQL for a share link `s` of a whole trace, and the trace's root run `r`. The SQL selects nothing if the run is no
- * longer a root: after a run was moved below another run, its link must not give access to the trace that contains it now.
+ * longer a root: if the run was moved below another run, its link must not give access to the trace that now contains
+ * it.
  */
 const sharedRootSql = `trace_shares s JOIN runs r ON r.trace_id = s.trace_id AND r.id = s.id
   AND r.parent_run_id IS NULL AND r.trace_id = ${idSql("r.id")}`;
 
-/** The conditions that select the runs of a page, and the hint that makes SQLite find them by the right index. */
+/** The conditions that select the runs of a page, and a hint that makes SQLite use the right index. */
 interface PageConditions extends Conditions {
   readonly indexHint?: string;
 }
 
-/** A filter as conditions, and what is known about the runs that it selects. */
+/** A filter as conditions, with information about the runs that it selects. */
 interface ResolvedFilter {
   readonly conditions: Conditions;
   /** The projects of the tenant that the filter selects. */
@@ -386,7 +387,7 @@ export class RunReader implements RunReads {
   }
 }
 
-/** The first scan for a text, which finds enough runs if the text is common, reads this many pages of runs. */
+/** Number of pages of runs that the first scan for a text reads. If the text is common, that scan finds enough runs. */
 const firstScanPages = 4;
 
 /** Whether a filter selects runs by an id, so that an index finds them. */

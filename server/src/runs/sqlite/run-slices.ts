@@ -20,7 +20,7 @@ const latencyKey = "r.end_us - r.start_us";
 
 export const allRunsCondition: Conditions = { sql: "1", values: [] };
 
-/** Of the indexes that contain the runs in the order of the list, chooses the one with the fewest runs. */
+/** Chooses the index with the fewest runs among those that contain the runs in the order of the list. */
 export function chooseIndex({ filter, sort }: RunOrder): ListIndex {
   if (sort === "latency") {
     return { index: "runs_by_latency", sortKey: latencyKey, condition: "r.end_us IS NOT NULL" };
@@ -148,7 +148,7 @@ function createOrderedQuery(runOrder: RunOrder, index: ListIndex): Conditions {
 }
 
 /**
- * Maximum width of a range of rows for which a text is searched in the text index. For a wider range, that may take
- * longer than counting all runs that contain the text.
+ * Maximum width of a range of rows for which a text is searched in the text index. For a wider range, the search may
+ * take longer than counting all runs that contain the text.
  */
 export const maxTextIndexRange = 20_000;

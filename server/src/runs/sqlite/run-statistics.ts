@@ -27,12 +27,12 @@ const createQuantitySql = (name: (typeof quantities)[number]): string => {
 const createUsageSql = (name: UsageName): string =>
   `CASE WHEN ${createModelCallSql("r.run_type")} THEN ${measureSql[name]} END`;
 
-/** The condition of the runs that are results, as the root runs of an experiment are. */
+/** The condition for runs that are results: the root runs of an experiment. */
 const resultCondition = "r.parent_run_id IS NULL";
 
 /**
- * Computes statistics of the runs that meet the conditions. With `hasResults`, runs, errors and latencies are those
- * of root runs only; the other quantities are those of all runs. All runs are read once, and each quantity is returned as
+ * Computes statistics of the runs that meet the conditions. With `hasResults`, runs, errors and latencies are those of
+ * root runs only; the other quantities are those of all runs. All runs are read once, and each quantity is returned as
  * one text, because SQLite takes several times as long to sort numbers, or to return them row by row.
  */
 export function readStatistics(

@@ -8,7 +8,7 @@ const maxLookups = 2_000;
 
 /**
  * Returns suggestions for a filter, sorted and distinct. Each step looks up the next distinct value in the index, so
- * the number of rows with the same value does not matter. Values that runs had before an update may be included.
+ * the number of rows with the same value does not matter. Values that an update of a run has replaced may be included.
  */
 export function readSuggestions(
   db: Connection,

@@ -139,7 +139,7 @@ export class SqliteSpanRows implements SpanRows {
   }
 
   changeRunId({ traceId, id, projectId, startMicros }: RunRow, newId: string): void {
-    // The run may become the root of its trace, or no longer be it.
+    // The run may become the root of its trace, or stop being the root.
     this.#metrics.mark(projectId, startMicros);
     this.#statements.updateIds.forEach((statement) => statement.run([newId, traceId, id]));
     const checksumChange = computeChecksumChange([id], [newId]);

@@ -53,9 +53,8 @@ export interface TraceRows {
 }
 
 /**
- * Caches the order of the runs of traces whose pages are being read. Otherwise each page of a large trace would read
- * and sort all runs of the trace: ten pages of 10,000 runs would sort them ten times. A list is reused until
- * something in its trace changes.
+ * Caches the order of the runs of traces whose pages are being read. Otherwise, all runs of a large trace would be read
+ * and sorted again for each of its pages. A list is reused until something in its trace changes.
  */
 export class TraceOrder {
   readonly #db: Connection;

@@ -24,8 +24,8 @@ const columns: { readonly [Name in keyof TraceColumns]: string } = {
 const columnNames = Object.keys(columns) as readonly (keyof TraceColumns)[];
 
 /**
- * Returns the SQL that selects a page of runs with each column as one JSON list: passing a row for each run to JavaScript
- * takes three times as long.
+ * Returns the SQL that selects a page of runs with each column as one JSON list: passing a row for each run to
+ * JavaScript takes three times as long.
  */
 const createPageSql = (runs: string): string => `SELECT ${columnNames
   .map((name) => `json_group_array(${name})`)

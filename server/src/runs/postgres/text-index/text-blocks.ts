@@ -4,7 +4,10 @@ import type { PostgresDatabase } from "../../../storage/postgres/postgres-databa
 import type { ListPosition, RunSearch } from "../../run-list.ts";
 import { parameter, toNumbered } from "../run-conditions.ts";
 
-/** Maximum number of runs outside the index that a search reads. If there are more, the search does not use the index. */
+/**
+ * Maximum number of runs outside of the index that a search reads. If there are more, the search does not use the
+ * index.
+ */
 const maxUnindexedRuns = 20_000;
 
 /** Maximum number of runs of one block. */
@@ -14,7 +17,10 @@ export const runsPerBlock = 64;
 const minBlocks = 16;
 const maxBlocks = 500;
 
-/** Blocks that a step reads for each run that the page lacks: some blocks have all trigrams of a text, but not the text. */
+/**
+ * Number of blocks that a step reads for each run that the page lacks: some blocks have all trigrams of a text, but not
+ * the text.
+ */
 const blocksPerMissingRun = 1.25;
 
 /** The last run, in the order of changes, that the text index contains. */
@@ -27,7 +33,7 @@ export interface TextCursor {
 export interface TextCandidates {
   /** A query for them, and for the runs that the index does not contain. */
   readonly runs: Sql;
-  /** The list is complete up to this position; absent if no further block has the text. */
+  /** The position up to which all runs were found; absent if no further block has the text. */
   readonly end?: ListPosition;
 }
 
@@ -40,8 +46,8 @@ export class TextBlocks {
   }
 
   /**
-   * Returns the position up to which runs are indexed; `undefined` if more than `maxUnindexedRuns` come after it, because
-   * the index then does not help.
+   * Returns the position up to which runs are indexed. If more than `maxUnindexedRuns` runs follow it, returns
+   * `undefined`, because the index does not help then.
    */
   async findCursor(): Promise<TextCursor | undefined> {
     const { rows } = await this.#db.query<TextCursor & { readonly unindexed: number }>(
@@ -56,8 +62,8 @@ export class TextBlocks {
    * Finds the runs that may contain a text, from the position of the search on.
    *
    * @param grams - see `listFilterGrams`
-   * @param cursor - the end of the index before this call, so that runs that are indexed meanwhile are found twice rather
-   * than missed
+   * @param cursor - the end of the index before this call: runs that are indexed meanwhile are found twice, but none is
+   * missed
    */
   async find(
     tenantId: string,
@@ -104,7 +110,7 @@ export class TextBlocks {
       "bigint",
     );
     return {
-      // OFFSET 0 keeps PostgreSQL from evaluating the conditions of the search before it has found the runs by their places.
+      // OFFSET 0 makes PostgreSQL find the runs by their places before it evaluates the conditions of the search.
       runs: sql`SELECT * FROM (SELECT * FROM runs b WHERE b.place = ANY (${places}) OFFSET 0) b
         UNION ALL SELECT n.* FROM runs n
         WHERE (n.changed, n.place) > (${parameter(cursor.changed)}, ${parameter(cursor.place)})

@@ -1,15 +1,17 @@
 import { lowerAscii } from "../../search-texts.ts";
 
 /**
- * Number of values of the hash of a trigram, three consecutive UTF-16 units of a text. A text of a hundred kilobytes has
- * some ten thousand different trigrams, so that most of the values are still free.
+ * Number of possible hashes of a trigram, which consists of three consecutive UTF-16 units of a text. A text of a
+ * hundred kilobytes has about ten thousand different trigrams, so most of the hashes remain unused.
  */
 const gramValues = 65_536;
 
 /** A hash is stored as a `smallint`, which is signed. */
 const gramOffset = 32_768;
 
-/** Maximum number of trigrams of a searched text that the index is searched for: further ones would hardly narrow the result. */
+/**
+ * Maximum number of trigrams of a text that are looked up in the index: further ones would hardly narrow the result.
+ */
 const maxSearchedGrams = 12;
 
 /** Matches characters that may be replaced when a text is stored. Only the text between them is searched. */
@@ -51,8 +53,8 @@ export class GramSet {
 }
 
 /**
- * Returns the hashes of some trigrams of a searched text, as they are stored: every text that contains it has all of them.
- * If there are none, the index can't narrow down the search.
+ * Returns the stored form of the hashes of some trigrams of a searched text. Every text that contains the searched text
+ * has all of them. If there are none, the index can't narrow down the search.
  */
 export function listSearchedGrams(text: string): readonly number[] {
   const grams = new Set<number>();

@@ -8,20 +8,25 @@ import type { TextCursor } from "./text-blocks.ts";
 import { GramSet } from "./text-grams.ts";
 import { textLockSql } from "./text-tables.ts";
 
-/** Runs, and bytes of their payloads, that one step indexes. The bytes are exceeded by one run at most. */
+/**
+ * Maximum number of runs that one step indexes, and of the bytes of their payloads. A single run may exceed the bytes.
+ */
 const runsPerStep = 500;
 const bytesPerStep = 4_194_304;
 
-/** Characters of one block, exceeded by one run at most. With more, most blocks would have most trigrams. */
+/**
+ * Maximum number of characters of one block; its last run may exceed it. With more characters, most blocks would have
+ * most trigrams.
+ */
 const charsPerBlock = 131_072;
 
-/** Maximum number of deleted runs that one step removes, and of the blocks that it rewrites for them. */
+/** Maximum number of deleted runs that one step removes, and of the blocks that it rewrites to remove them. */
 const removalsPerStep = 500;
 const removedBlocksPerStep = 16;
 
-/** When runs are indexed. */
+/** Determines when runs are indexed. */
 export interface IndexTimes {
-  /** Milliseconds for which runs must not have changed: most are patched soon after their start. */
+  /** Milliseconds for which a run must not have changed: most runs are patched soon after their start. */
   readonly settleMs: number;
   /** Number of waiting runs at which a step begins: with fewer runs, blocks would be small. */
   readonly minRuns: number;
@@ -31,7 +36,7 @@ export interface IndexTimes {
 
 const defaultTimes: IndexTimes = { settleMs: 5_000, minRuns: 2_000, maxWaitMs: 600_000 };
 
-/** A run as the index reads it. */
+/** The columns of a run that the indexer reads. */
 interface IndexedRun extends TextCursor {
   readonly tenant_id: string;
   readonly project_id: string;
@@ -50,7 +55,7 @@ export class TextIndexer {
   /** All transactions before this one had ended at `atMs`, so that their runs are visible. */
   #ended: { readonly transaction: number; readonly atMs: number } | undefined;
   #waitingSinceMs = performance.now();
-  /** Whether more runs can be indexed at once after the last step. */
+  /** Whether the last step has left runs that can be indexed immediately. */
   #hasMore = false;
 
   constructor(db: PostgresDatabase, times: IndexTimes = defaultTimes) {
@@ -59,8 +64,8 @@ export class TextIndexer {
   }
 
   /**
-   * Performs a step in the transaction of the caller, which must be at level READ COMMITTED. Returns whether anything was
-   * done.
+   * Performs a step in the transaction of the caller, whose isolation level must be READ COMMITTED. Returns whether the
+   * step has done anything.
    */
   async step(): Promise<boolean> {
     // Only one server indexes at a time: otherwise a deletion could miss a block that another server is about to store.
@@ -142,7 +147,10 @@ export class TextIndexer {
     return true;
   }
 
-  /** Returns the transaction before which all transactions ended at least `settleMs` ago. */
+  /**
+   * Returns the transaction before which all transactions ended at least `settleMs` ago; `undefined` if there is
+   * nothing new to index yet.
+   */
   #findSettled(ended: number): number | undefined {
     const nowMs = performance.now();
     const earlier = this.#ended;
@@ -154,6 +162,7 @@ export class TextIndexer {
     return this.#settled;
   }
 
+  /** The last transaction that `#findSettled` determined. */
   #settled: number | undefined;
 
   /** Whether enough runs wait to be indexed, or any have waited for long enough. */
@@ -170,7 +179,7 @@ export class TextIndexer {
     return (rows[0]?.waiting ?? 0) >= minRuns;
   }
 
-  /** Stores blocks with these runs. */
+  /** Adds these runs to the index, in new blocks. */
   async #store(runs: readonly IndexedRun[]): Promise<void> {
     const bodies = await this.#readBodies(runs);
     for (const projectRuns of groupByProject(runs)) {
@@ -258,7 +267,10 @@ interface RemovedRun {
 const toKey = (run: { readonly tenant_id: string; readonly id: string }): string =>
   `${run.tenant_id} ${run.id}`;
 
-/** Returns how many of the runs, from the first one on, have payloads that one step can read; at least one. */
+/**
+ * Returns how many of the runs, beginning with the first, one step can read without exceeding `bytesPerStep`; at least
+ * one.
+ */
 function countReadable(runs: readonly IndexedRun[]): number {
   let bytes = 0;
   const end = runs.findIndex((run) => {
@@ -268,7 +280,7 @@ function countReadable(runs: readonly IndexedRun[]): number {
   return end === -1 ? runs.length : Math.max(1, end);
 }
 
-/** The length of a text is known without decompressing it. */
+/** PostgreSQL determines `bytes` without decompressing the payloads. */
 const runColumns = `r.tenant_id, r.project_id, r.root_us, r.trace_id, r.id, r.start_us, r.name, r.place, r.changed,
   (SELECT sum(${createPayloadBytesSql("p")}) FROM payloads p
     WHERE p.tenant_id = r.tenant_id AND p.root_us = r.root_us AND p.trace_id = r.trace_id AND p.id = r.id) AS bytes`;

@@ -6,15 +6,16 @@ const tenantColumn = `tenant_id ${text} NOT NULL DEFAULT current_setting('millra
  *
  * - A row of `run_texts` is a block: some runs of a project, by their places (`run-places.ts`), and the hashes of all
  *   trigrams of their texts. A search reads the runs of the blocks that have all trigrams of its text. One row per run
- *   would make the index larger by a multiple, because most runs of a project have the same trigrams. Its column is not
- *   named `tenant_id`, so that the table has no row-level security: PostgreSQL uses no index for operators of lists
- *   where it has to hide rows, because an operator could reveal a row by an error. A block contains no text, and its
- *   runs are read from `runs`, whose rows are hidden from other tenants.
+ *   would make the index several times as large, because most runs of a project have the same trigrams. The column with
+ *   the tenant is not named `tenant_id`, so that the table has no row-level security: where PostgreSQL has to hide
+ *   rows, it uses no index for operators on lists, because an error of an operator could reveal a hidden row. A block
+ *   contains no text, and its runs are read from `runs`, whose rows are hidden from other tenants.
  * - `text_cursor` is the end of the index, which contains the runs up to this position in the order of `changed`, the
  *   transaction that wrote a run last, and of `place`. A run that is written again is indexed again, in another block.
  *   Searches read the runs beyond the cursor themselves.
- * - Earlier formats gave some partitions of `runs` policies of their own, which would keep their indexes from being used.
- * - `text_removals` are the places of deleted runs. The blocks that contain them are written again without them.
+ * - Earlier formats gave some partitions of `runs` policies of their own. The SQL drops these policies, which would
+ *   prevent the use of the indexes of these partitions.
+ * - `text_removals` lists the places of deleted runs. The blocks that contain them are written again without them.
  */
 export const textTables = `
   CREATE TABLE run_texts (
@@ -56,12 +57,15 @@ export const textTables = `
   END $$;
 `;
 
-/** Locks the index for changes: one transaction at a time changes blocks, so that none misses a block of another one. */
+/**
+ * SQL that locks the index for changes: only one transaction at a time changes blocks, so that none misses a block of
+ * another one.
+ */
 export const textLockSql = "SELECT pg_advisory_xact_lock(hashtext('millrace.texts'))";
 
 /**
- * SQL that removes runs of a removed week from the index. Blocks without other runs are deleted. The indexer rewrites those
- * with others, if one place of a removed run is listed.
+ * SQL that removes runs of a removed week from the index. Blocks that contain no other runs are deleted. For each other
+ * block, the place of one removed run is added to `text_removals`, so that the indexer rewrites the block.
  *
  * @param range - the rows of the runs, as a subquery
  */

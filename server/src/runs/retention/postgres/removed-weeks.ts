@@ -22,8 +22,8 @@ interface RemovedWeek {
 
 /**
  * Deletes the data that belongs to the runs of weeks that were removed (`expired-weeks.ts`), then the tables of these
- * weeks. A step processes the rows in some blocks of a table. No transaction writes to these tables any more, so the rows
- * stay in their blocks.
+ * weeks. A step processes the rows in some blocks of a table. No transaction writes to these tables any more, so the
+ * rows stay in their blocks.
  *
  * A run may have been received again since its week was removed. Such a run has a new row in `runs`, and the data that
  * belongs to it must not be deleted. A transaction that stores such a run locks its key, and so does a step.

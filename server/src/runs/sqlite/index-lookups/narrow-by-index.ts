@@ -5,8 +5,8 @@ import { listIndexLookups } from "./run-lookups.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
 
 /**
- * Maximum number of runs that an index lookup may return. If more runs match, reading the list in its order soon
- * fills a page.
+ * Maximum number of runs that an index lookup may return. If more runs match, a page is filled soon by reading the list
+ * in its order.
  */
 const maxCandidates = 20_000;
 

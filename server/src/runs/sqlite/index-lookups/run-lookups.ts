@@ -67,7 +67,9 @@ const createLatencyLookup = (
         },
       ];
 
-/** Of runs that are older than the columns of measures, the payload has to be read. */
+/**
+ * Also finds the runs that are older than the columns of measures, because only their payloads contain their measures.
+ */
 const createMeasureLookup = (
   projectIds: readonly string[],
   measure: IndexedMeasure,

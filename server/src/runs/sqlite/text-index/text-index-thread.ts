@@ -2,7 +2,7 @@ import { serverLimits } from "../../../model/options.ts";
 import { BackgroundThread } from "../../../storage/background-thread.ts";
 import type { TextIndexMethod } from "./text-index-writer.ts";
 
-/** A call of a method of the writer thread by the thread that fills the text index. */
+/** A call from the thread that fills the text index to a method of the writer thread. */
 export interface TextIndexWrite {
   readonly method: TextIndexMethod;
   readonly argument: number;

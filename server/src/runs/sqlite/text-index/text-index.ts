@@ -122,12 +122,12 @@ const maxNarrowRangeTrigrams = 2;
 const rangeCondition = "rowid BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER)";
 
 /**
- * Returns a statement that selects the rows of `runs` that may contain a text, including runs that are not indexed
- * yet; `undefined` if the index can't narrow down the search. SQLite begins to read the database before the index, so
- * the index is never older than what the database has recorded about it.
+ * Returns a statement that selects the rows of `runs` that may contain a text, including runs that are not indexed yet;
+ * `undefined` if the index can't narrow down the search. SQLite begins to read the database before the index, so the
+ * index is never older than what the database has recorded about it.
  *
- * @param range - rows outside of it may be left out. For a common text, reading the index takes longer the more rows
- * it finds.
+ * @param range - rows outside of it may be left out. For a common text, the index finds many rows, and reading it takes
+ * longer the more rows it finds.
  */
 export function createRowQuery(text: string, range?: RowRange): Sql | undefined {
   const isNarrow = range !== undefined && range.to - range.from < maxNarrowRangeRows;

@@ -9,7 +9,10 @@ import { damagedBodies, PayloadReader, toBuffer } from "../payload-reader.ts";
 /** Maximum number of characters and of runs that one step indexes. A step takes some tens of milliseconds. */
 const maxStepChars = 400_000;
 const maxStepRuns = 1_000;
-/** Number of pages of the index that one step of the purge rewrites. The purge removes deleted entries. */
+/**
+ * Number of pages of the index that one step of the purge rewrites. The purge removes entries that were only marked as
+ * deleted.
+ */
 const pagesPerPurge = 200;
 
 /** Methods of the writer thread that the indexer calls; see `TextIndexWriter`. */
