@@ -20,7 +20,7 @@ function start(port: MessagePort, { connection }: PostgresThreadData): void {
     connect: () => connect(connection),
     tasks: postgresRuns.backgroundTasks,
     onFailure: (reason) => {
-      process.emitWarning(`the work in the background failed: ${reason}`);
+      process.emitWarning(`background work failed: ${reason}`);
     },
   });
   port.on("message", (message: PostgresBackgroundRequest) => {

@@ -7,8 +7,8 @@ import { firstValue } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 /**
- * Parses a reference to a version. A text in the form of a time refers to a time, any other text to a tag. The `+` of a
- * time zone offset arrives as a space if the client did not URL-encode it.
+ * Parses a reference to a version. Text in the form of a date or a time is a time; any other text is a tag. The `+` of
+ * a time zone offset arrives as a space if the client did not URL-encode it.
  */
 export function parseAsOf(text: string): AsOf {
   const timeText = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text;

@@ -97,10 +97,10 @@ export async function updateDataset(
 }
 
 /**
- * Checks the experiment that becomes the baseline of a dataset. The status is not 404, which would mean that there is no
- * such dataset.
+ * Checks the experiment that becomes the baseline of a dataset.
  *
- * @throws RequestError 422: there is no such project, or it is not an experiment on the dataset.
+ * @throws RequestError 422: there is no such project, or it is not an experiment on the dataset. A 404 would mean that
+ * the dataset does not exist.
  */
 async function checkBaseline(
   store: DatasetStore,
@@ -143,7 +143,7 @@ export async function deleteDatasets(
   if (ids === undefined) {
     throw new RequestError(
       422,
-      "dataset_ids is missing: name the datasets to delete, as dataset_ids=<id>, once for each",
+      "dataset_ids is missing: pass dataset_ids=<id> once for each dataset to delete",
     );
   }
   return { dataset_ids: await deleteInSlices(store, ids, { request, reply }) };
@@ -161,7 +161,7 @@ async function deleteInSlices(
   return deletedIds;
 }
 
-/** Erases what deleted datasets contained, in slices. */
+/** Erases the rows of all deleted datasets, in slices. */
 export async function eraseDeletedDatasets(store: DatasetStore): Promise<void> {
   let hasMore = true;
   while (hasMore) {

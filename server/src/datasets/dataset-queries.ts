@@ -14,7 +14,7 @@ import type { DatasetOrder } from "./dataset.ts";
 import { selectRowsOfExample } from "./examples/example-ids.ts";
 import type { ExampleTables } from "./examples/example-ids.ts";
 
-/** The columns of a dataset that contain the fields which clients write. */
+/** The columns of a dataset for the fields that clients write. */
 interface DatasetColumns {
   readonly name_json: string;
   /** All other fields of a dataset, as JSON. */
@@ -55,7 +55,7 @@ interface DatasetTables extends ExampleTables {
     readonly tag_json: string;
     readonly at_us: number;
   };
-  /** Only the columns that queries of datasets use. The same is true of the tables below. */
+  /** This table and the tables below list only the columns that queries of datasets use. */
   readonly projects: {
     readonly id: string;
     readonly tenant_id: string;
@@ -300,7 +300,10 @@ export const datasetQueries = {
   ),
 };
 
-/** Deletes everything that belongs to a dataset. Rows are deleted before the rows that they refer to. */
+/**
+ * Queries that delete everything that belongs to a dataset. Run them in this order: rows are deleted before the rows
+ * that they refer to.
+ */
 export const datasetDeletions = {
   versions: new Query(({ id }: Parameters<{ id: string }>) =>
     builder.deleteFrom("dataset_versions").where("dataset_id", "=", id),

@@ -63,7 +63,7 @@ export const v2DatasetSchema = Type.Object(
 /** The response body of `DELETE /datasets`: the ids of the deleted datasets. */
 export const deletedDatasetsSchema = Type.Object({ dataset_ids: List(Id) });
 
-/** The token under which anyone can read a dataset. */
+/** The token that lets anyone read a dataset. */
 export const datasetShareSchema = Type.Object(
   { dataset_id: Id, share_token: Text },
   { title: "DatasetShare" },

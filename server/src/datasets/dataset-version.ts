@@ -22,8 +22,8 @@ export interface DatasetVersion {
 }
 
 /**
- * By how many microseconds a client may backdate a version. A client sends the time at which the application called it,
- * which is before the request arrives.
+ * By how many microseconds a client may backdate a version. A client sends the time of the application's call, which is
+ * before the request arrives.
  */
 const maxBackdateMicros = 60_000_000;
 

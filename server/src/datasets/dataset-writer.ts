@@ -68,7 +68,7 @@ export class DatasetWriter implements DatasetWriteSteps {
     return this.#dependencies.examples.updateDataset(tenantId, {
       dataset,
       changes,
-      mustCheck: fields.inputsSchema !== undefined || fields.outputsSchema !== undefined,
+      mustCheckExamples: fields.inputsSchema !== undefined || fields.outputsSchema !== undefined,
     });
   }
 

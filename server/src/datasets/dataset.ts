@@ -29,7 +29,7 @@ export interface DatasetFields {
   readonly transformations: readonly unknown[] | null;
   /** Stored and returned as the client sent it; has no effect in this server. */
   readonly externallyManaged: boolean;
-  /** Id of the experiment with which the other experiments on the dataset are compared. */
+  /** Id of the experiment that the other experiments on the dataset are compared with. */
   readonly baselineExperimentId: string | null;
 }
 
@@ -169,7 +169,7 @@ export interface DatasetReads {
 export interface IndexPosition {
   /** Key of the last row that is in the index. */
   readonly afterKey: number;
-  /** Key of the last row that existed when indexing began. Later rows are indexed by the writes that add them. */
+  /** Key of the last row that existed when indexing began. If later rows belong to the index, their writes add them. */
   readonly lastKey: number;
 }
 
@@ -231,7 +231,7 @@ export interface DatasetUpdate {
   readonly dataset: Dataset;
   readonly changes: readonly ExampleChange[];
   /** Whether all examples must be validated, because a schema changed. */
-  readonly mustCheck: boolean;
+  readonly mustCheckExamples: boolean;
 }
 
 /** The writes to datasets that also write examples. Each database engine stores examples in its own way. */

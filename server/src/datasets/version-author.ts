@@ -1,18 +1,19 @@
 /** Who wrote a version of a dataset. At least one member is not null. */
 export interface VersionAuthor {
-  /** The name that the person at the UI has chosen. */
+  /** The name that the user has entered in the UI. */
   readonly name: string | null;
   /** The name of the API key. */
   readonly keyName: string | null;
-  /** The program that sent the request, such as `millrace 1.0.0` or `browser`, or the part of the server that wrote. */
+  /** The client that sent the request, such as `millrace 1.0.0` or `browser`, or the part of the server that wrote. */
   readonly client: string | null;
 }
 
 /**
- * Who makes the write that runs now; `null` if that is not known. The writer thread sets it before each write and before
- * each slice of a long one, so that the many methods that write versions need no further argument.
+ * The author of the write that is running. It is set before each write and, on SQLite, before each slice of a long
+ * write, so that the many methods that write versions need no further argument.
  */
 export class CurrentAuthor {
+  /** `null` if the author is not known. */
   author: VersionAuthor | null = null;
 
   /** The author as the column `author_json` stores it. */

@@ -37,7 +37,7 @@ interface ComparativeTables {
 
 const builder = createQueryBuilder<ComparativeTables>();
 
-/** Selects comparisons `c` with those of their experiments that still exist. */
+/** Selects comparisons `c`, each with its experiments that still exist. */
 export const selectComparatives = (tenantId: Expression<string> | string) =>
   builder
     .selectFrom("comparatives as c")
@@ -68,14 +68,14 @@ export const selectComparatives = (tenantId: Expression<string> | string) =>
     )
     .where("c.tenant_id", "=", tenantId);
 
-type ComparativeExperimentKey = Parameters<{ tenantId: string; id: string }>;
+type TenantAndId = Parameters<{ tenantId: string; id: string }>;
 
 /** The queries of stored comparisons between experiments. */
 export const comparativeQueries = {
-  find: new Query(({ tenantId, id }: ComparativeExperimentKey) =>
+  find: new Query(({ tenantId, id }: TenantAndId) =>
     selectComparatives(tenantId).where("c.id", "=", id),
   ),
-  readDigest: new Query(({ tenantId, id }: ComparativeExperimentKey) =>
+  readDigest: new Query(({ tenantId, id }: TenantAndId) =>
     builder
       .selectFrom("comparatives")
       .select("digest")
@@ -103,7 +103,7 @@ export const comparativeQueries = {
       project_id: row.project_id,
     }),
   ),
-  findDatasetOfProject: new Query(({ tenantId, id }: ComparativeExperimentKey) =>
+  findDatasetOfProject: new Query(({ tenantId, id }: TenantAndId) =>
     builder
       .selectFrom("projects")
       .select("reference_dataset_id")

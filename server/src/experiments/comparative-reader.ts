@@ -31,7 +31,7 @@ function buildList(tenantId: string, query: ComparisonQuery) {
     const part = escapeJsonPart(nameContains);
     list = list.where((eb) => containsIgnoringCase(eb.ref("c.name_json"), part));
   }
-  // Say where comparisons without a name are sorted, because the default differs between the database engines.
+  // Specify where comparisons without a name are sorted, because the default differs between the database engines.
   return list
     .orderBy(sortColumns[sortBy], (order) =>
       isDescending ? order.desc().nullsLast() : order.asc().nullsFirst(),

@@ -88,11 +88,13 @@ export class ComparativeWriter implements ComparativeWrites {
       // The LangSmith API defines this message, and its clients check for it.
       throw new RequestError(422, "A reference dataset is required");
     }
-    const others = experimentIds.filter((id) => datasetIds.get(id) !== referenceDatasetId);
-    if (others.length > 0) {
+    const otherExperimentIds = experimentIds.filter(
+      (id) => datasetIds.get(id) !== referenceDatasetId,
+    );
+    if (otherExperimentIds.length > 0) {
       throw new RequestError(
         422,
-        `Experiments are not on dataset ${referenceDatasetId}: ${others.join(", ")}`,
+        `Experiments are not on dataset ${referenceDatasetId}: ${otherExperimentIds.join(", ")}`,
       );
     }
     return referenceDatasetId;

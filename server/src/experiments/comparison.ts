@@ -17,7 +17,7 @@ const newErrorRating = -2;
 const fixedErrorRating = 2;
 /** Scores that differ by less are treated as equal, because means of equal scores may differ by rounding errors. */
 const scoreTolerance = 1e-9;
-/** Stands for the position of the results on an example that an experiment has not run. */
+/** The position in {@link AlignedExperiment} that means that the experiment has no results on the example. */
 const noRow = -1;
 
 /** Compares, for each example, the results of experiments with those of the baseline experiment. */
@@ -60,13 +60,16 @@ export function computeComparison(
   };
 }
 
-/** An experiment, and for each of the compared examples the position of its results: -1 if there are none. */
+/**
+ * An experiment, and for each of the compared examples the position of the example's results in the lists of the
+ * experiment; {@link noRow} if there are none.
+ */
 interface AlignedExperiment {
   readonly experiment: ComparedExperiment;
   readonly rows: Int32Array;
 }
 
-/** Finds the examples of all experiments, and where each experiment has its results on them. */
+/** Finds the examples of all experiments, and the positions of the results on them in each experiment. */
 function alignExamples(experiments: readonly ComparedExperiment[]): {
   readonly exampleIds: readonly string[];
   readonly rows: readonly Int32Array[];
@@ -123,7 +126,7 @@ interface RatedExamples {
   readonly hasError: Uint8Array;
 }
 
-interface Ratings {
+interface RatingInput {
   readonly aligned: readonly AlignedExperiment[];
   readonly baseline: AlignedExperiment | undefined;
   readonly exampleCount: number;
@@ -132,10 +135,16 @@ interface Ratings {
 }
 
 /**
- * Rates each example against the baseline: by the change of each of its scores, as a share of the range of all scores with
- * the same key, and by whether an error is new or was fixed.
+ * Rates each example against the baseline: by the change of each of its scores, as a share of the range of all scores
+ * with the same key, and by whether an error is new or was fixed.
  */
-function rateExamples({ aligned, baseline, exampleCount, ranges, query }: Ratings): RatedExamples {
+function rateExamples({
+  aligned,
+  baseline,
+  exampleCount,
+  ranges,
+  query,
+}: RatingInput): RatedExamples {
   const rated: RatedExamples = {
     worst: new Float64Array(exampleCount),
     best: new Float64Array(exampleCount),
@@ -170,7 +179,7 @@ function addRating({ worst, best }: RatedExamples, index: number, rating: number
   best[index] = Math.max(best[index] ?? 0, rating);
 }
 
-/** Rates the examples that fail although they did not in the baseline, and those that no longer fail. */
+/** Rates the examples that fail but did not fail in the baseline, and the examples that no longer fail. */
 function rateErrors(
   rated: RatedExamples,
   baseline: AlignedExperiment,
@@ -189,7 +198,7 @@ function rateErrors(
   });
 }
 
-interface Changes {
+interface ScorePairs {
   readonly baseline: AlignedExperiment | undefined;
   readonly other: AlignedExperiment;
   readonly exampleCount: number;
@@ -199,10 +208,10 @@ interface Changes {
 
 /**
  * Calls a function for each example for which an experiment and the baseline both have a score. The function receives
- * how much better the experiment's score is.
+ * the position of the example, and how much better the experiment's score is.
  */
 function forEachChange(
-  { baseline, other, exampleCount, key, query }: Changes,
+  { baseline, other, exampleCount, key, query }: ScorePairs,
   onChange: (index: number, change: number) => void,
 ): void {
   const baselineScores = baseline?.experiment.scores.get(key);
@@ -256,7 +265,7 @@ function createSubsetCheck(
   }
 }
 
-/** Creates a function that returns the number by which an example is sorted, the lowest first. */
+/** Creates a function that returns the sort key of an example. Lower keys come first. */
 function createOrder(
   { worst, best }: RatedExamples,
   order: ComparisonOrder,
@@ -306,7 +315,10 @@ function toComparedExample(
 /** Computes the statistics of one experiment's scores with one feedback key. */
 function summarizeScores(
   other: AlignedExperiment,
-  { range: { min, max }, ...comparison }: Omit<Changes, "other"> & { readonly range: ScoreRange },
+  {
+    range: { min, max },
+    ...comparison
+  }: Omit<ScorePairs, "other"> & { readonly range: ScoreRange },
 ): KeySummary {
   const bins = Array.from({ length: histogramBins }, () => 0);
   let [count, sum] = [0, 0];

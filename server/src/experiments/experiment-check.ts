@@ -29,11 +29,11 @@ export async function assertExperimentsOnDataset(
   if (missing.length > 0) {
     throw new RequestError(404, `Experiments not found: ${missing.join(", ")}`);
   }
-  const others = experimentIds.filter((id) => datasetIds.get(id) !== datasetId);
-  if (others.length > 0) {
+  const otherProjectIds = experimentIds.filter((id) => datasetIds.get(id) !== datasetId);
+  if (otherProjectIds.length > 0) {
     throw new RequestError(
       422,
-      `Experiments are not on dataset ${datasetId}: ${others.join(", ")}`,
+      `Experiments are not on dataset ${datasetId}: ${otherProjectIds.join(", ")}`,
     );
   }
 }

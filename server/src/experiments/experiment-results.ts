@@ -19,7 +19,7 @@ export interface ScoreLists {
   readonly scores: readonly number[];
 }
 
-/** Creates the results of an experiment from what an engine has read. */
+/** Creates the results of an experiment from the lists that a database engine has read. */
 export function createComparedExperiment(
   id: string,
   results: Omit<ComparedExperiment, "id" | "scores">,
@@ -38,7 +38,10 @@ export function createComparedExperiment(
   };
 }
 
-/** Computes the mean score of each example. An example may have several scores: one for each run, or from each source. */
+/**
+ * Computes the mean score of each example. An example may have several scores: from several runs, or from several
+ * sources.
+ */
 function computeMeans(
   positions: ReadonlyMap<string, number>,
   exampleIds: readonly string[],
@@ -47,7 +50,7 @@ function computeMeans(
   const sums = new Float64Array(positions.size);
   const counts = new Uint32Array(positions.size);
   exampleIds.forEach((exampleId, index) => {
-    // Feedback that was stored after the results were read may be on an example that they lack.
+    // Feedback that was stored after the results were read may belong to an example that is not in the results.
     const position = positions.get(exampleId);
     if (position !== undefined) {
       sums[position] = (sums[position] ?? 0) + (scores[index] ?? 0);

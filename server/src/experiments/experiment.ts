@@ -1,4 +1,4 @@
-/** Tokens and costs of a trace, summed over its model calls. `null` if none of them has the number. */
+/** Tokens and costs of a trace, summed over its model calls. A member is `null` if no call has the number. */
 export interface TraceUsage {
   readonly tokens: number | null;
   readonly cost: number | null;
@@ -7,8 +7,8 @@ export interface TraceUsage {
 }
 
 /**
- * The results and scores of an experiment, by example. All lists have the order of `exampleIds`: a comparison of many
- * experiments reads hundreds of thousands of results, and an object for each would take most of its time.
+ * The results and scores of an experiment, by example, as lists in the order of `exampleIds`. A list of objects would
+ * be too slow: a comparison of many experiments reads hundreds of thousands of results.
  */
 export interface ComparedExperiment {
   readonly id: string;
@@ -29,7 +29,7 @@ export type ComparisonSubset = "all" | "regressions" | "improvements" | "errors"
 
 /** Selects how experiments are compared. */
 export interface ComparisonQuery {
-  /** Id of the experiment with which the others are compared. */
+  /** Id of the experiment that the others are compared with. */
   readonly baselineId: string;
   /** If set, only scores with this key are rated; otherwise all scores. */
   readonly key?: string | undefined;
@@ -159,7 +159,7 @@ export interface PayloadPreview {
 export interface ExperimentReads {
   /** Compares experiments example by example, over their root runs. */
   compare(tenantId: string, request: ComparisonRequest): ComparisonPage;
-  /** Reads the runs of experiments on some examples, by their start. */
+  /** Reads the runs of experiments on some examples, in the order of their start. */
   readRuns(tenantId: string, query: ComparedRunsQuery): readonly ComparedRun[];
   /**
    * Returns the mean number of output tokens of the latest model calls of one experiment: the first in the list that

@@ -14,7 +14,7 @@ export interface BackgroundReply {
   readonly failure?: string;
 }
 
-/** The message on which a background thread closes its resources and ends. */
+/** The message that makes a background thread close its resources and end. */
 export const closeBackgroundThread = "close";
 
 interface BackgroundThreadInit<Write> {

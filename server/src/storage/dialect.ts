@@ -140,7 +140,7 @@ export const readJsonMember = (json: Text, member: string): EngineExpression<str
     postgres: sql`${toReadableJson(json)} ->> ${member}`,
   });
 
-/** Whether the list that is stored in a member of a JSON object contains all the texts. */
+/** Whether the list in a member of a JSON object contains all the texts. */
 export function hasAllInMember(
   json: Text,
   member: string,
@@ -186,8 +186,8 @@ export const isWithinTimeLimit = (column: string): EngineExpression<boolean> =>
 
 /**
  * Converts a JSON text to `jsonb` in PostgreSQL. Strings in `jsonb` can't contain NUL or half of a surrogate pair, so
- * the escapes of these characters are replaced by U+FFFD, and a comparison does not find texts that contain them. A
- * backslash that is itself escaped does not begin an escape.
+ * each escape of NUL or of a surrogate is replaced by U+FFFD, even in a complete pair, and a comparison does not find
+ * texts that contain such an escape. A backslash that is itself escaped does not begin an escape.
  */
 export const toReadableJson = (json: Text): Expression<string> =>
   sql`regexp_replace(${json}, '(?<!\\\\)((\\\\\\\\)*)\\\\u(0000|d[89a-f][0-9a-f]{2})', '\\1\\\\ufffd', 'gi')::jsonb`;

@@ -3,8 +3,8 @@
  * promise of one, in place of the result of the write, and callers of the store receive only that result (see
  * {@link WithLongWrites}). Long writes concern only runs and examples, whose SQL is written separately for each engine.
  * SQLite performs the statements of a slice synchronously, because a slice is one transaction and its duration decides
- * where it ends; PostgreSQL awaits them. New data becomes visible with the last slice, but while a deletion is under way,
- * some of the data may already be missing.
+ * where it ends; PostgreSQL awaits them. New data becomes visible with the last slice, but while a deletion is under
+ * way, some of the data may already be missing.
  */
 export class LongWrite<Result> {
   /** Yields wherever a slice may end; everything written up to that point is then committed. */

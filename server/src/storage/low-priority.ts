@@ -12,6 +12,6 @@ export function lowerPriority(): void {
       setPriority(Number(thread), 19);
     }
   } catch {
-    // The system is not Linux, or does not permit the change of priority. Only the pauses limit the load then.
+    // The system is not Linux, or does not allow the change of priority. Then only the pauses limit the load.
   }
 }

@@ -49,7 +49,7 @@ class ParameterName {
 
 /**
  * A query with named parameters. It is built when it first runs and compiled once per engine, because building costs
- * more than a small query itself. {@link QueryForms} are for a query whose form depends on its values.
+ * more than a small query itself. For a query whose form depends on its values, use {@link QueryForms}.
  */
 export class Query<Row, Values> {
   readonly #build: (parameters: Parameters<Values>) => BuiltQuery<Row>;

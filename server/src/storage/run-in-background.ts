@@ -12,7 +12,7 @@ import { readThreadCpuMs } from "./thread-cpu.ts";
  * the processors, `alone` while this thread has a processor for itself and can keep up with work that arrives fast.
  */
 const pauseFactors = { crowded: 3, alone: 0.2 } as const;
-/** The pause is the shorter one if the thread used the processor for at least this share of the step's duration. */
+/** The shorter pause applies if the thread used the processor for at least this share of the step's duration. */
 const aloneShare = 0.75;
 /** Milliseconds of the pause after a step that had nothing to do, or failed. */
 const idleMs = 1_000;
@@ -28,8 +28,8 @@ export interface BackgroundContext<Write> {
 
 export interface BackgroundWork {
   /**
-   * Does a step, which should take some tens of milliseconds. Resolves to whether there was something to do. May throw, for
-   * example when the disk is full: the next step tries again.
+   * Does a step, which should take some tens of milliseconds. Resolves to whether there was something to do. May throw,
+   * for example when the disk is full: the next step tries again.
    */
   readonly runStep: () => Promise<boolean>;
   readonly close: () => void;

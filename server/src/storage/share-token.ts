@@ -39,8 +39,8 @@ export interface TokenCipher {
 }
 
 /**
- * The digest under which a token is stored. A token has at least 122 random bits and can't be guessed, so it needs
- * no salt.
+ * The digest by which a stored token is found. A token has at least 122 random bits and can't be guessed, so the digest
+ * needs no salt.
  */
 export const digestToken = (token: string): string =>
   createHash("sha256").update(token).digest("base64url");

@@ -6,7 +6,7 @@ interface StepPaceOptions {
   readonly targetMs: number;
 }
 
-/** Adapts the size of steps to the time that they take, so that nothing waits long for one of them. */
+/** Adapts the size of steps to the time that they take, so that no step delays other work for long. */
 export class StepPace {
   readonly #options: StepPaceOptions;
   #size: number;
@@ -27,7 +27,7 @@ export class StepPace {
    */
   record(elapsedMs: number): void {
     const { min, max, targetMs } = this.#options;
-    const fitting = Math.floor((this.#size * targetMs) / Math.max(elapsedMs, 1));
-    this.#size = Math.max(min, Math.min(max, this.#size * 2, fitting));
+    const fittingSize = Math.floor((this.#size * targetMs) / Math.max(elapsedMs, 1));
+    this.#size = Math.max(min, Math.min(max, this.#size * 2, fittingSize));
   }
 }

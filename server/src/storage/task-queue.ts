@@ -11,7 +11,7 @@ export class TaskQueue {
     this.#start();
   }
 
-  /** Adds a task before those that wait already. */
+  /** Adds a task before the tasks that are already waiting. */
   addNext(task: () => void | Promise<void>): void {
     this.#waiting.unshift(task);
     this.#start();
@@ -27,7 +27,8 @@ export class TaskQueue {
     this.#isRunning = true;
     for (let task = this.#waiting.shift(); task !== undefined; task = this.#waiting.shift()) {
       const completion = task();
-      // Only asynchronous tasks are awaited: after an `await`, the next synchronous task would not be complete when its `add` returns.
+      // Await only asynchronous tasks: after an `await`, the next synchronous task would not be complete when its `add`
+      // returns.
       if (completion !== undefined) {
         await completion;
       }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import process from "node:process";
 import { BroadcastChannel, getEnvironmentData, setEnvironmentData } from "node:worker_threads";
 
-/** The key of the environment data by which a thread passes the name of the channel to the threads that it starts. */
+/** The key of the environment data that passes the name of the warning channel to the threads that a thread starts. */
 const environmentName = "millrace-warning-channel";
 
 /** A warning of one of the server's threads. */
@@ -12,7 +12,7 @@ export interface ThreadWarning {
 }
 
 /**
- * Receives the warnings of this thread and of all threads that it starts from now on. Otherwise, Node prints them.
+ * Receives the warnings of this thread and of all threads that it starts from now on, which Node would otherwise print.
  * Returns a function that stops receiving them.
  */
 export function receiveWarnings(listener: (warning: ThreadWarning) => void): () => void {
@@ -25,7 +25,7 @@ export function receiveWarnings(listener: (warning: ThreadWarning) => void): () 
   channel.unref();
   setEnvironmentData(environmentName, name);
   const onWarning = ({ message }: Error): void => listener({ thread: "server", message });
-  // Removes the listener of Node that prints warnings.
+  // Remove Node's listener, which prints warnings.
   process.removeAllListeners("warning");
   process.on("warning", onWarning);
   return () => {
@@ -51,8 +51,8 @@ export function forwardWarnings(thread: string): void {
 }
 
 /**
- * Emits a warning before the thread does anything else. Node emits warnings only once the current call has returned, which
- * may be long afterwards.
+ * Emits a warning before the thread does anything else, if the thread forwards its warnings. Node emits warnings only
+ * once the current call has returned, which may be long afterwards.
  */
 function warnNow(message: string): void {
   if (forward === undefined) {

@@ -11,14 +11,17 @@ const { NODE_OPTIONS: _preloads, ...environment } = env;
  */
 export const cleanEnvironment = environment;
 
-/** Options of worker threads: they inherit no flags of Node, and only the environment variables that they need. */
+/**
+ * Options of worker threads: they inherit no flags of Node, and all environment variables except NODE_OPTIONS; see
+ * {@link cleanEnvironment}.
+ */
 export const threadOptions: WorkerOptions = { execArgv: [], env: cleanEnvironment };
 
 /**
- * Requests that a thread ends, and resolves once it has ended. Terminating a thread in which SQLite runs may end the
+ * Asks a thread to end, and resolves once it has ended. Terminating a thread in which SQLite runs may end the
  * whole process (`Napi::Error`, exit code 134), so a thread is terminated only if it does not end in time.
  *
- * @param request - the message on which the thread closes its resources and ends.
+ * @param request - the message that makes the thread close its resources and end.
  */
 export async function endThread(
   worker: Worker,

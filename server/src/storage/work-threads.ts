@@ -45,8 +45,8 @@ export interface WorkOptions {
 
 /**
  * Worker threads for tasks whose duration depends on the client, such as parsing a body. Each thread performs one
- * task at a time, and each tenant has at most one running task, so a tenant waits for at most one task of another
- * tenant. A thread whose task takes too long is terminated.
+ * task at a time, and each tenant has at most one running task, so that no tenant occupies all threads. A thread whose
+ * task takes too long is terminated.
  *
  * States of a thread: started for a task -> busy -> idle -> busy ... -> ended, by a task that takes too long or by
  * `close`.
@@ -73,7 +73,8 @@ export class WorkThreads {
   /**
    * Resolves with the result of a task. Memory that belongs to one chunk alone is transferred to the thread.
    *
-   * @throws RequestError the error of the task; 422: it took too long; 429: too many tasks are waiting.
+   * @throws RequestError the error of the task. 413: it needs too much memory. 422: it took too long. 429: too many
+   * tasks are waiting. 503: the server is closing.
    */
   run<Task extends WorkTask>(tenantId: string, task: Task): Promise<ResultOf<Task>> {
     const { chunks = [] } = task;
@@ -227,8 +228,7 @@ const taskLimitsMs: Readonly<Record<string, number>> = {
   fillJudgePrompt: serverLimits.scoreTaskMs,
 };
 
-const describeTask = ({ kind }: WorkTask): string =>
-  descriptions[kind] ?? "parsing the body, which is large,";
+const describeTask = ({ kind }: WorkTask): string => descriptions[kind] ?? "parsing the large body";
 
 const descriptions: Readonly<Record<string, string>> = {
   schema: "validation against the dataset's schema",

@@ -36,8 +36,8 @@ export interface BackupOptions {
  * before it is renamed to `file`.
  *
  * @returns the size of the file, in bytes
- * @throws {@link ServerError} with code `BACKUP`: there is no database, the file exists, it can't be written, or the
- * database is damaged. No file is left behind.
+ * @throws {@link ServerError} with code `BACKUP`: there is no database, a file exists or can't be written, or the
+ * database is damaged. No incomplete copy is left behind.
  */
 export async function createBackup(
   dataDir: string,
@@ -57,7 +57,7 @@ export async function createBackup(
   }
   const partial = `${file}.partial`;
   try {
-    // A file that is left of an earlier attempt is replaced. Only the owner may read the copy.
+    // Replace a file that an earlier attempt left behind. Only the owner may read the copy.
     rmSync(partial, { force: true });
     closeSync(openSync(partial, "wx", ownerOnly));
     await copyDatabase(source, partial);
@@ -108,7 +108,7 @@ export function copyTokenKey(dataDir: string, file: string): void {
 }
 
 export interface RestoreOptions {
-  /** The file to which the key of the tokens of links was copied. The keys that the folder already has stay valid. */
+  /** The file to which the token key of the backup was copied. The keys that the folder already has stay valid. */
   readonly tokenKeyFile?: string | undefined;
   /**
    * Whether a database that the folder contains is renamed, so that the backup can take its place. @defaultValue false
@@ -128,8 +128,9 @@ export interface RestoreResult {
  * Puts a backup into a data folder on which no server runs. The backup is checked first, and stays where it is. A
  * database of an earlier version is converted by the next start of the server.
  *
- * @throws {@link ServerError} with code `BACKUP`: the file is no backup, is damaged or of a later version, or the folder
- * contains a database and `replace` is not set. `DATA_DIR_IN_USE`: a server runs. The folder is left as it was.
+ * @throws {@link ServerError} with code `BACKUP`: the file is not a backup, is damaged or of a later version, or the
+ * folder contains a database and `replace` is not set. `DATA_DIR_IN_USE`: a server runs. The database is left as it
+ * was.
  */
 export function restoreBackup(
   file: string,

@@ -6,7 +6,7 @@ import type { ResourceCall } from "../storage/thread-reply.ts";
 interface IdleRead {
   /** The table whose rows are read. */
   readonly table: string;
-  /** The answer while the table is empty. */
+  /** The result while the table is empty. */
   readonly answer: unknown;
 }
 

@@ -38,7 +38,7 @@ export class KeyAdmin {
 
   create({ name = "", tenant, scopes }: KeyDraft): Promise<NewKey> {
     return this.#write(async () => {
-      const tenantId = await this.#tenantId(tenant);
+      const tenantId = await this.#findOrCreateTenant(tenant);
       const key = await this.#writer.createKey(tenantId, { name, scopes });
       await this.#recordAction(tenantId, "createKey", key.id);
       return key;
@@ -62,7 +62,8 @@ export class KeyAdmin {
     });
   }
 
-  async #tenantId(handle: string | undefined): Promise<string> {
+  /** Returns the id of the tenant with this handle; without a handle, the id of the default tenant. */
+  async #findOrCreateTenant(handle: string | undefined): Promise<string> {
     if (handle === undefined) {
       return this.#parts.readDefaultTenantId();
     }

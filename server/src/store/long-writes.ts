@@ -95,7 +95,7 @@ export class LongWrites {
 
   /**
    * Aborts all long writes, because the server is closing. Returns an error reply for each aborted and each deferred
-   * call. When the server starts again, it erases what the aborted writes have already committed.
+   * call. When the server starts again, it erases the rows that an aborted write has staged (`ExampleStages`).
    */
   abortAll(): readonly ThreadReply[] {
     clearImmediate(this.#turn);

@@ -11,7 +11,7 @@ export const moveSetting = "move";
 export interface MoveMark {
   readonly id: string;
   readonly state: "copying" | "switching" | "moved";
-  /** Milliseconds since 1970 until which writes are refused while the state is `switching`. */
+  /** Until when writes are refused in the state `switching`, in milliseconds since the epoch. */
   readonly untilMs: number;
 }
 

@@ -81,7 +81,7 @@ export class ReadPool {
   /**
    * Calls a method of a resource on a reader thread.
    *
-   * @param scope - the tenant for which it reads, and whether its client is still connected
+   * @param scope - the tenant of the request, and whether its client is still connected
    * @throws RequestError 408: the deadline passed. 503: too many queries wait, or the server is closing.
    */
   read(call: ResourceCall<Readers>, scope?: ReadScope): Promise<unknown> {

@@ -7,7 +7,7 @@ export type ReaderQuery = ResourceCall<Readers> & {
   readonly withinMs: number;
 };
 
-/** A query with the number that its result has, too. */
+/** A query, with the sequence number that its reply repeats. */
 export type ReaderCall = ReaderQuery & { readonly sequence: number };
 
 /** The `workerData` of a reader thread. */

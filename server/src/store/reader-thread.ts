@@ -22,14 +22,14 @@ export interface ReaderSource {
    */
   createData(cancelFlag: Int32Array<SharedArrayBuffer>): object;
   /**
-   * Whether the thread also gets the message `cancel` for a query that is to be canceled: it waits for messages while
-   * the query runs.
+   * Whether a query is also canceled with the message `cancel`, because the thread can receive messages while a query
+   * runs.
    */
   readonly getsCancelMessage: boolean;
 }
 
 /**
- * The main thread's handle of a reader thread. The reader thread starts with its first query and runs one query at a
+ * The main thread's handle for a reader thread. The reader thread starts with its first query and runs one query at a
  * time.
  */
 export class ReaderThread {

@@ -70,7 +70,7 @@ export function openSecondWriter(path: string): Connection {
   if (format !== formatMigrations.length) {
     db.close();
     throw new Error(
-      `the running server's database has format ${format}, but this command supports format ${formatMigrations.length}: use the command of the server's version`,
+      `the running server's database has format ${format}, but this command supports format ${formatMigrations.length}: run the command in the version of the server`,
     );
   }
   db.exec("PRAGMA wal_autocheckpoint = 0; PRAGMA secure_delete = ON");
@@ -80,10 +80,7 @@ export function openSecondWriter(path: string): Connection {
 const readFormat = (db: Connection): number =>
   Number(db.prepare("PRAGMA user_version").raw().all().flat()[0] ?? 0);
 
-/**
- * @throws Error the database has another format than the one of this version, so that its rows can't be read as they
- * are.
- */
+/** @throws Error the format of the database is not that of this version, so its rows can't be read as they are. */
 export function assertCurrentFormat(db: Connection): void {
   const format = readFormat(db);
   if (format !== formatMigrations.length) {

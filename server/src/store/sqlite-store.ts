@@ -41,7 +41,7 @@ import { originOfClient, originOfRequest, writeFrom } from "./writer-origin.ts";
 import type { WriterOrigin } from "./writer-origin.ts";
 import { WriterThread } from "./writer-thread.ts";
 
-/** Options of {@link SqliteStore}. */
+/** Options of the functions that open a store. */
 export interface StoreOptions {
   /** Maximum duration of one query, in milliseconds. */
   readonly queryTimeoutMs?: number;
@@ -262,8 +262,8 @@ class SqliteStore implements Store {
 
   async #close(): Promise<void> {
     const { connection, writer, pool, backgroundThreads, lock, onClosed } = this.#parts;
-    // Close the readers before the writer. As its last step, the writer copies the write-ahead log back into the
-    // database, for which no other connection may be open.
+    // Close the readers before the writer. As its last step, the writer writes the write-ahead log back to the
+    // database, while no other connection may be open.
     connection.close();
     await Promise.all([pool, ...backgroundThreads, this.#work].map((part) => part.close()));
     await writer.close();

@@ -18,8 +18,8 @@ export interface Store extends RequestScoped<Store> {
   /** Why the store accepts only deletions, which it does on a full disk; `undefined` while it accepts all writes. */
   readonly readOnlyReason: string | undefined;
   /**
-   * Returns a store of the same data for a part of the server that writes by itself, such as `rule`. What it writes is
-   * recorded as written by that part.
+   * Returns a store of the same data for a part of the server that writes by itself, such as `rule`. Its writes are
+   * recorded as made by that part.
    */
   forClient(client: string): Store;
   /** Resolves when the batch would survive the end of the process. */
@@ -31,12 +31,12 @@ export interface Store extends RequestScoped<Store> {
   onActivity(listener: ActivityListener): void;
   /**
    * Adds a listener that is called when another server of the same database has changed rules, alerts or webhooks, or
-   * when this server begins to be the one that applies them. SQLite has one server only, so it calls no listener.
+   * when this server becomes the leader, which applies them. On SQLite there is only one server, so no listener is
+   * called.
    */
   onWake(listener: () => void): void;
   /**
-   * A secret that all servers of the same database share, with which URLs are signed; `undefined` if this is the only
-   * server.
+   * The secret for signing URLs, which all servers of the same database share; `undefined` if this is the only server.
    */
   readonly linkSecret: Uint8Array | undefined;
   /**

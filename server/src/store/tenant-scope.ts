@@ -56,8 +56,8 @@ export type ArgumentTable<Resources> = {
 export const unchanged = <Args>(args: Args): Args => args;
 
 /**
- * For calls with a share token. Their arguments contain no tenant id, so they are not changed. Their result
- * contains the tenant id, by which keys in the result are recognized and replaced by ids.
+ * For calls with a share token. Their arguments contain no tenant id, so they are not changed. Their result contains
+ * the tenant id, which is used to recognize keys in the result and to replace them by ids.
  */
 export const scopedByToken = <Args>(args: Args): Args => args;
 

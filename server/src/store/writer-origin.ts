@@ -6,7 +6,7 @@ import type { Writers } from "./repositories.ts";
 
 /** Who makes the writes of a scoped store. */
 export interface WriterOrigin {
-  /** Returns the author of versions; it is called for each write that adds versions to datasets. */
+  /** Returns the author of dataset versions. It is called for each write that adds versions to datasets. */
   readonly findAuthor?: () => VersionAuthor | undefined;
   /** The entry of the audit log that is stored with the first successful write. */
   readonly audit?: PendingAudit;
@@ -47,7 +47,7 @@ export async function writeFrom(
   return result;
 }
 
-/** The resources whose writes add versions to datasets, which have an author. */
+/** The resources whose writes add versions to datasets. */
 const versionedResources: ReadonlySet<keyof Writers> = new Set<keyof Writers>([
   "datasets",
   "examples",

@@ -9,7 +9,7 @@ import type { TextIndexWriter } from "../runs/sqlite/text-index/text-index-write
 import type { ResourceCall, ThreadReply } from "../storage/thread-reply.ts";
 import type { Writers } from "./repositories.ts";
 
-/** What the writer thread can be called on: the writers for API requests, the text index, and the metrics. */
+/** The resources whose methods the writer thread can call: those of the API, the text index, and the metrics. */
 export type WriterResources = Writers & {
   readonly textIndex: TextIndexWriter;
   readonly metrics: MetricWrites;
@@ -32,7 +32,7 @@ export type WriterRequest =
     })
   | { readonly kind: "close" };
 
-/** A request with the number that its result refers to. */
+/** A request, with the sequence number that its reply repeats. */
 export interface WriterCall {
   readonly sequence: number;
   readonly request: WriterRequest;

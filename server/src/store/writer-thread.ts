@@ -21,7 +21,7 @@ import type {
 /** Sent to a thread whose start takes too long: it ends itself once it has opened the database. */
 const closeCall: WriterCall = { sequence: 0, request: { kind: "close" } };
 
-/** The main thread's handle of the writer thread. Counts the bytes of requests that are not committed yet. */
+/** The main thread's handle for the writer thread. Counts the bytes of requests that are not committed yet. */
 export class WriterThread {
   readonly #worker: Worker;
   readonly #pending = new PendingWrites(

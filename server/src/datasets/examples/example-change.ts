@@ -44,7 +44,7 @@ export function createChangedRow({
   return { ...row, attachments: retained };
 }
 
-/** Replaces the metadata as a whole. The splits, which are stored in it, stay if the change does not contain any. */
+/** Replaces the metadata as a whole, but keeps the splits, which are stored in it, unless the change sets new ones. */
 function changeMetadata({ metadata: oldMetadata }: CurrentExample, change: ExampleChange): string {
   const { metadata, splits } = change;
   if (metadata === undefined && splits === undefined) {
@@ -94,9 +94,9 @@ export function toSplitChange(
   { name, isRemoval }: Omit<SplitChange, "exampleIds">,
 ): ExampleChange {
   const splits = example === undefined ? [] : readSplits(example.metadata);
-  const others = splits.filter((split) => split !== name);
-  if (others.length < splits.length !== isRemoval) {
+  const otherSplits = splits.filter((split) => split !== name);
+  if (otherSplits.length < splits.length !== isRemoval) {
     return { id };
   }
-  return { id, splits: isRemoval ? others : [...splits, name] };
+  return { id, splits: isRemoval ? otherSplits : [...splits, name] };
 }

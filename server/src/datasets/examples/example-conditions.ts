@@ -35,7 +35,7 @@ const [tenantIdColumn, datasetIdColumn, endMicrosColumn, metadataColumn] = [
   sql.ref<string>("e.metadata"),
 ];
 
-/** Creates the conditions that these values put on the row `e` of an example. */
+/** Creates the conditions that the row `e` of an example must meet to be selected with these values. */
 export function createScopeConditions(values: Parameters<ScopeValues>): Expression<boolean>[] {
   const { versionTime, ids, splits } = values;
   const conditions: Expression<boolean>[] = [

@@ -93,7 +93,7 @@ export async function deleteExamples(
   if (ids === undefined) {
     throw new RequestError(
       422,
-      "example_ids is missing: name the examples to delete, as example_ids=<id>, once for each",
+      "example_ids is missing: pass example_ids=<id> once for each example to delete",
     );
   }
   return toDeletionJson(await store.write.examples.deleteMany(request.tenantId, ids, "soft"));
@@ -174,7 +174,7 @@ async function findExampleScope(
   if (asOf?.kind === "tag") {
     throw new RequestError(
       422,
-      "a tag in as_of needs dataset, because each dataset has its own tags",
+      "as_of is a tag, so pass dataset too: each dataset has its own tags",
     );
   }
   return { datasetId: undefined, versionTime: asOf?.micros ?? null };

@@ -9,7 +9,10 @@ import type { ScopeValues } from "./example-conditions.ts";
 import { hasOneOfIds, selectRowsOfExample } from "./example-ids.ts";
 import type { ExampleFileTable, ExampleTables } from "./example-ids.ts";
 
-/** The `to_us` of a row that is not published yet. It is before the row's `from_us`, so the row is in no version. */
+/**
+ * The `to_us` of a staged row, which is written before its version exists; see `ExampleStages`. It is before the row's
+ * `from_us`, so the row is in no version yet.
+ */
 export const stagedMicros = 0;
 
 interface ExampleQueryTables extends ExampleTables {
@@ -81,7 +84,7 @@ export const exampleQueries = {
       .select(["bytes", "checksum", "example_id"])
       .where("key", "=", key),
   ),
-  // Selects the newest published row. All rows of an example have the same position, because updates keep it.
+  // Selects the newest row that is not staged. All rows of an example have the same position, because updates keep it.
   findLocation: new Query(({ tenantId, id }: Parameters<{ tenantId: string; id: string }>) =>
     selectRowsOfExample(id)
       .select(["e.dataset_id", "e.position"])
@@ -337,9 +340,9 @@ interface ExamplePageValues extends ScopeValues {
 }
 
 /**
- * Lists a page of examples in the order in which they were created. The page ends with the first example with which the
- * total size of the page exceeds `bytesMax`. SQLite's `octet_length` reads only the header of a row, so the texts of
- * later rows are not read.
+ * Lists a page of examples in the order in which they were created. The page ends with the example that makes its total
+ * size exceed `bytesMax`. SQLite's `octet_length` reads only the header of a row, so the texts of later rows are not
+ * read.
  */
 export const examplePageQueries = new QueryForms((values: Parameters<ExamplePageValues>) => {
   const sizes = builder

@@ -31,9 +31,8 @@ import {
 } from "./example-queries.ts";
 import { parseExampleRow, parsePreviewRow, parseSplitList } from "./example-row.ts";
 
-/** The dependencies that differ between the database engines. */
-export interface ExampleEngine {
-  /** Encrypts the tokens of share links. */
+interface ExampleReaderDependencies {
+  /** Decrypts the tokens of share links. */
   readonly tokenCipher: TokenCipher;
   readonly search: ExampleTextSearch;
 }
@@ -43,7 +42,7 @@ export class ExampleReader implements ExampleReads {
   readonly #search: ExampleTextSearch;
   readonly #versions: DatasetVersions;
 
-  constructor(db: Database, { tokenCipher, search }: ExampleEngine) {
+  constructor(db: Database, { tokenCipher, search }: ExampleReaderDependencies) {
     this.#db = db;
     this.#search = search;
     this.#versions = new DatasetVersions(db, tokenCipher);
@@ -216,8 +215,8 @@ export class ExampleReader implements ExampleReads {
   }
 
   /**
-   * Replaces the time of a version with `null`, which stands for the newest version, if the time is not before it. Rows
-   * of the newest version have an index of their own, which is faster than a search by time.
+   * Replaces a time at or after the newest version by `null`, which means the newest version. Rows of the newest
+   * version have an index of their own, which is faster than a search by time.
    */
   async #preferNewest<Filter extends ExampleFilter>(
     tenantId: string,

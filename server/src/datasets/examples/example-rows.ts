@@ -18,7 +18,7 @@ export interface NewExampleRow {
    */
   readonly position?: number;
   readonly createdMicros: number;
-  /** Time of the version from which on the row is valid. */
+  /** Time of the first version that contains the row. */
   readonly fromMicros: number;
   /** Whether the row is written before its version exists, so that no read returns it yet. See `ExampleStage`. */
   readonly isStaged?: boolean;

@@ -243,7 +243,7 @@ function assertCountWithRuns(count: number): void {
   if (count > serverLimits.examplesFromRuns) {
     throw new RequestError(
       413,
-      `more than ${serverLimits.examplesFromRuns} examples in a body with examples that are copied from runs; send fewer in one request`,
+      `a request that copies examples from runs may contain at most ${serverLimits.examplesFromRuns} examples; split it into several requests`,
     );
   }
 }

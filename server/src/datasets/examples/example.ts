@@ -136,7 +136,7 @@ export interface ExamplePageQuery {
   /** The position of the last example of the previous page. */
   readonly after: number;
   readonly limit: number;
-  /** The page ends with the first example with which the payloads of the page exceed this total number of bytes. */
+  /** The page ends with the example that makes its payloads exceed this number of bytes in total. */
   readonly bytesMax: number;
 }
 
@@ -192,7 +192,7 @@ export interface ExampleReads {
   page(tenantId: string, query: ExamplePageQuery): Promise<readonly Example[]>;
   /** Finds the dataset that contains an example, or contained it before it was deleted. */
   findDatasetId(tenantId: string, exampleId: string): Promise<string | undefined>;
-  /** Returns those of `runIds` whose run is the source of an existing example. */
+  /** Returns the ids in `runIds` of runs from which an existing example was created. */
   listSources(tenantId: string, runIds: readonly string[]): Promise<readonly string[]>;
   listSplits(
     tenantId: string,
@@ -211,8 +211,8 @@ export interface ExampleReads {
 
 export interface ExampleWrites {
   /**
-   * Creates examples, and with them one new version of each dataset. Identical examples that already exist stay
-   * unchanged.
+   * Creates examples, and one new version of each dataset that gets new examples. Identical examples that already
+   * exist stay unchanged.
    *
    * @throws RequestError 404: no such dataset. 409: another example has one of the ids. 422: an example does not match
    * a schema.
@@ -229,7 +229,7 @@ export interface ExampleWrites {
     drafts: readonly ExampleDraft[],
   ): Promise<Readonly<Record<string, string>>>;
   /**
-   * Makes all changes or none, and with them one new version of each dataset.
+   * Makes all changes or none. Creates one new version of each dataset that changes.
    *
    * @throws RequestError 404: an example does not exist, or `datasetId` is passed and an example is not in this
    * dataset. 422: an example does not match a schema.

@@ -32,8 +32,8 @@ export interface ReceivedExample {
 /** Writes of many examples. They run in slices, but each takes effect as a whole or not at all. */
 export interface LargeExampleWrites {
   /**
-   * Like `ExampleWrites.create`. Two examples with the same id in one request count as identical only if their JSON
-   * texts are equal byte for byte.
+   * Like `ExampleWrites.create`. On SQLite, two examples with the same id in one request count as identical only if
+   * their JSON texts are equal byte for byte.
    *
    * @throws RequestError for the same reasons as `ExampleWrites.create`. 413: the examples belong to too many datasets.
    */

@@ -21,15 +21,15 @@ export function parseSplits(value: unknown, label: string): readonly string[] | 
   if (names.length === 0 || !names.every((name) => typeof name === "string" && name !== "")) {
     throw new RequestError(
       422,
-      `${label} must be the name of a split or a list of names, without empty ones`,
+      `${label} must be the name of a split, or a list of one or more names; a name must not be empty`,
     );
   }
   return [...new Set(names as readonly string[])];
 }
 
 /**
- * Returns the metadata of an example with its splits. If no splits are passed, those in the metadata are used: a client
- * can then write metadata that it has read, and the splits stay the same.
+ * Returns the metadata of an example with its splits. If no splits are passed, the metadata keeps its own splits: a
+ * client can then write metadata that it has read, and the splits stay the same.
  *
  * @throws RequestError 422: there are too many splits.
  */

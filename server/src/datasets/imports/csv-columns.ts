@@ -3,7 +3,7 @@ import { addSplits } from "../examples/splits.ts";
 import { RequestError } from "../../model/errors.ts";
 import type { UploadRow } from "./upload.ts";
 
-/** Which columns of a CSV file become inputs, outputs and metadata, as the fields of the upload form say. */
+/** The columns of a CSV file that become inputs, outputs and metadata, as chosen in the upload form. */
 export interface ColumnChoice {
   readonly inputs: readonly Column[];
   readonly outputs: readonly Column[];

@@ -36,7 +36,7 @@ const copiedMembers = [
  * Converts an example to a line of a fine-tuning file: the messages of the inputs, then those of the outputs. A plain
  * string counts as a message.
  *
- * @throws Error the inputs or the outputs contain neither messages nor a string; the error message says which.
+ * @throws Error the example can't be converted, for example because it has no outputs; the message contains the reason.
  */
 export function toFineTuning({ inputs, outputs }: Pick<Example, "inputs" | "outputs">): string {
   const inputValues = JSON.parse(inputs) as JsonObject;

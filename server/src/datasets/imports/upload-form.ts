@@ -48,7 +48,10 @@ async function receiveParts(request: IncomingMessage, file: UploadFile): Promise
     // Limit the fields: unlike the file, they are held in memory.
     fieldChars += name.length + value.length;
     if (fieldChars > serverLimits.formChars) {
-      reject(413, `the fields are longer than ${serverLimits.formChars} characters together`);
+      reject(
+        413,
+        `the fields have more than ${serverLimits.formChars} characters in total; shorten them`,
+      );
       return;
     }
     fields.set(name, [...(fields.get(name) ?? []), value]);
@@ -67,7 +70,7 @@ async function receiveParts(request: IncomingMessage, file: UploadFile): Promise
     files.push({ name: name ?? "", copying });
   });
   form.on("fieldsLimit", () =>
-    reject(413, `the form has more than ${serverLimits.formFields} fields`),
+    reject(413, `the form has more than ${serverLimits.formFields} fields; send fewer`),
   );
   form.on("error", (cause: unknown) => reject(422, `the form is malformed: ${messageOf(cause)}`));
   const parsing = finished(form).catch((cause: unknown) =>

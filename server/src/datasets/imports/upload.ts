@@ -7,7 +7,7 @@ export interface UploadRow {
   readonly metadata: string;
 }
 
-/** The steps in which a dataset is uploaded. The dataset becomes visible when it is complete. */
+/** The steps of an upload of a dataset. The dataset becomes visible when it is complete. */
 export interface UploadWrites {
   /**
    * Creates an empty dataset, which is not visible yet.

@@ -173,7 +173,9 @@ describe.each(engines)("datasets on %s", (_engine, open) => {
     await expect(update({}, randomUUID())).rejects.toMatchObject(missing);
     expect((await update({ name: "d" })).finish()).toMatchObject({ id, name: "d" });
     await update({ name: "e", inputsSchema: null });
-    expect(updates.map(({ dataset, mustCheck }) => [dataset.name, mustCheck])).toEqual([
+    expect(
+      updates.map(({ dataset, mustCheckExamples }) => [dataset.name, mustCheckExamples]),
+    ).toEqual([
       ["d", false],
       ["e", true],
     ]);

@@ -30,7 +30,7 @@ export interface TargetEstimate {
   readonly cost: Range | { readonly reason: string };
   /** The prompt, filled in with the first example, or why that is impossible. */
   readonly preview: Rendered;
-  /** Number of the {@link TargetEstimate.sampled} examples with which the prompt can't be filled in. */
+  /** Number of the {@link TargetEstimate.sampled} examples for which filling in the prompt fails. */
   readonly failing: number;
   /** Number of examples that were tried for the estimate. */
   readonly sampled: number;
@@ -39,7 +39,7 @@ export interface TargetEstimate {
 /** The estimates for all targets of a request. */
 export interface LaunchEstimate {
   readonly targets: readonly TargetEstimate[];
-  /** Whether the output tokens are those of earlier experiments on the dataset; otherwise they are assumed. */
+  /** Whether the output tokens were measured in earlier experiments on the dataset; otherwise they are assumed. */
   readonly isMeasured: boolean;
 }
 
@@ -51,7 +51,7 @@ const assumedJudgement: Range = { low: 30, high: 300 };
 const maxCharsPerToken = 4.5;
 /** Factor by which the output tokens of another prompt or model may differ from the measured ones. */
 const measuredSpread = 2;
-/** Number of the latest experiments in which model calls are searched for. */
+/** Number of the latest experiments that are searched for model calls. */
 const measuredExperiments = 5;
 
 /**
@@ -78,7 +78,7 @@ export async function estimateCost(
   const measured = await measureOutputs(dependencies, tenantId, body.dataset_id);
   const targets: TargetEstimate[] = [];
   for (const { parameters, total } of prepared) {
-    // Sequential: a tenant has one task at a time on the worker threads.
+    // One after the other, because the worker threads run one task of a tenant at a time.
     targets.push(
       await estimateTarget(dependencies, { tenantId, parameters, rows: total, examples, measured }),
     );

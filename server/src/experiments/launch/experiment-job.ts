@@ -33,9 +33,9 @@ interface Cursor {
 }
 
 /**
- * The job that runs an experiment: it calls a model with a prompt for each example of a dataset, and scores the answers.
- * A step runs a few rows at the same time. The id of a run follows from its experiment, example and repetition, so a step
- * that is performed again calls models only for rows whose run is not stored.
+ * The job that runs an experiment: it calls a model with a prompt for each example of a dataset, and scores the
+ * answers. A step runs a few rows at the same time. The id of a run is computed from its experiment, example and
+ * repetition, so a step that is performed again calls models only for rows whose run is not stored.
  */
 export const createExperimentJobKind = (dependencies: LaunchDependencies): AnyJobKind =>
   defineJobKind({

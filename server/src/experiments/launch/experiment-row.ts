@@ -23,9 +23,11 @@ export interface Row {
   readonly tenantId: string;
   readonly exampleId: string;
   readonly example: ExampleJson;
+  /** Number of the repetition, beginning with 1. */
   readonly repetition: number;
   readonly runId: string;
   readonly experimentName: string;
+  /** JSON of the prompt's manifest. */
   readonly manifest: string;
   readonly parameters: LaunchParameters;
   readonly signal: AbortSignal;
@@ -44,7 +46,7 @@ export interface RowResult {
  * Calls the model for a row, and scores its answer with the scorers and the judges. Failures of a model or a judge are
  * part of the result and are not thrown.
  *
- * @throws RequestError a limit of calls or costs is reached, or an endpoint does not exist any more. If the job was
+ * @throws RequestError a limit of calls or costs is reached, or an endpoint no longer exists. If the job was
  * canceled, throws the reason of the row's signal.
  */
 export async function runRow(row: Row, dependencies: LaunchDependencies): Promise<RowResult> {

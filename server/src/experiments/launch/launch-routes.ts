@@ -23,7 +23,7 @@ export interface LaunchRouteDependencies extends LaunchDependencies {
 
 const apiTag = "experiments";
 
-/** Adds the routes by which the UI starts experiments. */
+/** Adds the routes that the UI uses to start experiments. */
 export function addLaunchRoutes(app: FastifyInstance, dependencies: LaunchRouteDependencies): void {
   app.route({
     ...route(uiEndpoints.listScorers, {
@@ -40,7 +40,7 @@ export function addLaunchRoutes(app: FastifyInstance, dependencies: LaunchRouteD
     handler: async ({ tenantId }) => ({
       jobs: (
         await dependencies.store.read.jobs.list(tenantId, {
-          limit: listedJobs,
+          limit: maxSearchedJobs,
           offset: 0,
           isActive: false,
         })
@@ -78,8 +78,8 @@ export function addLaunchRoutes(app: FastifyInstance, dependencies: LaunchRouteD
   });
 }
 
-/** Number of a tenant's latest jobs that are searched for jobs of experiments. */
-const listedJobs = 200;
+/** Number of a tenant's latest jobs that are searched for jobs that run experiments. */
+const maxSearchedJobs = 200;
 
 function toJobJson({ id, state, progress, failures, error, parameters }: Job) {
   const { experiment_id: experimentId, target } = parameters as unknown as LaunchParameters;

@@ -7,7 +7,7 @@ export const launchLimits = {
   /** Targets in one request: an experiment is started for each combination of a prompt and a model. */
   targets: 20,
   repetitions: 10,
-  /** Model calls of one experiment at the same time. */
+  /** Rows of one experiment that run at the same time. */
   concurrency: 16,
   scorers: 20,
   judges: 5,
@@ -49,7 +49,7 @@ const commonMembers = {
   ),
   repetitions: Type.Integer({ minimum: 1, maximum: limits.repetitions }),
   concurrency: Type.Integer({ minimum: 1, maximum: limits.concurrency }),
-  /** The member of an example from which each variable of the prompts is filled in; `inputs.<name>` by default. */
+  /** For each variable of the prompts, the member of an example that fills it in; `inputs.<name>` by default. */
   mapping: Type.Record(
     Type.String({ maxLength: judgeLimits.nameChars }),
     Type.String({ maxLength: limits.pathChars }),
@@ -77,7 +77,7 @@ export const launchParameters = Type.Object({
   target: targetSchema,
   experiment_id: Type.String({ maxLength: 64 }),
   prompt_commit: Type.String({ maxLength: 200 }),
-  /** The version of the dataset, in microseconds, and the tag by which it was chosen. */
+  /** The version of the dataset: its time in microseconds, and the tag with which it was chosen, if any. */
   version_us: Type.Union([Type.Integer(), Type.Null()]),
   version_tag: Type.Optional(Type.String({ maxLength: limits.versionChars })),
 });

@@ -65,7 +65,7 @@ export type ScoreOutcome =
   | { readonly key: string; readonly score: number | boolean; readonly comment?: string }
   | { readonly key: string; readonly error: string };
 
-/** The scores of an output, and the prompts for the LLM judges that are still to score it. */
+/** The scores of an output, and the prompts for the LLM judges, which score it afterwards. */
 export interface Scored {
   readonly scores: readonly ScoreOutcome[];
   readonly prompts: readonly JudgePrompt[];
@@ -74,7 +74,7 @@ export interface Scored {
 /** Maximum number of variables, and of members of an example, that are listed. */
 const maxNames = 100;
 
-/** Fills an example in the prompt of a target. */
+/** Fills in the prompt of a target with an example. */
 export function renderPrompt({ manifest, example, mapping }: RenderTask): Rendered {
   const values = toValues(example);
   const paths = Object.entries(values)

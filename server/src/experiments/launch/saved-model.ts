@@ -10,7 +10,7 @@ export interface SavedModel {
   readonly settings: Settings;
 }
 
-/** For each setting, the names under which clients of LangChain save it. */
+/** For each setting, the names that LangChain clients use for it. */
 const settingNames = {
   temperature: ["temperature"],
   maxTokens: ["max_tokens", "maxTokens", "max_completion_tokens", "max_output_tokens"],

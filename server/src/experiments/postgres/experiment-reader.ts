@@ -26,7 +26,7 @@ const resultCondition =
   "r.tenant_id = $1 AND r.project_id = $2 AND r.parent_run_id IS NULL AND r.reference_example_id IS NOT NULL";
 /** Number of model calls whose output tokens are averaged. */
 const measuredCalls = 100;
-/** Maximum number of runs that one page contains of each experiment. */
+/** Maximum number of runs of each experiment on one page. */
 const maxRunsPerExperiment = 1_000;
 
 /** Queries the results of experiments: scores, errors and latencies, and the beginnings of payloads. */
@@ -42,7 +42,7 @@ export class PostgresExperimentReader implements PromisedExperimentReads {
   async compare(tenantId: string, request: ComparisonRequest): Promise<ComparisonPage> {
     const experiments: ComparedExperiment[] = [];
     for (const id of request.experimentIds) {
-      // Sequential: a connection runs one query at a time.
+      // One after the other, because a connection runs one query at a time.
       experiments.push(await this.#readExperiment(tenantId, id, request.comparativeId));
     }
     return createComparisonPage(experiments, request);

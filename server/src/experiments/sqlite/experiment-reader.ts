@@ -25,7 +25,7 @@ const resultCondition =
 const experimentRunCondition = `${resultCondition} AND ${withinDeadlineSql("r.rowid")}`;
 /** Number of model calls whose output tokens are averaged. */
 const measuredCalls = 100;
-/** Maximum number of runs that one page contains of each experiment. */
+/** Maximum number of runs of each experiment on one page. */
 const maxRunsPerExperiment = 1_000;
 
 /** The part of the repository of runs that the reader uses. */
@@ -50,7 +50,7 @@ export class ExperimentReader implements ExperimentReads {
            FROM projects WHERE id = ?1 AND tenant_id = ?2`,
         )
         .raw(),
-      // Returning one JSON list is several times faster than returning a row for each result.
+      // Returning JSON lists is several times faster than returning a row for each result.
       results: db
         .prepare(
           `SELECT json_group_array(example), json_group_array(runs), json_group_array(errors), json_group_array(start)
@@ -110,8 +110,8 @@ export class ExperimentReader implements ExperimentReads {
   }
 
   /**
-   * Reads the results of an experiment, or returns those that were read before if the experiment has not changed since:
-   * reading 10,000 results takes 30 ms, and a comparison is computed again for each page, order and filter.
+   * Reads the results of an experiment, or returns the cached results if the experiment has not changed since. The
+   * cache saves time because reading 10,000 results takes 30 ms, and each page, order and filter needs them again.
    */
   #readExperiment(tenantId: string, key: ExperimentKey): ComparedExperiment {
     const { id, comparativeId } = key;
@@ -202,7 +202,7 @@ export class ExperimentReader implements ExperimentReads {
   }
 }
 
-/** Which scores of which experiment are read. */
+/** The experiment to read, and the comparison whose scores to read. */
 interface ExperimentKey {
   readonly id: string;
   readonly comparativeId: string | undefined;

@@ -46,5 +46,5 @@ export class ResultCache {
   }
 }
 
-/** Counts one more than the results, because an experiment without results takes memory, too. */
+/** Returns the number of results plus 1, because an experiment without results takes memory, too. */
 const countResults = ({ exampleIds }: ComparedExperiment): number => 1 + exampleIds.length;

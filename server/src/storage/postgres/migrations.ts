@@ -5,7 +5,7 @@ import { tenantPolicies } from "./tenant-policies.ts";
 
 /**
  * Brings the tables to the newest format, each migration in a transaction of its own. A lock lets one server at a time
- * migrate; the others wait, and then find nothing to do. Formats are never undone.
+ * migrate; the others wait, and then find nothing to do. A migration is never undone.
  *
  * @param formats - for each format, the SQL that leads to it from the format before. Entries are only appended.
  * @throws ServerError the database has a newer format than this server supports, or a migration failed.

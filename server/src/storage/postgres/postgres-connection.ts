@@ -35,7 +35,7 @@ export interface ConnectOptions {
 
 /**
  * Types of numbers that the driver returns as text, because they may exceed the range of a JavaScript number. The
- * server stores no such values.
+ * server stores no numbers that large, so they are converted to JavaScript numbers.
  */
 const numberTypes: ReadonlySet<number> = new Set([types.builtins.INT8, types.builtins.NUMERIC]);
 
@@ -61,8 +61,8 @@ export class PostgresConnection implements PostgresClient {
     this.#client = client;
     this.#host = host;
     // Without a listener, an error of an idle connection would end the process.
-    client.on("error", (cause) => this.#giveUp(messageOf(cause)));
-    client.on("end", () => this.#giveUp("the connection was closed"));
+    client.on("error", (cause) => this.#markLost(messageOf(cause)));
+    client.on("end", () => this.#markLost("the connection was closed"));
     client.on("notification", ({ channel, payload }) =>
       this.#onNotification?.(channel, payload ?? ""),
     );
@@ -181,7 +181,7 @@ export class PostgresConnection implements PostgresClient {
     const socket = connectSocket({ ...this.#host, timeout: connectionLimits.cancelMs });
     socket.once("connect", () => socket.end(request));
     socket.once("timeout", () => socket.destroy());
-    // The statement then ends at its own time limit.
+    // If the request does not arrive, the statement ends at its own time limit.
     socket.once("error", () => socket.destroy());
     socket.unref();
   }
@@ -206,14 +206,14 @@ export class PostgresConnection implements PostgresClient {
       return await run();
     } catch (cause) {
       if (isConnectionLost(cause)) {
-        this.#giveUp(messageOf(cause));
+        this.#markLost(messageOf(cause));
         throw new ConnectionLostError(messageOf(cause), { cause });
       }
       throw cause;
     }
   }
 
-  #giveUp(reason: string): void {
+  #markLost(reason: string): void {
     if (this.#failure === undefined) {
       this.#failure = reason;
       const onLost = this.#onLost;
@@ -224,8 +224,8 @@ export class PostgresConnection implements PostgresClient {
 }
 
 /**
- * If the machine of a server vanishes, its connections are not closed. With these settings, PostgreSQL detects that
- * within half a minute and releases the server's locks; by default, it takes two hours.
+ * If the machine of a server fails, its connections are not closed. With these settings, PostgreSQL detects that within
+ * half a minute and releases the server's locks; by default, that takes two hours.
  *
  * Queries are not compiled to machine code: the estimates of filters over JSON are often far too high, and compiling
  * such a query takes longer than running it.

@@ -18,8 +18,8 @@ interface ConnectionLostOptions extends ErrorOptions {
 }
 
 /**
- * The code of an error: the SQLSTATE if PostgreSQL reported the error, or that of a system error, such as `ECONNRESET`. An
- * empty string if it has none.
+ * The code of an error: the SQLSTATE if PostgreSQL reported the error, or the code of a system error, such as
+ * `ECONNRESET`. An empty string if the error has no code.
  */
 export const codeOf = (cause: unknown): string => {
   const code: unknown =
@@ -38,7 +38,7 @@ const socketCodes = /^(?:ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTF
 const driverMessages =
   /connection (?:terminated|error)|not queryable|read timeout|timeout expired|client was closed/i;
 
-/** Whether an error means that the connection can't be used any more. */
+/** Whether an error means that the connection can no longer be used. */
 export const isConnectionLost = (cause: unknown): boolean => {
   const code = codeOf(cause);
   return (
@@ -76,7 +76,7 @@ export function toRequestError(cause: unknown): RequestError {
     process.emitWarning(cause.message);
     return new RequestError(
       503,
-      "the database refuses the connection of this server: the log of the server says why",
+      "the database refuses the connection of this server; see the server's log for the reason",
       retryRefusedSeconds,
     );
   }

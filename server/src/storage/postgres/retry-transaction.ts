@@ -41,7 +41,7 @@ export async function retryTransaction<Result>(
         throw cause;
       }
     }
-    // Half of the wait is random, so that two transactions that conflicted do not meet again.
+    // Half of the wait is random, so that two transactions that conflicted do not conflict again.
     await delay(delayMs / 2 + (Math.random() * delayMs) / 2);
   }
 }

@@ -2,7 +2,7 @@ import { RequestError } from "../../model/errors.ts";
 
 /** What the pool needs of a session. */
 export interface PooledSession {
-  /** Whether its connection works, as far as is known. */
+  /** False once the connection of the session was lost or closed. */
   readonly isUsable: boolean;
   close(): Promise<void>;
 }
@@ -15,7 +15,7 @@ export interface PoolLimits {
   readonly maxWaiting: number;
   /** The longest that a call waits for a session, in milliseconds. */
   readonly waitMs: number;
-  /** The time after which a session is replaced, so that the memory of its connection stays bounded. */
+  /** Milliseconds after which a session is replaced, so that the memory of its connection stays bounded. */
   readonly sessionMs: number;
 }
 
@@ -28,7 +28,7 @@ export interface PoolCounts {
 
 interface OpenSession<Session> {
   readonly session: Session;
-  /** When the session is replaced, in milliseconds on the clock of `performance.now()`. */
+  /** When the session is replaced, in milliseconds since the epoch. */
   readonly untilMs: number;
 }
 

@@ -15,7 +15,7 @@ type PromisedStorageReads = Promised<{ readonly storage: StorageReads }>["storag
 const maxAttachments = 10_000;
 const maxRuns = 100_000;
 
-/** Measures the size of the stored data. The effort is bounded, however much data there is. */
+/** Measures the size of the stored data. Except for `countRuns`, the effort is bounded, however much data there is. */
 export class PostgresStorageSizeReader implements PromisedStorageReads {
   readonly #db: PostgresDatabase;
 
@@ -59,7 +59,7 @@ export class PostgresStorageSizeReader implements PromisedStorageReads {
     return rows.map(({ tenant_id: tenantId, runs }) => ({ tenantId, runs }));
   }
 
-  /** The sizes of payloads are read from their headers, so their contents are not. */
+  /** The sizes of payloads are in the headers of their rows, so their contents are not read. */
   async measureRuns({
     after,
     limit,

@@ -13,7 +13,7 @@ const nulCharacter = String.fromCodePoint(nulPlaceholder);
 
 const firstSurrogate = 0xd8_00;
 
-/** Most texts contain neither NUL nor any surrogate, and this pattern is fast. */
+/** A fast test: most texts contain neither NUL nor a surrogate, so they need no encoding or decoding. */
 const suspiciousPattern = /[\0\ud800-\udfff]/;
 const encodedPattern = /[\0\p{Surrogate}\u{10f7fe}-\u{10ffff}]/gu;
 const decodedPattern = /\u{10f7fe}([\u{10f7fe}-\u{10ffff}])|([\u{10f7ff}-\u{10ffff}])/gu;

@@ -40,7 +40,7 @@ export async function runTransaction<Result>(
   return result;
 }
 
-/** Begins a transaction, in one round trip unless locks must be awaited. */
+/** Begins a transaction and takes its locks, in one round trip. */
 export async function beginTransaction(
   client: PostgresClient,
   { tenant, isReadOnly, statementMs, lockMs, locks }: TransactionOptions,
@@ -80,8 +80,8 @@ export const setTenant = (client: PostgresClient, tenant: string): Promise<void>
  */
 export async function commit(client: PostgresClient): Promise<void> {
   try {
-    // In a transaction in which a statement has failed, COMMIT would roll back without an error, but a statement before
-    // it reports one.
+    // If a statement of the transaction has failed, COMMIT would roll back without an error, but a statement before
+    // COMMIT reports the failure.
     await client.exec("SELECT 1; COMMIT");
   } catch (cause) {
     if (isConnectionLost(cause)) {

@@ -18,8 +18,7 @@ export const computeChecksumChange = (
 ): number => (computeNamesChecksum(oldNames) ^ computeNamesChecksum(newNames)) >>> 0;
 
 /**
- * SQL for the value of the column `checksum` combined with a parameter by exclusive or, an operation for which SQLite
- * has no operator.
+ * SQL for the exclusive or of the column `checksum` and a parameter. SQLite has no operator for this operation.
  */
 export const changedChecksumSql = (parameter: string): string =>
   `(checksum | ${parameter}) - (checksum & ${parameter})`;

@@ -12,7 +12,7 @@ export interface Statement {
   all(values?: readonly unknown[]): readonly unknown[];
   /** Reads one row after the other. The statement must not be used again until the last row was read. */
   iterate(values?: readonly unknown[]): IterableIterator<unknown>;
-  /** The names of the columns of its rows, in their order. */
+  /** The names of the columns of the result, in order. */
   columns(): readonly string[];
   run(values?: readonly unknown[]): StatementResult;
 }
@@ -208,7 +208,7 @@ const maxCachedStatements = 100;
 
 /**
  * A statement that is prepared when it is first used: the threads of a server create a few hundred statements at the
- * start, of which most servers use some dozens.
+ * start, but most servers use only some dozens of them.
  */
 class PreparedStatement implements Statement {
   readonly #db: EngineDatabase;

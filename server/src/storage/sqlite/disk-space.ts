@@ -310,8 +310,8 @@ export class DiskSpace {
   }
 
   /**
-   * If other programs left almost no free space, shrinks the reserve file, because opening the files next to the database
-   * needs a little space.
+   * If other programs left almost no free space, shrinks the reserve file, because opening the files next to the
+   * database needs a little space.
    */
   #freeSomeReserve(): void {
     const keptFreeBytes = this.#reserveMax / 8;

@@ -12,8 +12,8 @@ const lockFileName = "millrace.lock";
 const lockWaitMs = 250;
 
 /**
- * Locks a folder. The lock is a lock of the operating system on an empty database next to the real one, so it ends
- * whenever the process ends. A file that contains a process id would remain after a crash.
+ * Locks a folder. SQLite locks an empty database next to the real one with the operating system's file locks, so the
+ * lock ends whenever the process ends. A file that contains a process id would remain after a crash.
  */
 export function lockFolder(folder: string): FolderLock {
   const path = join(folder, lockFileName);

@@ -1,7 +1,7 @@
-/** SQL that reads a text as bytes, because a SQLite package may return a text only up to its first NUL. */
+/** SQL that reads a text as bytes, because an SQLite package may return a text only up to its first NUL. */
 export const toWholeTextSql = (column: string): string => `CAST(${column} AS BLOB)`;
 
-/** Converts a column's value to a string, also if it was read with {@link toWholeTextSql}. */
+/** Converts a column's value to a string, even if it was read with {@link toWholeTextSql}. */
 export const textOf = (value: unknown): string =>
   value instanceof Uint8Array ? Buffer.from(value).toString() : String(value);
 

@@ -9,7 +9,7 @@ interface PreparedQuery {
 }
 
 /**
- * Reads rows as lists of values and creates the objects itself, which takes less time than when the engine creates
+ * Reads rows as lists of values and creates the objects itself, which is faster than letting the SQLite package create
  * them.
  */
 class RowStatement {
@@ -38,7 +38,7 @@ class RowStatement {
 }
 
 /**
- * Maximum number of cached statements for queries that are built anew for each call. The least recently used statements
+ * Maximum number of cached statements for queries that are built for each call. The least recently used statements
  * are dropped.
  */
 const maxStatements = 100;

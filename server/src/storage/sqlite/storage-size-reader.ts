@@ -17,7 +17,7 @@ import type { Connection } from "./connection.ts";
 const maxAttachments = 10_000;
 const maxRuns = 100_000;
 
-/** Measures the size of the stored data. The effort is bounded, however much data there is. */
+/** Measures the size of the stored data. Except for `countRuns`, the effort is bounded, however much data there is. */
 export class StorageSizeReader implements StorageReads {
   readonly #statements: ReturnType<typeof prepareStatements>;
 

@@ -47,7 +47,7 @@ export class TenantKeys {
     return ids.map((id) => (qualifiedIds.has(id) ? createQualifiedKey(id, tenantId) : id));
   }
 
-  /** Returns those of the ids that have a qualified key. */
+  /** Returns the ids in the list that have a qualified key. */
   findQualifiedIds(kind: KeyKind, tenantId: string, ids: readonly string[]): ReadonlySet<string> {
     if (ids.length === 0 || !this.hasQualifiedKeys(tenantId)) {
       return noIds;

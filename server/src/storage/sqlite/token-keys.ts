@@ -58,7 +58,7 @@ export class TokenKeys implements TokenCipher {
     return TokenKeys.read(folder);
   }
 
-  /** For each key, a digest by which it is recognized. It does not reveal the key. */
+  /** For each key, a digest that identifies the key without revealing it. */
   get digests(): readonly string[] {
     return this.#keys.map((key) => derive(key, "digest").toString("base64url"));
   }
@@ -88,7 +88,7 @@ export class TokenKeys implements TokenCipher {
 
   /** Decrypts a token; `undefined` if none of the keys encrypted it for this row. */
   decrypt(encryptedToken: string, owner: string): string | undefined {
-    // The row of a restored tenant may have another key than the id for which the token was encrypted.
+    // A restored row may have a qualified key, while its token was encrypted for the plain id.
     const owners = new Set([owner, owner.replace(qualifiedKeyPattern, "$1")]);
     for (const possibleOwner of owners) {
       const token = this.#decryptFor(encryptedToken, possibleOwner);
@@ -158,8 +158,8 @@ function writeKeyFile(folder: string, text: string): void {
 }
 
 /**
- * Puts the keys of a file before those of a data folder. New tokens are encrypted with the first key, and tokens of any
- * of the keys can be decrypted.
+ * Puts the keys of a file before the keys of a data folder. The first key encrypts new tokens; every key can decrypt
+ * the tokens that it has encrypted.
  *
  * @throws Error if the file contains no key.
  */
@@ -175,8 +175,8 @@ export function addTokenKeys(folder: string, file: string): void {
 }
 
 /**
- * Adds the keys of another file after those that a folder has. They decrypt what was encrypted with them; new tokens are
- * encrypted with the first key, as before.
+ * Adds the keys of another file after the keys of a data folder, so that tokens that they have encrypted can be
+ * decrypted. New tokens are encrypted with the first key, as before.
  *
  * @throws Error the file can't be read or contains no key.
  */

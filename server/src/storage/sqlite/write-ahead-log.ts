@@ -17,8 +17,8 @@ export interface WriteBackResult {
 }
 
 /**
- * Writes back those pages of the write-ahead log that no other connection is using at the moment, without waiting for
- * these connections. The remaining pages stay in the log.
+ * Writes back the pages of the write-ahead log that no other connection is using at the moment. Does not wait for other
+ * connections: the pages that they use stay in the log.
  */
 export function writeBack(db: Connection): WriteBackResult {
   const rows = db.prepare("PRAGMA wal_checkpoint(PASSIVE)").raw().all() as readonly number[][];

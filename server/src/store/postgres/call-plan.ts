@@ -4,8 +4,9 @@ import type { ResourceCall } from "../../storage/thread-reply.ts";
 import type { Readers, Writers } from "../repositories.ts";
 
 // On SQLite one thread performs all writes, so a write that reads first and then writes needs no lock. On PostgreSQL
-// several servers write at the same time. To keep the same guarantee, the writes of one tenant take a lock of that tenant,
-// and writes that concern all tenants take a lock that excludes those of every tenant to the same resources.
+// several servers write at the same time. To keep the same guarantee, the writes of one tenant take a lock of that
+// tenant, and writes that concern all tenants take a lock that excludes the writes of every tenant to the same
+// resources.
 
 /** The tenants whose rows a call can use. */
 export type CallTenant =
@@ -16,7 +17,7 @@ export type CallTenant =
   /** The tenant of a dataset that is to be erased. */
   | { readonly kind: "retiredDataset" };
 
-/** In which tenant's name a write runs, and which locks it takes first. */
+/** The tenant for which a write runs, and the locks that it takes first. */
 export interface WritePlan {
   readonly tenant: CallTenant;
   readonly locks: readonly TransactionLock[];
@@ -28,7 +29,7 @@ export type MethodTable<Resources> = {
 };
 
 /**
- * Queries that read rows of all tenants: those of the server itself, and those that determine the tenant of a request.
+ * Queries that read rows of all tenants: the server's own queries, and queries that determine the tenant of a request.
  */
 const readsOfAll: MethodTable<Readers> = {
   alerts: ["listActive"],
@@ -60,8 +61,8 @@ const writesOfAll: MethodTable<Writers> = {
 };
 
 /**
- * Names of the locks by which writes for all tenants exclude writes of single tenants, by resource. The former take the
- * lock alone; the latter share it.
+ * By resource, the name of the lock that keeps writes for all tenants apart from writes of single tenants. A write for
+ * all tenants takes the lock alone; writes of single tenants share it.
  */
 const allTenantLocks: Readonly<Partial<Record<keyof Writers, string>>> = {
   alerts: "automation",
@@ -73,7 +74,7 @@ const allTenantLocks: Readonly<Partial<Record<keyof Writers, string>>> = {
 };
 
 /**
- * Resources whose writes have a lock of their own in each tenant. Writes of all other resources use the tenant's lock
+ * The resources whose writes take the tenant's lock `datasets`. Writes to all other resources take the tenant's lock
  * `rest`.
  */
 const datasetResources: ReadonlySet<string> = new Set<keyof Writers>([
@@ -89,8 +90,8 @@ export function planRead({ resource, method, args }: ResourceCall<Readers>): Cal
     return { kind: "all" };
   }
   if (resource === "audit") {
-    // The query names the tenant whose entries are listed. Without it, the operator of the server lists those of all
-    // tenants.
+    // The query names the tenant whose entries are listed. Without a tenant, the server's operator lists the entries of
+    // all tenants.
     const listed = readMember(args[1], "tenantId");
     return listed === undefined
       ? { kind: "all" }
@@ -159,7 +160,7 @@ const hasMethod = <Resources>(
   method: PropertyKey,
 ): boolean => (table[resource] as readonly PropertyKey[] | undefined)?.includes(method) ?? false;
 
-/** @throws Error the call names no tenant: it would otherwise run for no tenant, or for all of them. */
+/** @throws Error the call names no tenant. Without this check, it would run for no tenant, or for all tenants. */
 function readText(resource: string, method: string, value: unknown): string {
   if (typeof value !== "string" || value === allTenants) {
     throw new Error(`${resource}.${method} needs the id of a tenant, or the token of a share`);

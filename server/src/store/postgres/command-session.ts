@@ -41,7 +41,7 @@ export async function connectCommand(url: string): Promise<PostgresConnection> {
 /**
  * Runs reads on one consistent snapshot of the database, whatever is written meanwhile.
  *
- * @throws ServerError the tables have another format than the one of this version.
+ * @throws ServerError the tables are missing, or their format is not that of this version.
  */
 export async function readSnapshot<Result>(
   client: PostgresClient,
@@ -58,9 +58,7 @@ export async function readSnapshot<Result>(
   }
 }
 
-/**
- * @throws ServerError the tables are missing, or have another format than the one of this version.
- */
+/** @throws ServerError the tables are missing, or their format is not that of this version. */
 export async function assertStoreFormat(client: PostgresClient): Promise<void> {
   const { rows } = await client.run({
     text: "SELECT to_regclass('formats') IS NOT NULL AS exists",
@@ -72,7 +70,7 @@ export async function assertStoreFormat(client: PostgresClient): Promise<void> {
       "STORE",
       format === 0
         ? "the database has no tables of a server: start a server on it first"
-        : `the database has format ${format}, but this command reads format ${postgresFormats.length}: use the command of the servers' version`,
+        : `the database has format ${format}, but this command reads format ${postgresFormats.length}: run the command in the version of the servers`,
     );
   }
 }

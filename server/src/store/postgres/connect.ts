@@ -16,11 +16,11 @@ export interface PostgresThreadData {
   readonly connection: ConnectionSettings;
   /** Folder with the key of share links. */
   readonly dataDir: string;
-  /** Whether this process may do what only one server does; see `ServerNotices`. */
+  /** Whether this process may become the leader, the server that applies rules for all servers; see `ServerNotices`. */
   readonly canLead?: boolean;
 }
 
-/** Opens a connection of a server. */
+/** Opens a connection, and runs the SQL with which each connection begins. */
 export async function connect({
   target,
   statementMs,

@@ -7,8 +7,8 @@ import type { PostgresThreadData } from "./connect.ts";
 export type PostgresBackgroundRequest = { readonly isLeader: boolean } | "close";
 
 /**
- * The main thread's handle of the thread that counts metrics and indexes texts. It starts when this server becomes the
- * leader for the first time. The server works without the thread, only slower.
+ * The main thread's handle for the thread that counts metrics and indexes texts. The thread starts when this server
+ * becomes the leader for the first time. The server works without the thread, only slower.
  */
 export class PostgresBackgroundThread {
   readonly #data: PostgresThreadData;
@@ -43,11 +43,11 @@ export class PostgresBackgroundThread {
       workerData: this.#data,
     });
     worker.on("error", (cause: Error) => {
-      process.emitWarning(`the work in the background failed: ${cause.message}`);
+      process.emitWarning(`background work failed: ${cause.message}`);
     });
     worker.once("exit", () => {
       this.#worker = undefined;
-      // The next report of the writer thread starts another one.
+      // The next time that the writer thread reports that this server is the leader, another thread is started.
       this.#isLeader = false;
     });
     return worker;

@@ -8,7 +8,7 @@ import { runTransaction } from "../../storage/postgres/transaction.ts";
 import { postgresLimits, toPoolLimits } from "./postgres-limits.ts";
 import type { BackgroundTask, RunEngine } from "./run-engine.ts";
 
-/** Factor by which the pause after a step is longer if the step failed. */
+/** After a failed step, the pause is longer by this factor. */
 const failureFactor = 30;
 
 export interface BackgroundOptions {

@@ -103,7 +103,7 @@ export interface PostgresWriters {
   readonly schemas: SchemaChecks;
   /** The author of the running write. */
   readonly author: CurrentAuthor;
-  /** The audit log, to which entries of writes of other resources are added, too. */
+  /** The audit log, which also receives entries for the writes of other resources. */
   readonly audit: AuditWrites;
 }
 

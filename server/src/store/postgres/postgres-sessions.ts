@@ -73,7 +73,7 @@ export class WriteSession implements PooledSession {
   readonly connection: PostgresConnection;
   readonly db: PostgresDatabase;
   readonly writers: PostgresWriters;
-  /** The cache version of the process up to which the caches of this session are current. */
+  /** The cache version of the process at which the caches of this session were last cleared. */
   cacheVersion = 0;
 
   constructor(connection: PostgresConnection, factory: SessionFactory) {
@@ -90,7 +90,7 @@ export class WriteSession implements PooledSession {
     return this.connection.isUsable;
   }
 
-  /** Drops caches if another session, or another server, has changed what they contain. */
+  /** Clears the caches if another session, or another server, has changed what they contain. */
   refreshCaches(version: number): void {
     if (this.cacheVersion !== version) {
       this.writers.runEngine.clearCaches();

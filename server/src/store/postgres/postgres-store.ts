@@ -41,13 +41,13 @@ import { PostgresBackgroundThread } from "./postgres-background-thread.ts";
 import { PostgresWriterThread } from "./postgres-writer-thread.ts";
 import { readTokenKeys } from "./token-key-check.ts";
 
-/** Options of {@link PostgresStore}. */
+/** Options of {@link openPostgresStore}. */
 export interface PostgresStoreOptions {
   /** Folder with the key of share links. */
   readonly dataDir: string;
   /** Maximum duration of one query, in milliseconds. */
   readonly queryTimeoutMs?: number;
-  /** Whether this process may become the one that applies rules and sends webhooks. @defaultValue true */
+  /** Whether this process may become the leader, which applies rules and sends webhooks. @defaultValue true */
   readonly canLead?: boolean;
 }
 
@@ -66,7 +66,7 @@ export async function openPostgresStore(
   if (dataDir === memoryDataDir) {
     throw new ServerError(
       "STORE",
-      "with PostgreSQL as the store, the data folder must be a folder: it holds the key of share links, which all servers need",
+      `with PostgreSQL as the store, dataDir must be a folder, not ${memoryDataDir}: it holds the key of share links, which all servers need`,
     );
   }
   const statementMs = postgresLimits.writeStatementMs;
@@ -95,7 +95,7 @@ export async function openPostgresStore(
   }
 }
 
-/** Waits for a database that is starting, or is failing over. */
+/** Connects to the database. Waits if it is starting or failing over. */
 async function connectFirst(settings: ConnectionSettings): Promise<PostgresConnection> {
   try {
     return await retryTransaction(
@@ -116,7 +116,7 @@ async function connectFirst(settings: ConnectionSettings): Promise<PostgresConne
 }
 
 /**
- * Prepares the role under a lock, because servers that start at the same time could fail if they created it at once.
+ * Prepares the role under a lock, because it could fail if several servers created the role at the same time.
  */
 async function prepareRoleAlone(connection: PostgresConnection): Promise<string> {
   await connection.exec(`SELECT pg_advisory_lock(${migrationLock})`);
@@ -302,7 +302,7 @@ const createReaderSource = (threadData: PostgresThreadData): ReaderSource => ({
 });
 
 /**
- * The result of a query for the work that only the leader does: for all other servers there is nothing to do. Returns
+ * Returns the result of a query for work that only the leader does: any other server has nothing to do. Returns
  * `undefined` for all other queries.
  */
 function findIdleResult({

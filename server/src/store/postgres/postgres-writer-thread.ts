@@ -24,7 +24,7 @@ export type PostgresWriterRequest =
     }
   | (PostgresWrite & { readonly kind: "write" });
 
-/** A request with the number that its result refers to. */
+/** A request, with the sequence number that its reply repeats. */
 export interface PostgresWriterCall {
   readonly sequence: number;
   readonly request: PostgresWriterRequest;
@@ -57,7 +57,7 @@ export interface WriterThreadListeners extends WriterListeners {
   readonly onState: (isLeader: boolean) => void;
 }
 
-/** The main thread's handle of the writer thread. Counts the bytes of batches that are not committed yet. */
+/** The main thread's handle for the writer thread. Counts the bytes of batches that are not committed yet. */
 export class PostgresWriterThread {
   readonly #worker: Worker;
   readonly #listeners: WriterThreadListeners;

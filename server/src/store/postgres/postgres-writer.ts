@@ -53,8 +53,8 @@ export interface WriterListeners {
 }
 
 /**
- * Performs the writes of a server. Writes of resources and batches of runs have connections of their own, so that
- * neither can occupy those of the other.
+ * Performs the writes of a server. Writes of resources and batches of runs have separate connections, so that neither
+ * can occupy all connections.
  */
 export class PostgresWriter {
   readonly #pools: {
@@ -226,7 +226,7 @@ export class PostgresWriter {
       } catch (cause) {
         delayMs *= failureFactor;
         if (!this.#closing.signal.aborted) {
-          process.emitWarning(`the work in the background failed: ${messageOf(cause)}`);
+          process.emitWarning(`background work failed: ${messageOf(cause)}`);
         }
       }
     }
@@ -234,7 +234,7 @@ export class PostgresWriter {
   }
 }
 
-/** Factor by which the pause after a step of background work is longer if the step failed. */
+/** After a failed step of background work, the pause is longer by this factor. */
 const failureFactor = 30;
 
 /** Performs a write in the running transaction. A long write commits it and begins others. */
@@ -301,8 +301,8 @@ async function performSlices(
 }
 
 /**
- * Whether other servers must be notified of a write, because it changes what sessions cache or what the leader does by
- * itself.
+ * Whether other servers must be notified of a write, because it changes what sessions cache, or the rules, alerts and
+ * webhooks that the leader applies.
  */
 const mustNotifyServers = ({ resource, method }: ResourceCall<Writers>): boolean =>
   (noticedWrites[resource] as readonly PropertyKey[] | undefined)?.includes(method) ?? false;

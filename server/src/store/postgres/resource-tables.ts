@@ -1,12 +1,12 @@
 /**
- * SQL that creates the tables of all resources except runs: format 1 of the PostgreSQL store. A test compares tables and
- * columns with those of SQLite. The differences:
- * - Each table with data of tenants has a column `tenant_id`, with which its keys begin, so that tenants may use the same
- *   ids. Where the table of SQLite has no such column, its default is the tenant of the transaction.
- * - Texts are compared by bytes (`COLLATE "C"`), as SQLite does. A database of another collation would sort lists and
+ * SQL that creates the tables of all resources except runs: format 1 of the PostgreSQL store. A test compares the
+ * tables and their columns with those of SQLite. The differences:
+ * - Each table with data of tenants has a column `tenant_id`. Keys that contain ids begin with it, so that tenants may
+ *   use the same ids. Where the table of SQLite has no such column, its default is the tenant of the transaction.
+ * - Texts are compared by bytes (`COLLATE "C"`), as SQLite does. A database with another collation would sort lists and
  *   ranges of hashes differently, and would have to rebuild its indexes after an update of its operating system.
- * - `readable_json` converts stored JSON to `jsonb`, in which NUL becomes the character that `text-encoding.ts` uses for it,
- *   and each half of a surrogate pair that is written as an escape becomes U+FFFD.
+ * - `readable_json` converts stored JSON to `jsonb`. An escape of NUL becomes the character that `text-encoding.ts`
+ *   uses for NUL, and an escape of a surrogate becomes U+FFFD.
  * - Ids of prompts and their commits are unique in the whole database, because public prompts are used by all tenants.
  */
 export const resourceTables = `

@@ -37,7 +37,7 @@ export interface RunWriteParts {
 
 /** What reading runs depends on. */
 export interface RunReadDependencies {
-  /** The readers that the pages of runs need besides those of runs. */
+  /** Reads the feedback on runs, for pages of runs and for threads. */
   readonly feedback: Readers["feedback"];
   readonly tokenCipher: TokenCipher;
   /** Throws if the query has exceeded its time limit. PostgreSQL itself limits each statement. */
@@ -50,9 +50,9 @@ export interface RunWriteDependencies {
 }
 
 /**
- * Creates what reads and writes runs on PostgreSQL. Each function gets the database of one connection and is called
- * once per connection, when it is opened; the returned objects are then used by one transaction after another, never by
- * two at once.
+ * Creates the objects that read and write runs on PostgreSQL. Each function gets the database of one connection and is
+ * called once per connection, when it is opened; the returned objects are then used by one transaction after another,
+ * never by two at once.
  *
  * Every call runs in a transaction for which `millrace.tenant` is the tenant of the call, and `*` for calls that
  * concern all tenants. Row-level security hides the rows of other tenants, and a column `tenant_id TEXT COLLATE "C" NOT
@@ -88,8 +88,8 @@ export interface BackgroundTask {
   /** Length of the pause after a step, as a multiple of the step's duration. */
   readonly pauseFactor: number;
   /**
-   * Creates the work on a connection. A step runs in a transaction for all tenants, and resolves to whether more is
-   * waiting.
+   * Creates a function that performs one step on a connection. A step runs in a transaction for all tenants, and
+   * resolves to whether more work is waiting.
    */
   createStep(db: PostgresDatabase): () => Promise<boolean>;
 }

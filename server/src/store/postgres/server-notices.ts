@@ -124,7 +124,7 @@ export class ServerNotices {
       if (!this.#hasWarned) {
         this.#hasWarned = true;
         process.emitWarning(
-          `this server does not notify the others of its database at the moment: ${messageOf(cause)}`,
+          `this server can't notify the other servers of its database at the moment: ${messageOf(cause)}`,
         );
       }
     }
@@ -158,7 +158,7 @@ export class ServerNotices {
   async #tryToLead(): Promise<void> {
     const connection = this.#connection;
     if (connection === undefined || this.#isLeader || !this.#options.canLead) {
-      // The statement finds out that the connection is lost even if the network does not report it.
+      // The statement detects a lost connection even if the network does not report it.
       await this.#run(async () => connection?.exec("SELECT 1"));
       return;
     }
@@ -234,9 +234,9 @@ function splitNotice(senderId: string, { activity = [], hasChanged }: Notice): r
       texts.push(write({ activity: part }));
       part = [];
     }
-    // A histogram that alone is too long is left out; the counts are sent.
-    const alone = Buffer.byteLength(write({ activity: [counts] }));
-    part.push(alone > maxNoticeBytes ? { ...counts, latencies: [] } : counts);
+    // If the counts alone are too long for a notice, they are sent without their histogram.
+    const bytesAlone = Buffer.byteLength(write({ activity: [counts] }));
+    part.push(bytesAlone > maxNoticeBytes ? { ...counts, latencies: [] } : counts);
   }
   return part.length === 0 ? texts : [...texts, write({ activity: part })];
 }

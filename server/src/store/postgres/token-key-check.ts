@@ -27,7 +27,7 @@ export async function readTokenKeys(client: PostgresClient, folder: string): Pro
       values: [digest],
     });
   }
-  // If two servers start for the first time at once, the digest is that of one of them.
+  // If two servers start for the first time at once, the stored digest is that of only one of them.
   const storedDigest = await findDigest(client);
   if (storedDigest === undefined || !keys.digests.includes(storedDigest)) {
     throw createMissingKeyError(path);

@@ -219,7 +219,7 @@ function parseOperations(value: unknown, label: string): AttachmentOperations | 
     typeof rename === "object" &&
     rename !== null &&
     Object.values(rename).every((name) => typeof name === "string");
-  // Without `retain`, the client only renames. To lose files, it must send a list that does not contain them.
+  // Without `retain`, the client only renames files. To remove files, it must send a list that does not contain them.
   const isValidRetain = retain === undefined || isListOfTexts(retain);
   if (!isValidRename || !isValidRetain) {
     throw new RequestError(

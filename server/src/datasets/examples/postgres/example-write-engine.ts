@@ -28,8 +28,9 @@ interface EngineDependencies {
 }
 
 /**
- * Implements for PostgreSQL the writes to examples that each database engine implements itself. A write of many examples
- * is one transaction: readers do not wait for it, and if it fails, or the server ends, nothing of it remains.
+ * Implements for PostgreSQL the writes to examples that each database engine implements itself. Readers do not wait for
+ * a write. A write of many examples, except for a hard deletion, is one transaction: if it fails, or the server ends,
+ * nothing of it remains.
  */
 export class PostgresExampleWriteEngine implements ExampleWriteEngine {
   readonly #db: PostgresDatabase;
@@ -45,8 +46,8 @@ export class PostgresExampleWriteEngine implements ExampleWriteEngine {
   }
 
   /**
-   * Takes a block of keys from a sequence, which several servers can do at the same time. The keys within the block are
-   * consecutive, and those of later blocks are higher.
+   * Takes a block of keys from a sequence, which several servers can do at the same time. The keys within a block are
+   * consecutive, and later blocks have higher keys.
    */
   async assignKeys(count: number): Promise<number> {
     if (count > keysPerBlock) {
@@ -142,7 +143,8 @@ export class PostgresExampleWriteEngine implements ExampleWriteEngine {
 }
 
 /**
- * Erases rows, and all attachments of the examples in these rows; if a dataset is passed, only those in this dataset.
+ * Erases rows, and all attachments of the examples in these rows. If a dataset is passed, erases only the attachments
+ * in this dataset.
  */
 export async function eraseExamples(
   db: PostgresDatabase,

@@ -33,8 +33,8 @@ interface LargeWriterDependencies {
 }
 
 /**
- * Writes many examples to PostgreSQL in one transaction, with the same code that writes a few. It also updates and
- * erases the examples of a dataset that is updated or erased.
+ * Writes many examples to PostgreSQL in one transaction, with the same code that writes a few examples. It also
+ * updates and erases the examples of a dataset that is updated or erased.
  */
 export class PostgresLargeExampleWriter implements LargeExampleWrites, DatasetExamplesWriter {
   readonly #db: PostgresDatabase;
@@ -128,15 +128,15 @@ export class PostgresLargeExampleWriter implements LargeExampleWrites, DatasetEx
   // oxlint-disable-next-line require-yield -- the whole update is one transaction
   async *#updateDataset(
     tenantId: string,
-    { dataset, changes, mustCheck }: DatasetUpdate,
+    { dataset, changes, mustCheckExamples }: DatasetUpdate,
   ): AsyncGenerator<void, Dataset> {
     assertNoRepeatedIds(changes);
     this.#schemas.requireValidSchemas(dataset);
-    if (mustCheck) {
+    if (mustCheckExamples) {
       await this.#checkOtherExamples(dataset, changes);
     }
     const columns = { ...toDatasetColumns(dataset), modified_us: Date.now() * 1_000 };
-    // The schemas are stored first, because the changed examples are checked against the stored ones.
+    // Store the schemas first, because the changed examples are checked against the stored schemas.
     await this.#db.run(datasetQueries.update, { id: dataset.id, ...columns });
     if (changes.length > 0) {
       await this.#examples.update(tenantId, changes, dataset.id);
@@ -144,7 +144,7 @@ export class PostgresLargeExampleWriter implements LargeExampleWrites, DatasetEx
     return this.#versions.readDataset(tenantId, dataset.id);
   }
 
-  /** Validates those examples of the dataset that the update does not change. */
+  /** Validates the examples of the dataset that the update does not change. */
   async #checkOtherExamples(dataset: Dataset, changes: readonly ExampleChange[]): Promise<void> {
     const changed = new Set(changes.map(({ id }) => id));
     const limit = serverLimits.examplesPart;

@@ -29,12 +29,12 @@ export interface MissingChecks {
   readonly missingChecks: readonly SchemaCheckRequest[];
 }
 
-/** Aborts a long write before it has written anything, because these schema checks must be done first. */
+/** Aborts a write because these schema checks must be done first. Nothing of the write is stored. */
 export class MissingChecksError extends Error {
   readonly missingChecks: readonly SchemaCheckRequest[];
 
   constructor(missingChecks: readonly SchemaCheckRequest[]) {
-    super("not checked yet");
+    super("the schema checks of this write must be done first");
     this.missingChecks = missingChecks;
   }
 }

@@ -160,7 +160,7 @@ function runWithTimeLimit<Result>(label: string, work: () => Result): Result {
     return runWithin(serverLimits.schemaMs, work);
   } catch (cause) {
     const reason =
-      cause instanceof TimeLimitError ? `${cause.message}: make it simpler` : messageOf(cause);
+      cause instanceof TimeLimitError ? `${cause.message}; simplify the schema` : messageOf(cause);
     throw new RequestError(422, `${label}: ${reason}`);
   }
 }

@@ -21,7 +21,6 @@ export function runWithin<Result>(limitMs: number, work: () => Result): Result {
   }
 }
 
-/** The work exceeded its time limit. */
 export class TimeLimitError extends Error {
   constructor(limitMs: number) {
     super(`it takes longer than ${limitMs} ms`);

@@ -8,8 +8,8 @@ import type { CurrentAuthor } from "../../version-author.ts";
 import { parseDatasetRow } from "../../dataset-row.ts";
 
 /**
- * Does for long writes, which run in slices, what `DatasetVersions` does for other writes. The methods are synchronous,
- * because each slice runs synchronously.
+ * The counterpart of `DatasetVersions` for long writes, which run in slices. Its methods are synchronous, because each
+ * slice runs synchronously.
  */
 export class SqliteDatasetVersions {
   readonly #author: CurrentAuthor;

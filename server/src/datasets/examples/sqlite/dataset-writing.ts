@@ -7,8 +7,8 @@ import type { Connection } from "../../../storage/sqlite/connection.ts";
 import type { TenantKeyWriter } from "../../../storage/sqlite/tenant-keys.ts";
 
 /**
- * Dependencies that the classes which write examples share. Create them once per connection, because `exampleRows`
- * assigns the keys of new rows.
+ * The dependencies of all classes that write datasets and examples. Create them once per connection, because
+ * `exampleRows` assigns the keys of new rows.
  */
 export interface DatasetWriteDependencies {
   readonly db: Connection;

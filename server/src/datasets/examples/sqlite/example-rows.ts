@@ -29,8 +29,8 @@ export interface ExampleVersionRow {
 }
 
 /**
- * Does for long writes, whose slices are synchronous, what `ExampleRows` does for other writes, with the same queries.
- * Also assigns the keys of new rows for both kinds of writes.
+ * The counterpart of `ExampleRows` for long writes, whose slices are synchronous. It runs the same queries, and assigns
+ * the keys of new rows for both kinds of writes.
  */
 export class SqliteExampleRows {
   readonly #tenantKeys: TenantKeyWriter;

@@ -16,7 +16,7 @@ interface KeyRange {
   readonly last: number;
 }
 
-/** Where a stage begins. A stage consists of the rows that one write has inserted but not published yet. */
+/** Where a stage begins. A stage is the rows that one write has inserted but not published yet. */
 interface StageStart {
   /** Key of the first row that may be staged. */
   readonly key: number;

@@ -315,7 +315,7 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
     return { datasets, existingTimes, requestedMicros, newIds };
   }
 
-  /** Validates those examples of the dataset that the update does not change. */
+  /** Validates the examples of the dataset that the update does not change. */
   *#checkOtherExamples(
     { dataset, changes }: DatasetUpdate,
     schemas: SchemaChecks,
@@ -346,7 +346,7 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
     if (datasetUpdate !== undefined) {
       datasets.set(datasetUpdate.dataset.id, datasetUpdate.dataset);
       schemaChecks.requireValidSchemas(datasetUpdate.dataset);
-      if (datasetUpdate.mustCheck) {
+      if (datasetUpdate.mustCheckExamples) {
         yield* this.#checkOtherExamples(datasetUpdate, schemaChecks);
       }
     }

@@ -236,7 +236,7 @@ test("a malformed example is rejected with 422, and nothing of its request is wr
     "GET /examples": "dataset or id is missing",
     "GET /examples?dataset=x": "dataset is not a UUID",
     "GET /examples?id=x": "id is not a UUID",
-    [`GET /examples?id=${randomUUID()}&as_of=tag`]: "needs dataset",
+    [`GET /examples?id=${randomUUID()}&as_of=tag`]: "pass dataset too",
     [`GET /examples?dataset=${fixture.id}&limit=-1`]: "limit",
     [`GET /examples?dataset=${fixture.id}&limit=NaN`]: "limit",
     [`GET /examples?dataset=${fixture.id}&limit=1001`]: "limit",
