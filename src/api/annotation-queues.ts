@@ -27,7 +27,7 @@ import type {
 } from "./annotation-queue-input.ts";
 import type { Call, CallOptions } from "./http/http.ts";
 import { toIsoTime } from "./http/iso-time.ts";
-import { listByIds, listByOffset } from "./http/pages.ts";
+import { listByIds, identifyById, listByOffset } from "./http/pages.ts";
 import type { Pages } from "./http/pages.ts";
 import type { CallInit } from "./http/request.ts";
 import { callOptionKeys } from "./http/known-arguments.ts";
@@ -94,11 +94,15 @@ export class AnnotationQueues {
       dataset_id: validateId(filter.defaultDatasetId, "dataset id"),
     };
     return listByIds(filter.ids, limit, (chunkOfIds, remainingLimit) =>
-      listByOffset(remainingLimit, async (page) => {
-        const init = { query: { ids: chunkOfIds, ...query, ...page }, signal };
-        const response = await this.#call("listAnnotationQueues", init);
-        return parseList(response, "annotation queues", parseAnnotationQueue);
-      }),
+      listByOffset(
+        remainingLimit,
+        async (page) => {
+          const init = { query: { ids: chunkOfIds, ...query, ...page }, signal };
+          const response = await this.#call("listAnnotationQueues", init);
+          return parseList(response, "annotation queues", parseAnnotationQueue);
+        },
+        identifyById,
+      ),
     );
   }
 
@@ -138,7 +142,7 @@ export class AnnotationQueues {
   async addRuns(id: string, { runIds, runs, signal }: AddRuns): Promise<AnnotationQueueEntry[]> {
     assertUuid(id, "annotation queue id");
     if ((runIds === undefined) === (runs === undefined)) {
-      throw new ValidationError("One of runIds or runs must be provided");
+      throw new ValidationError("Exactly one of runIds and runs must be provided");
     }
     const json = validateIds(runIds, "run id") ?? runs?.map(toWireRunKey) ?? [];
     if (json.length === 0) {
@@ -171,11 +175,15 @@ export class AnnotationQueues {
    */
   listRuns(id: string, { status, limit, signal }: ListQueuedRuns = {}): Pages<QueuedRun> {
     assertUuid(id, "annotation queue id");
-    return listByOffset(limit, async (page) => {
-      const query = { status, ...page };
-      const response = await this.#callForQueue("listAnnotationQueueRuns", id, { query, signal });
-      return parseList(response, "runs", parseQueuedRun);
-    });
+    return listByOffset(
+      limit,
+      async (page) => {
+        const query = { status, ...page };
+        const response = await this.#callForQueue("listAnnotationQueueRuns", id, { query, signal });
+        return parseList(response, "runs", parseQueuedRun);
+      },
+      ({ queueRunId }) => queueRunId,
+    );
   }
 
   /**

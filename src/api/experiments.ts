@@ -8,7 +8,7 @@ import { assertDatasetKey, resolveDatasetId, datasetKeyNames } from "./datasets/
 import type { DatasetKey } from "./datasets/dataset-key.ts";
 import type { Call, CallOptions } from "./http/http.ts";
 import { toIsoTime } from "./http/iso-time.ts";
-import { listByIds, listByOffset } from "./http/pages.ts";
+import { listByIds, emptyList, identifyById, listByOffset } from "./http/pages.ts";
 import type { Pages } from "./http/pages.ts";
 import type { Projects } from "./projects.ts";
 import { callOptionKeys } from "./http/known-arguments.ts";
@@ -115,16 +115,20 @@ export class Experiments {
     const query = { name, name_contains: nameContains };
     let datasetId: string | undefined;
     return listByIds(ids, limit, (chunkOfIds, remainingLimit) =>
-      listByOffset(remainingLimit, async (page) => {
-        datasetId ??= await resolveDatasetId(this.#call, filter, { signal });
-        const init = {
-          path: { id: datasetId },
-          query: { id: chunkOfIds, ...query, ...page },
-          signal,
-        };
-        const response = await this.#call("listComparatives", init);
-        return parseList(response, "comparative experiments", parseComparative);
-      }),
+      listByOffset(
+        remainingLimit,
+        async (page) => {
+          datasetId ??= await resolveDatasetId(this.#call, filter, { signal });
+          const init = {
+            path: { id: datasetId },
+            query: { id: chunkOfIds, ...query, ...page },
+            signal,
+          };
+          const response = await this.#call("listComparatives", init);
+          return parseList(response, "comparative experiments", parseComparative);
+        },
+        identifyById,
+      ),
     );
   }
 
@@ -149,17 +153,21 @@ export class Experiments {
       ),
     });
     if (exampleIds?.length === 0) {
-      return listByOffset(limit, async () => []);
+      return emptyList(limit);
     }
     let id: string | undefined;
-    return listByOffset(limit, async (page) => {
-      id ??= await resolveDatasetId(this.#call, request, { signal });
-      const init = { path: { id }, json: { ...wireRequest, ...page }, signal };
-      const response = await this.#call("readDatasetRuns", init);
-      return parseList(response, "examples with runs", (item) =>
-        parseComparison(item, experimentIds),
-      );
-    });
+    return listByOffset(
+      limit,
+      async (page) => {
+        id ??= await resolveDatasetId(this.#call, request, { signal });
+        const init = { path: { id }, json: { ...wireRequest, ...page }, signal };
+        const response = await this.#call("readDatasetRuns", init);
+        return parseList(response, "examples with runs", (item) =>
+          parseComparison(item, experimentIds),
+        );
+      },
+      ({ example }) => example.id,
+    );
   }
 
   async #readReferenceDatasetId(

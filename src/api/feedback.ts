@@ -20,7 +20,7 @@ import type {
   UpdateFeedback,
 } from "./feedback-input.ts";
 import type { Call, CallOptions } from "./http/http.ts";
-import { Pages, listByIds, listByOffset } from "./http/pages.ts";
+import { Pages, listByIds, emptyList, identifyById, listByOffset } from "./http/pages.ts";
 import { oneOf, texts } from "./http/argument-checks.ts";
 import { callOptionKeys } from "./http/known-arguments.ts";
 import type { CallTable } from "./http/known-arguments.ts";
@@ -83,17 +83,21 @@ export class Feedbacks {
     const query = toWireFilter(filter);
     if ([runIds, projectIds, filter.keys, filter.sourceTypes].some(isEmpty)) {
       // No entry can match an empty list, but an empty list in the query would not filter at all.
-      return listByOffset(limit, async () => []);
+      return emptyList(limit);
     }
     return listByIds(projectIds, limit, (projectIdChunk, limitLeft) =>
       listByIds(runIds, limitLeft, (runIdChunk, remainingLimit) =>
-        listByOffset(remainingLimit, async (page) => {
-          const init = {
-            query: { run: runIdChunk, session: projectIdChunk, ...query, ...page },
-            signal,
-          };
-          return parseList(await this.#call("listFeedback", init), "feedback", parseFeedback);
-        }),
+        listByOffset(
+          remainingLimit,
+          async (page) => {
+            const init = {
+              query: { run: runIdChunk, session: projectIdChunk, ...query, ...page },
+              signal,
+            };
+            return parseList(await this.#call("listFeedback", init), "feedback", parseFeedback);
+          },
+          identifyById,
+        ),
       ),
     );
   }

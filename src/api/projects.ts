@@ -9,7 +9,7 @@ import { assertChange } from "./http/assert-change.ts";
 import type { Call, CallOptions } from "./http/http.ts";
 import { isFound } from "./http/is-found.ts";
 import { toIsoTime } from "./http/iso-time.ts";
-import { listByIds, listByOffset } from "./http/pages.ts";
+import { listByIds, identifyById, listByOffset } from "./http/pages.ts";
 import type { Pages } from "./http/pages.ts";
 import { toJson } from "./http/request.ts";
 import { notNull } from "./http/argument-checks.ts";
@@ -86,7 +86,9 @@ export interface ListProjects extends CallOptions {
   readonly limit?: number | undefined;
 }
 
-/** Projects group runs. Recording a run creates its project if needed, without any of these calls. */
+/**
+ * Projects group runs. Recording a run creates its project if it does not exist, so none of these calls is required.
+ */
 export class Projects {
   readonly #call: Call;
   readonly #host: string;
@@ -181,10 +183,14 @@ export class Projects {
       include_stats: filter.includeStats,
     };
     return listByIds(ids, limit, (chunkOfIds, remaining) =>
-      listByOffset(remaining, async (page) => {
-        const init = { query: { id: chunkOfIds, ...query, ...page }, signal };
-        return parseList(await this.#call("listProjects", init), "projects", parseProject);
-      }),
+      listByOffset(
+        remaining,
+        async (page) => {
+          const init = { query: { id: chunkOfIds, ...query, ...page }, signal };
+          return parseList(await this.#call("listProjects", init), "projects", parseProject);
+        },
+        identifyById,
+      ),
     );
   }
 

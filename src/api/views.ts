@@ -8,7 +8,7 @@ import { notNull } from "./http/argument-checks.ts";
 import { callOptionKeys } from "./http/known-arguments.ts";
 import type { HttpErrorResponse } from "./http/request.ts";
 import type { CallTable } from "./http/known-arguments.ts";
-import { listByOffset } from "./http/pages.ts";
+import { identifyById, listByOffset } from "./http/pages.ts";
 import type { Pages } from "./http/pages.ts";
 import { resolveProjectId, projectKeyNames } from "./projects.ts";
 import type { ProjectKey, Projects } from "./projects.ts";
@@ -45,7 +45,7 @@ export type CreateView = ProjectKey & CallOptions & ViewFields & { readonly name
 /** Arguments of {@link Views.update}. A field that is left out keeps its value; an empty string clears the field. */
 export type UpdateView = ViewKey & CallOptions & ViewFields;
 
-/** Views: filters of a project's runs that a team saves under a name. */
+/** Views: filters of a project's runs that are saved under a name. */
 export class Views {
   readonly #call: Call;
   readonly #projects: Projects;
@@ -66,7 +66,7 @@ export class Views {
   async create(view: CreateView): Promise<View> {
     assertName(view.name);
     const path = { id: await resolveProjectId(this.#projects, view) };
-    const createErrorMessage = nameOptions("create view");
+    const createErrorMessage = createFilterErrorMessage("create view");
     const init = { path, json: toWire(view), signal: view.signal, createErrorMessage };
     return parseView(await this.#call("createView", init));
   }
@@ -89,11 +89,15 @@ export class Views {
    */
   list(key: ProjectKey & CallOptions & { readonly limit?: number | undefined }): Pages<View> {
     let id: string | undefined;
-    return listByOffset(key.limit, async (page) => {
-      id ??= await resolveProjectId(this.#projects, key);
-      const init = { path: { id }, query: { ...page }, signal: key.signal };
-      return parseList(await this.#call("listViews", init), "views", parseView);
-    });
+    return listByOffset(
+      key.limit,
+      async (page) => {
+        id ??= await resolveProjectId(this.#projects, key);
+        const init = { path: { id }, query: { ...page }, signal: key.signal };
+        return parseList(await this.#call("listViews", init), "views", parseView);
+      },
+      identifyById,
+    );
   }
 
   /**
@@ -109,7 +113,7 @@ export class Views {
     if (changes.name !== undefined) {
       assertName(changes.name);
     }
-    const createErrorMessage = nameOptions("update view");
+    const createErrorMessage = createFilterErrorMessage("update view");
     const path = await this.#resolvePath(changes);
     const init = { path, json, signal: changes.signal, createErrorMessage };
     return parseView(await this.#call("updateView", init));
@@ -164,17 +168,20 @@ const toWire = ({
     tree_filter_string: treeFilter,
   });
 
-/** Names the options in the message about an invalid filter. The server names the members of the request. */
-const nameOptions =
+/**
+ * Returns a function that creates the error message for an invalid filter. The server's message names the field of the
+ * request, such as `filter_string`; the created message names the option that sets this field.
+ */
+const createFilterErrorMessage =
   (action: string) =>
   ({ status, body }: HttpErrorResponse): string | undefined => {
     const detail = extractDetail(body);
-    const [, member = "", reason = ""] = /^(\w+): (.*)/s.exec(detail) ?? [];
-    const option = filterOptions.get(member);
+    const [, field = "", reason = ""] = /^(\w+): (.*)/s.exec(detail) ?? [];
+    const option = filterOptions.get(field);
     return option === undefined ? undefined : `Failed to ${action}: ${status} ${option}: ${reason}`;
   };
 
-/** The members of a request that are filters, and the options that set them. */
+/** For each field of a request that contains a filter: the option that sets it. */
 const filterOptions: ReadonlyMap<string, keyof ViewFields> = new Map([
   ["filter_string", "filter"],
   ["trace_filter_string", "traceFilter"],

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { HttpResponse, http as on } from "msw";
 import { describe, expect, test } from "vitest";
 import { AnnotationQueues } from "../../src/api/annotation-queues.ts";
@@ -66,10 +67,12 @@ describe("requests", () => {
   });
 
   test("a limit of 250 is three pages, none longer than 100", async () => {
+    const stored = Array.from({ length: 300 }, () => ({ ...wireQueue, id: randomUUID() }));
     const server = await mswServer(
       on.get("*/annotation-queues", ({ request }) => {
-        const size = Number(new URL(request.url).searchParams.get("limit"));
-        return HttpResponse.json(Array.from({ length: size }, () => wireQueue));
+        const { searchParams } = new URL(request.url);
+        const offset = Number(searchParams.get("offset"));
+        return HttpResponse.json(stored.slice(offset, offset + Number(searchParams.get("limit"))));
       }),
     );
     const found = await queuesAt(server.endpoint).list({ limit: 250 }).toArray();
@@ -77,8 +80,8 @@ describe("requests", () => {
     const pages = server.requests.map(({ target }) => [...queryOf(target).values()]);
     expect(pages).toEqual([
       ["100", "0"],
-      ["100", "100"],
-      ["50", "200"],
+      ["100", "99"],
+      ["52", "198"],
     ]);
   });
 

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { HttpResponse, http as on } from "msw";
 import { describe, expect, test } from "vitest";
 import { createDatasetResources } from "../support/dataset-resources.ts";
@@ -13,6 +14,7 @@ describe("clone", () => {
   const shared = { ...wireDataset, name: "shared", outputs_schema_definition: { a: 1 } };
   const sharedExamples = Array.from({ length: 130 }, (_, n) => ({
     ...wireExample,
+    id: randomUUID(),
     inputs: { n },
     outputs: n % 2 ? { n } : null,
     metadata: { m: n, dataset_split: ["base", "odd"] },
@@ -112,7 +114,7 @@ describe("clone", () => {
     expect(source.requests.map(({ target: path }) => path)).toEqual([
       `GET /api/v1/public/${token}/datasets`,
       `GET /api/v1/public/${token}/examples?limit=100&offset=0`,
-      `GET /api/v1/public/${token}/examples?limit=100&offset=100`,
+      `GET /api/v1/public/${token}/examples?limit=100&offset=99`,
     ]);
     expect(JSON.stringify(source.requests.map(({ headers }) => [...headers]))).not.toContain(
       "secret",

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { HttpResponse, http as on } from "msw";
 import { describe, expect, test } from "vitest";
 import { createDatasetResources, partsOf } from "../support/dataset-resources.ts";
@@ -96,8 +97,8 @@ describe("requests", () => {
   });
 
   test("every filter of list is a separate query parameter, and offset advances by page", async () => {
-    const page = Array.from({ length: 100 }, () => wireDataset);
-    const answers = [page, []];
+    const page = Array.from({ length: 100 }, () => ({ ...wireDataset, id: randomUUID() }));
+    const answers = [page, page.slice(-1)];
     const server = await mswServer(
       on.get("*/datasets", () => HttpResponse.json(answers.shift() ?? [])),
     );
@@ -127,8 +128,8 @@ describe("requests", () => {
       ["offset", "7"],
     ]);
     expect(queries[1]?.slice(-2)).toEqual([
-      ["limit", "1"],
-      ["offset", "107"],
+      ["limit", "2"],
+      ["offset", "106"],
     ]);
   });
 

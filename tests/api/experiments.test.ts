@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { HttpResponse, http as on } from "msw";
 import { describe, expect, test } from "vitest";
 import type { DatasetKey } from "../../src/api/datasets/dataset-key.ts";
@@ -106,8 +107,9 @@ test("compare returns each example with the runs of each experiment and their fe
     feedback_stats: { correct: { n: 1, avg: Number(order) } },
   });
   const example = { id, dataset_id: datasetId, inputs: { q: 1 }, outputs: { a: 1 } };
-  const page = Array.from({ length: 100 }, () => ({ ...example, runs: [] }));
+  const page = Array.from({ length: 100 }, () => ({ ...example, id: randomUUID(), runs: [] }));
   const last = [
+    ...page.slice(-1),
     {
       ...example,
       runs: [run("b", left, "2"), run("a", left, "1"), run("x", "another", "0")],
@@ -139,7 +141,7 @@ test("compare returns each example with the runs of each experiment and their fe
     },
   });
   expect(server.requests.map(({ body }) => body)).toEqual(
-    [0, 100].map((offset) => ({
+    [0, 99].map((offset) => ({
       session_ids: [left, right],
       example_ids: [id],
       filters: { [left]: ["eq(is_root, true)"] },

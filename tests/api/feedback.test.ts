@@ -129,8 +129,10 @@ describe("requests", () => {
     const server = await mswServer(
       on.get("*/feedback", ({ request }) => {
         const { searchParams } = new URL(request.url);
-        const size = Math.min(searchParams.getAll("run").length, Number(searchParams.get("limit")));
-        return HttpResponse.json(Array.from({ length: size }, () => wireFeedback));
+        const [offset, limit] = [searchParams.get("offset"), searchParams.get("limit")].map(Number);
+        // Each run has one feedback, with the id of the run.
+        const ids = searchParams.getAll("run").slice(offset, (offset ?? 0) + (limit ?? 0));
+        return HttpResponse.json(ids.map((runId) => ({ ...wireFeedback, id: runId })));
       }),
     );
     const feedback = feedbackAt(server.endpoint);
@@ -141,6 +143,7 @@ describe("requests", () => {
     );
     expect(queries.map((query) => [query.getAll("run").length, query.get("limit")])).toEqual([
       [100, "100"],
+      [100, "21"],
       [100, "20"],
     ]);
   });

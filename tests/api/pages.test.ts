@@ -17,7 +17,7 @@ function byOffset(count: number, limit?: number): Listed {
     sizes.push(request.limit);
     return numbers(count).slice(request.offset, request.offset + request.limit);
   };
-  return { pages: listByOffset(limit, fetchPage), sizes };
+  return { pages: listByOffset(limit, fetchPage, String), sizes };
 }
 
 /** Lists `count` items by cursor. Pages can be shorter than requested. */
@@ -45,6 +45,78 @@ test("a list by offset contains the first items up to its limit, in order", asyn
   );
 });
 
+/** A list whose items can be deleted, added and moved while it is read. */
+class ChangingList {
+  items: readonly number[];
+  requestCount = 0;
+
+  constructor(count: number) {
+    this.items = numbers(count);
+  }
+
+  readonly pages = listByOffset(
+    undefined,
+    async ({ limit, offset }) => {
+      this.requestCount += 1;
+      return this.items.slice(offset, offset + limit);
+    },
+    String,
+  );
+
+  delete(isDeleted: (item: number) => boolean): void {
+    this.items = this.items.filter((item) => !isDeleted(item));
+  }
+}
+
+test.each([1, 99, 100, 101, 250, 1_000])("a loop that deletes all of %i items", async (count) => {
+  const list = new ChangingList(count);
+  const deleted: number[] = [];
+  for await (const item of list.pages) {
+    list.delete((other) => other === item);
+    deleted.push(item);
+  }
+  expect(list.items).toEqual([]);
+  expect(deleted).toEqual(numbers(count));
+  expect(list.requestCount).toBeLessThanOrEqual(Math.ceil(count / 100) * 3);
+});
+
+test("a loop skips no item that stays, and yields none twice, if others are deleted and added", async () => {
+  const anyChanges = fc.array(
+    fc.record({ at: fc.nat(400), added: fc.nat(120), deletes: fc.nat(9) }),
+    { maxLength: 4 },
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 0, max: 400 }), anyChanges, async (count, changes) => {
+      const list = new ChangingList(count);
+      const gone = new Set<number>();
+      const seen: number[] = [];
+      for await (const item of list.pages) {
+        seen.push(item);
+        for (const { at, added, deletes } of changes) {
+          if (at === seen.length) {
+            const start = Math.min(0, ...list.items);
+            list.items = [...numbers(added).map((n) => start - 1 - n), ...list.items];
+            for (const other of list.items.filter((n) => n >= 0 && n % 10 < deletes)) {
+              gone.add(other);
+            }
+            list.delete((other) => gone.has(other));
+          }
+        }
+      }
+      expect(new Set(seen).size).toBe(seen.length);
+      expect(seen).toEqual(expect.arrayContaining(numbers(count).filter((n) => !gone.has(n))));
+    }),
+  );
+});
+
+test("a server that returns the same page for each offset ends the list with an error", async () => {
+  const pages = listByOffset(undefined, async () => numbers(100), String);
+  await expect(pages.toArray()).rejects.toMatchObject({
+    code: "ANSWER",
+    message: expect.stringContaining("without a new item") as unknown,
+  });
+});
+
 test("a list by cursor contains the same, however short the pages are", async () => {
   const anyMost = fc.integer({ min: 1, max: 100 });
   await fc.assert(
@@ -58,8 +130,9 @@ test("a list by cursor contains the same, however short the pages are", async ()
 test("no page is requested beyond the limit or after a short page, and none of more than 100 items", async () => {
   const limited = byOffset(1_000, 250);
   await limited.pages.toArray();
-  expect(limited.sizes).toEqual([100, 100, 50]);
-  const short = byOffset(199);
+  // A page that is not the first begins with the last item of the previous one.
+  expect(limited.sizes).toEqual([100, 100, 52]);
+  const short = byOffset(198);
   await short.pages.toArray();
   expect(short.sizes).toEqual([100, 100]);
 });
@@ -90,7 +163,7 @@ test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "100", null, 2 ** 6
 );
 
 test("a server that returns more items than requested does not lengthen the list", async () => {
-  expect(await listByOffset(3, async () => numbers(9)).toArray()).toEqual([0, 1, 2]);
+  expect(await listByOffset(3, async () => numbers(9), String).toArray()).toEqual([0, 1, 2]);
   const page = { items: numbers(9), next: "again" };
   expect(await listByCursor(3, async () => page).toArray()).toEqual([0, 1, 2]);
 });

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { http as on } from "msw";
 import { describe, expect, test } from "vitest";
 import { mswServer } from "../support/msw-server.ts";
@@ -121,12 +122,14 @@ describe("the prompt itself", () => {
   });
 
   test("a list has defaults, a separate query parameter for every filter, and pages of 100", async () => {
+    const stored = Array.from({ length: 101 }, () => ({ ...wirePrompt, id: randomUUID() }));
     const server = await mswServer(
       on.get("*/repos", ({ request }) => {
         const { searchParams } = new URL(request.url);
-        const [limit, offset] = ["limit", "offset"].map((name) => Number(searchParams.get(name)));
-        const left = Math.min(Number(limit), 101 - Number(offset));
-        return json({ repos: Array.from({ length: left }, () => wirePrompt), total: 101 });
+        const [limit = 0, offset = 0] = ["limit", "offset"].map((name) =>
+          Number(searchParams.get(name)),
+        );
+        return json({ repos: stored.slice(offset, offset + limit), total: 101 });
       }),
     );
     const prompts = promptsAt(server.endpoint);
@@ -145,7 +148,7 @@ describe("the prompt itself", () => {
     const queries = targetsOf(server).map((target) => target.slice("GET /repos?".length));
     expect(queries).toEqual([
       "sort_field=updated_at&sort_direction=desc&is_archived=false&limit=100&offset=0",
-      "sort_field=updated_at&sort_direction=desc&is_archived=false&limit=100&offset=100",
+      "sort_field=updated_at&sort_direction=desc&is_archived=false&limit=100&offset=99",
       "sort_field=num_likes&sort_direction=asc&is_archived=allow&is_public=false&query=a%26b&tags=x&tags=y&tenant_handle=me&limit=1&offset=0",
     ]);
   });

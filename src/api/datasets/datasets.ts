@@ -23,10 +23,11 @@ import type { ApiTransport, CallOptions } from "../http/http.ts";
 import { isFound } from "../http/is-found.ts";
 import {
   Pages,
-  checkOffset,
+  validateOffset,
   splitIntoChunks,
   groupIdsByRequest,
   listByIds,
+  identifyById,
   listByOffset,
 } from "../http/pages.ts";
 import { toJson } from "../http/request.ts";
@@ -76,7 +77,7 @@ import { newDatasetKeys } from "./dataset-options.ts";
 export interface DatasetsInit {
   /** Base URL of the UI, from which links are created. */
   readonly host: string;
-  /** Base address of the API. */
+  /** Base URL of the API. */
   readonly endpoint: string;
   readonly tenants: TenantIds;
   readonly examples: Examples;
@@ -87,8 +88,8 @@ export interface DatasetsInit {
 const maxSearchResults = 100;
 
 /**
- * Datasets: examples to measure an application against, in versions and splits. A method that takes a dataset's id or
- * name throws the errors of {@link Datasets.read}.
+ * A dataset contains examples to measure an application against; it has versions and splits. A method that takes a
+ * dataset's id or name throws the errors of {@link Datasets.read}.
  */
 export class Datasets {
   readonly #transport: ApiTransport;
@@ -172,7 +173,10 @@ export class Datasets {
     return readDataset(this.#transport.call, key, key);
   }
 
-  /** Whether the dataset exists. Throws on every failure other than "not found", as {@link Datasets.read} does. */
+  /**
+   * Returns whether the dataset exists. Any failure other than {@link NotFoundError} is thrown, as by
+   * {@link Datasets.read}.
+   */
   has(key: DatasetCall): Promise<boolean> {
     return isFound(this.read(key));
   }
@@ -186,7 +190,7 @@ export class Datasets {
   list(filter: ListDatasets = {}): Pages<Dataset> {
     const { datasetIds: ids, metadata, limit, signal } = filter;
     validateIds(ids, "dataset id");
-    const startOffset = checkOffset(filter.offset, ids);
+    const startOffset = validateOffset(filter.offset, ids);
     const query = {
       name: filter.datasetName,
       name_contains: filter.nameContains,
@@ -194,22 +198,26 @@ export class Datasets {
       metadata: metadata && toJson("list datasets", metadata),
     };
     return listByIds(ids, limit, (idChunk, remainingLimit) =>
-      listByOffset(remainingLimit, async (page) => {
-        const range = { ...page, offset: startOffset + page.offset };
-        const init = { query: { id: idChunk, ...query, ...range }, signal };
-        return parseList(
-          await this.#transport.call("listDatasets", init),
-          "datasets",
-          parseDataset,
-        );
-      }),
+      listByOffset(
+        remainingLimit,
+        async (page) => {
+          const range = { ...page, offset: startOffset + page.offset };
+          const init = { query: { id: idChunk, ...query, ...range }, signal };
+          return parseList(
+            await this.#transport.call("listDatasets", init),
+            "datasets",
+            parseDataset,
+          );
+        },
+        identifyById,
+      ),
     );
   }
 
   /**
-   * Changes the given properties. Repeating the call changes nothing more.
+   * Changes the given properties. Repeating the call has no further effect.
    *
-   * @throws {@link ValidationError} if there is nothing to change, or `id` is not a UUID.
+   * @throws {@link ValidationError} if no property is given, or an id is not a UUID.
    * @throws {@link NotFoundError} if there is no such dataset: `Dataset[...] not found`.
    * @throws {@link ConflictError} if the new name is taken.
    */
@@ -260,10 +268,12 @@ export class Datasets {
   }
 
   /**
-   * Deletes datasets, 100 per request. Ids of datasets that do not exist are ignored beside others that do.
+   * Deletes datasets, 100 per request. An id without a dataset is ignored if its request contains the id of another
+   * dataset that exists.
    *
    * @throws {@link ValidationError} if an id is not a UUID.
-   * @throws {@link NotFoundError} if none of the datasets of a request exists. Those of earlier requests are deleted.
+   * @throws {@link NotFoundError} if none of the datasets of a request exists. The datasets of earlier requests were
+   * deleted.
    */
   async deleteMany(ids: readonly string[], { signal }: CallOptions = {}): Promise<void> {
     validateIds(ids, "dataset id");
@@ -273,7 +283,7 @@ export class Datasets {
   }
 
   /**
-   * Returns the address of the dataset in the UI.
+   * Returns the URL of the dataset in the UI.
    *
    * @throws {@link NotFoundError} if the tenant can't be determined: `No projects found to resolve tenant.`
    */
@@ -294,14 +304,18 @@ export class Datasets {
     const { call } = this.#transport;
     const query = { search, example: validateId(filter.exampleId, "example id") };
     let id: string;
-    return listByOffset(limit, async (page) => {
-      id = page.offset === 0 ? await resolveDatasetId(call, filter, filter) : id;
-      const init = { path: { id }, query: { ...query, ...page }, signal };
-      const response = await translateDatasetNotFound(filter, () =>
-        call("listDatasetVersions", init),
-      );
-      return parseList(response, "versions of a dataset", parseDatasetVersion);
-    });
+    return listByOffset(
+      limit,
+      async (page) => {
+        id = page.offset === 0 ? await resolveDatasetId(call, filter, filter) : id;
+        const init = { path: { id }, query: { ...query, ...page }, signal };
+        const response = await translateDatasetNotFound(filter, () =>
+          call("listDatasetVersions", init),
+        );
+        return parseList(response, "versions of a dataset", parseDatasetVersion);
+      },
+      ({ asOf }) => asOf,
+    );
   }
 
   /**
@@ -322,7 +336,7 @@ export class Datasets {
   }
 
   /**
-   * Tags a version. If another version has the tag, the tag moves. Repeating the call changes nothing more.
+   * Tags a version. If another version has the tag, the tag moves. Repeating the call has no further effect.
    *
    * @throws {@link ValidationError} if the tag is empty, or `asOf` is not a version.
    * @throws {@link NotFoundError} if the version does not exist.
@@ -363,7 +377,7 @@ export class Datasets {
   }
 
   /**
-   * Adds examples to a split, or removes them from it. Repeating the call changes nothing more.
+   * Adds examples to a split, or removes them from it. Repeating the call has no further effect.
    *
    * @throws {@link ValidationError} if the name of the split or the list of examples is empty, or an id is not a UUID.
    */
@@ -384,13 +398,13 @@ export class Datasets {
     await this.#transport.call("updateDatasetSplits", { path: { id }, json, signal });
   }
 
-  /** Makes a dataset readable for anyone who has the link. Repeating the call returns the same link. */
+  /** Lets anyone who has the link read a dataset. Repeating the call returns the same link. */
   async share(key: DatasetCall): Promise<DatasetShare> {
     const response = await this.#callForDataset("shareDataset", key);
     return parseDatasetShare(response, (token) => createSharedDatasetUrl(this.#host, token));
   }
 
-  /** Revokes the link; sharing the dataset again creates a different one. Repeating the call changes nothing more. */
+  /** Revokes the link; sharing the dataset again creates another link. Repeating the call has no further effect. */
   async unshare(key: DatasetCall): Promise<void> {
     await this.#callForDataset("unshareDataset", key);
   }
@@ -479,7 +493,7 @@ export class Datasets {
     return this.#streamExport("exportDatasetJsonl", key);
   }
 
-  /** Indexes a version for {@link Datasets.search}. Repeating the call changes nothing more. */
+  /** Indexes a version for {@link Datasets.search}. Repeating the call has no further effect. */
   async index(request: IndexDataset): Promise<void> {
     const json = omitUndefined({ tag: toVersion(request.tag, "tag") });
     const id = await resolveDatasetId(this.#transport.call, request, request);
@@ -541,7 +555,7 @@ function assertColumns(inputKeys: readonly string[], outputKeys: readonly string
   }
 }
 
-/** Returns the name of the file, or `undefined` if the source has no name, as in the case of bytes. */
+/** Returns the name of the file, or `undefined` if the source has no name, such as bytes. */
 function readFileName(file: ByteSource): string | undefined {
   if (file instanceof URL) {
     // A URL with another scheme is refused when the file is opened.

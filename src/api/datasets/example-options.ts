@@ -140,7 +140,7 @@ export type ListExamples = FilterExamples & {
   /**
    * `recent`: newest first. `written`: in the order in which the examples were written, if the server supports this
    * order, as a Millrace server does. Each page then begins after the last example of the previous page, and takes no
-   * longer than the first. A loop may therefore change its examples, or delete them without `hardDelete`.
+   * longer than the first. It can't begin after an example that was deleted with `hardDelete`.
    *
    * @defaultValue "recent"
    */

@@ -36,10 +36,12 @@ import {
 import { ExampleSender, validateExamples, withItemNumber } from "./example-writes.ts";
 import type { ApiTransport, CallOptions } from "../http/http.ts";
 import {
-  checkOffset,
+  validateOffset,
   splitIntoChunks,
   groupIdsByRequest,
   listByIds,
+  emptyList,
+  identifyById,
   listByOffset,
 } from "../http/pages.ts";
 import type { OffsetRequest, Pages } from "../http/pages.ts";
@@ -132,7 +134,7 @@ export class Examples {
    * @throws {@link ValidationError} if a setting is invalid, or the checkpoint belongs to another upload.
    * @throws {@link NotFoundError} if the dataset does not exist, and `createDataset` is false.
    * @throws {@link UploadError} if the upload ended before the end of the source. The error's `result` has the numbers
-   * of rows that were created, skipped and rejected until then; its `cause` is the reason.
+   * of rows that were created, skipped and rejected until then; the error's `cause` is the reason.
    */
   async upload<Row = NewExample>(
     source: UploadSource<Row>,
@@ -177,8 +179,7 @@ export class Examples {
   }
 
   /**
-   * Lists examples. Pages are fetched as they are consumed. A loop that deletes its examples needs `order: "written"`,
-   * or `.toArray()`; otherwise later examples are skipped.
+   * Lists examples. Pages are fetched as they are consumed.
    *
    * @throws {@link ValidationError} if an id is not a UUID, `limit` is not a whole number of at least 1, or `offset`
    * is combined with more than 100 ids.
@@ -186,24 +187,29 @@ export class Examples {
   list(filter: ListExamples): Pages<Example> {
     const { ids, limit, signal, inlineS3Urls = true } = filter;
     assertDatasetKey(filter);
-    const startOffset = checkOffset(filter.offset, ids);
+    const startOffset = validateOffset(filter.offset, ids);
     const query = { ...toExampleQuery(filter), inline_s3_urls: inlineS3Urls };
     if (isEmptyFilter(filter)) {
-      return listByOffset(limit, async () => []);
+      return emptyList(limit);
     }
     const { call } = this.#transport;
     let datasetId: string | undefined;
     return listByIds(ids, limit, (idChunk, remainingLimit) =>
-      listByOffset(remainingLimit, async (page, lastExample?: Example) => {
-        datasetId ??= await resolveDatasetId(call, filter, { signal });
-        const range = await this.#createPageQuery(
-          filter,
-          { ...page, offset: startOffset + page.offset },
-          lastExample,
-        );
-        const init = { query: { ...query, dataset: datasetId, id: idChunk, ...range }, signal };
-        return parseList(await call("listExamples", init), "examples", parseExample);
-      }),
+      listByOffset(
+        remainingLimit,
+        async (page, lastExample?: Example) => {
+          datasetId ??= await resolveDatasetId(call, filter, { signal });
+          const range = await this.#createPageQuery(
+            filter,
+            { ...page, offset: startOffset + page.offset },
+            lastExample,
+          );
+          const init = { query: { ...query, dataset: datasetId, id: idChunk, ...range }, signal };
+          const listed = parseList(await call("listExamples", init), "examples", parseExample);
+          return "after" in range && lastExample !== undefined ? [lastExample, ...listed] : listed;
+        },
+        identifyById,
+      ),
     );
   }
 
@@ -247,8 +253,8 @@ export class Examples {
   /**
    * Changes the fields that are given. Repeating the call has no further effect.
    *
-   * @throws {@link ValidationError} if no field is given, or `id` is not a UUID; otherwise as for {@link
-   * Examples.create}.
+   * @throws {@link ValidationError} if no field is given, or `id` is not a UUID; otherwise as for
+   * {@link Examples.create}.
    * @throws {@link NotFoundError} if there is no such example.
    */
   async update(id: string, { signal, ...changes }: UpdateExample): Promise<void> {
@@ -293,10 +299,12 @@ export class Examples {
   }
 
   /**
-   * Deletes examples in order, 100 per request. Ids of examples that do not exist are ignored beside others that do.
+   * Deletes examples in order, 100 per request. An id without an example is ignored if its request contains the id of
+   * another example that exists.
    *
    * @throws {@link ValidationError} if an id is not a UUID.
-   * @throws {@link NotFoundError} if none of the examples of a request exists. Those of earlier requests are deleted.
+   * @throws {@link NotFoundError} if none of the examples of a request exists. The examples of earlier requests were
+   * deleted.
    */
   async deleteMany(
     ids: readonly string[],

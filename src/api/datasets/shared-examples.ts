@@ -7,7 +7,7 @@ import { extractShareToken } from "../../model/links.ts";
 import type { FilterSharedExamples, ListSharedExamples } from "./dataset-options.ts";
 import { exampleMembers } from "./example-query.ts";
 import type { Call } from "../http/http.ts";
-import { listByIds, listByOffset } from "../http/pages.ts";
+import { listByIds, identifyById, listByOffset } from "../http/pages.ts";
 import type { Pages } from "../http/pages.ts";
 import { toJson } from "../http/request.ts";
 import type { QueryValue, HttpErrorResponse } from "../http/request.ts";
@@ -31,16 +31,20 @@ export function listSharedExamples(
   const select = includeAttachments ? exampleMembers : undefined;
   const query = { ...toSharedExampleQuery(filter), select };
   return listByIds(exampleIds, limit, (idChunk, remainingLimit) =>
-    listByOffset(remainingLimit, async (page) => {
-      const init = {
-        path: { token },
-        query: { id: idChunk, ...query, ...page },
-        signal,
-        server,
-        createErrorMessage,
-      };
-      return parseList(await call("listSharedExamples", init), "examples", parseExample);
-    }),
+    listByOffset(
+      remainingLimit,
+      async (page) => {
+        const init = {
+          path: { token },
+          query: { id: idChunk, ...query, ...page },
+          signal,
+          server,
+          createErrorMessage,
+        };
+        return parseList(await call("listSharedExamples", init), "examples", parseExample);
+      },
+      identifyById,
+    ),
   );
 }
 

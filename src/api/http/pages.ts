@@ -4,9 +4,8 @@ import { ResponseError, ValidationError } from "../../model/errors.ts";
  * A list that is fetched page by page as it is consumed. Each `for await` starts again at the first page; after the
  * loop is left, no further page is fetched.
  *
- * Most lists continue at the number of items that they have fetched. A loop that deletes its items, or changes them so
- * that they leave the list or move in it, therefore skips later ones: fetch the whole list with {@link Pages.toArray}
- * first. Lists of runs, and lists of examples with `order: "written"`, continue after the last item instead.
+ * A loop may delete or change the items of its list: it skips no item that was in the list all the time, and yields none
+ * twice. See {@link listByOffset} for how.
  */
 export class Pages<Item> implements AsyncIterable<Item> {
   readonly #open: () => AsyncGenerator<readonly Item[], void>;
@@ -32,41 +31,99 @@ export class Pages<Item> implements AsyncIterable<Item> {
   }
 }
 
-/** Maximum number of items per page: servers accept no larger `limit`. */
+/** Maximum number of items per page. Servers accept no larger `limit`. */
 const maxPageItems = 100;
 
-/** The page that an endpoint with `limit` and `offset` is queried for. */
+/** The page to request from an endpoint with `limit` and `offset`. */
 export interface OffsetRequest {
   readonly limit: number;
   readonly offset: number;
 }
 
+/** How many of the last items a list by offset recognizes when they come again. */
+const recognizedItems = 10_000;
+
+/** After this many pages in a row without a new item, a list by offset ends with an error. */
+const maxRepeatedPages = 200;
+
 /**
- * Lists by `limit` and `offset`. `fetchPage` also receives the last item of the previous page, for endpoints
- * that continue after an item. The list ends at `limit` items, or at a page that is shorter than requested.
+ * Lists by `limit` and `offset`. The list ends at `limit` items, or at a page that is shorter than requested.
+ *
+ * An offset counts the items that are before it in the list when the page is requested. If some were deleted meanwhile,
+ * a page that began where the previous one ended would skip as many. So each page begins with the last item of the
+ * previous one. If it begins with an unknown item instead, earlier pages are requested until one begins with an item
+ * that was already listed. Items that come again, because others were added before them, are left out.
+ *
+ * @param fetchPage also receives the last item of the previous page, for endpoints that continue after an item
+ * @param identify returns what makes an item of the list unique
  */
 export const listByOffset = <Item>(
   limit: number | undefined,
   fetchPage: (request: OffsetRequest, lastItem: Item | undefined) => Promise<readonly Item[]>,
+  identify: (item: Item) => string,
 ): Pages<Item> => {
-  const maxItems = assertLimit(limit);
+  const maxItems = validateLimit(limit);
   return new Pages(async function* pages() {
+    const listed = new Set<string>();
+    let remaining = maxItems;
     let offset = 0;
     let lastItem: Item | undefined;
-    while (offset < maxItems) {
-      const pageSize = Math.min(maxPageItems, maxItems - offset);
+    let stepBack = maxPageItems;
+    let repeatedPages = 0;
+    while (remaining > 0) {
+      const pageSize = Math.min(maxPageItems, listed.size === 0 ? remaining : remaining + 1);
       const page = await fetchPage({ limit: pageSize, offset }, lastItem);
-      yield page.slice(0, pageSize);
+      const [firstItem] = page;
+      if (offset > 0 && (firstItem === undefined || !listed.has(identify(firstItem)))) {
+        offset = Math.max(0, offset - stepBack);
+        stepBack *= 2;
+        continue;
+      }
+      const newItems = page.filter((item) => !listed.has(identify(item))).slice(0, remaining);
+      remember(listed, newItems.map(identify));
+      repeatedPages = newItems.length === 0 ? repeatedPages + 1 : 0;
+      if (repeatedPages > maxRepeatedPages) {
+        throw new ResponseError(
+          `Failed to list: the server returned ${maxRepeatedPages} pages without a new item, so the list might never end. Pass a limit of at most 100, which needs only one page, and check the server with "npx millrace doctor"`,
+        );
+      }
+      yield newItems;
       if (page.length < pageSize) {
         return;
       }
-      offset += pageSize;
+      remaining -= newItems.length;
+      offset += page.length - 1;
       lastItem = page.at(-1);
+      stepBack = maxPageItems;
     }
   });
 };
 
-/** Maximum number of ids per request: with more, the URL would become too long. */
+/** What makes an item unique in most lists. */
+export const identifyById = ({ id }: { readonly id: string }): string => id;
+
+/** Adds keys to those that a list recognizes, and removes the oldest above the limit. */
+function remember(listed: Set<string>, keys: readonly string[]): void {
+  for (const key of keys) {
+    listed.add(key);
+  }
+  for (const key of listed) {
+    if (listed.size <= recognizedItems) {
+      return;
+    }
+    listed.delete(key);
+  }
+}
+
+/** A list without items. */
+export const emptyList = <Item>(limit: number | undefined): Pages<Item> => {
+  validateLimit(limit);
+  return new Pages(async function* pages() {
+    yield [];
+  });
+};
+
+/** Maximum number of ids per request. With more, the URL would become too long. */
 const idsPerRequest = 100;
 
 /**
@@ -75,7 +132,7 @@ const idsPerRequest = 100;
  * @throws {@link ValidationError} if `offset` is not a whole number of at least 0, or is more than 0 although the ids
  * don't fit into one request.
  */
-export function checkOffset(offset: number = 0, ids: readonly string[] = []): number {
+export function validateOffset(offset: number = 0, ids: readonly string[] = []): number {
   if (!Number.isSafeInteger(offset) || offset < 0) {
     throw new ValidationError(`offset must be a whole number of at least 0, not ${offset}`);
   }
@@ -88,10 +145,10 @@ export function checkOffset(offset: number = 0, ids: readonly string[] = []): nu
 /** Splits a list into chunks of at most `size` items; by default as many ids as fit into one request. */
 export const splitIntoChunks = <Item>(
   items: readonly Item[],
-  pageSize = idsPerRequest,
+  size = idsPerRequest,
 ): (readonly Item[])[] =>
-  Array.from({ length: Math.ceil(items.length / pageSize) }, (_, n) =>
-    items.slice(n * pageSize, (n + 1) * pageSize),
+  Array.from({ length: Math.ceil(items.length / size) }, (_, n) =>
+    items.slice(n * size, (n + 1) * size),
   );
 
 /**
@@ -113,7 +170,7 @@ export const listByIds = <Item>(
   limit: number | undefined,
   list: (ids: readonly string[] | undefined, limit: number | undefined) => Pages<Item>,
 ): Pages<Item> => {
-  const maxItems = assertLimit(limit);
+  const maxItems = validateLimit(limit);
   const idChunks = groupIdsByRequest(ids);
   return new Pages(async function* pages() {
     let remaining = maxItems;
@@ -129,7 +186,7 @@ export const listByIds = <Item>(
   });
 };
 
-/** The page that an endpoint with cursors is queried for. */
+/** The page to request from an endpoint with cursors. */
 export interface CursorRequest {
   readonly limit: number;
   readonly cursor?: string;
@@ -147,7 +204,7 @@ export const listByCursor = <Item>(
   limit: number | undefined,
   fetchPage: (request: CursorRequest) => Promise<CursorPage<Item>>,
 ): Pages<Item> => {
-  const maxItems = assertLimit(limit);
+  const maxItems = validateLimit(limit);
   return new Pages(async function* pages() {
     let remaining = maxItems;
     let cursor: string | undefined;
@@ -164,7 +221,7 @@ export const listByCursor = <Item>(
       }
       if (page.next === cursor) {
         throw new ResponseError(
-          'Failed to list: the server returned the same cursor twice, so the list would never end. Pass a limit of one page, and check the server with "npx millrace doctor"',
+          'Failed to list: the server returned the same cursor twice, so the list would never end. Pass a limit of at most 100, which needs only one page, and check the server with "npx millrace doctor"',
         );
       }
       cursor = page.next;
@@ -177,7 +234,7 @@ export const listByCursor = <Item>(
  *
  * @throws {@link ValidationError} if it is not a whole number of at least 1.
  */
-function assertLimit(limit: unknown): number {
+function validateLimit(limit: unknown): number {
   if (limit === undefined) {
     return Number.POSITIVE_INFINITY;
   }

@@ -29,7 +29,7 @@ import { promptMustExistMessage, requestOrNotFound } from "./prompt-fields.ts";
 import type { ListCommits, PullPrompt } from "./prompt-options.ts";
 import type { ServerInfoReader } from "../http/server-info.ts";
 
-/** A commit that is to be created. */
+/** A commit to create. */
 export interface CommitDraft extends CallOptions {
   readonly manifest: KeyValues;
   /** Hash of the parent commit, or its first characters. If absent or `latest`, the latest commit is the parent. */
@@ -53,10 +53,17 @@ export class PromptCommits {
 
   /** Lists commits, newest first. */
   list({ owner, repo }: PromptPath, { tag, limit, signal }: ListCommits): Pages<PromptCommit> {
-    return listByOffset(limit, async (page) =>
-      parseCommits(
-        await this.#call("listCommits", { path: { owner, repo }, query: { tag, ...page }, signal }),
-      ),
+    return listByOffset(
+      limit,
+      async (page) =>
+        parseCommits(
+          await this.#call("listCommits", {
+            path: { owner, repo },
+            query: { tag, ...page },
+            signal,
+          }),
+        ),
+      ({ commitHash }) => commitHash,
     );
   }
 
@@ -100,9 +107,7 @@ export class PromptCommits {
     return { commitHash: commit.commitHash, isCommitted: created !== undefined };
   }
 
-  /**
-   * Reads a commit. A server that can't resolve `latest` is first queried for the latest commit.
-   */
+  /** Reads a commit. If the server can't resolve `latest`, the hash of the latest commit is looked up first. */
   async pull(
     reference: PromptReference,
     { includeModel, signal, attempts }: PullPrompt & Attempts,
@@ -185,8 +190,8 @@ export class PromptCommits {
       if (!isConflict && !(error instanceof NotFoundError)) {
         throw error;
       }
-      // Find the reason for the failure. If this query throws, the prompt itself does not exist. Otherwise the parent
-      // is missing or outdated.
+      // Find the reason for the failure. If the prompt itself does not exist, this query throws. Otherwise the parent
+      // is missing or outdated, or the latest commit has the same manifest.
       const latest = (await findLatest())?.commitHash;
       throw isConflict ? explainConflict(error, { parent, latest }) : error;
     }

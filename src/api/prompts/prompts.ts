@@ -19,7 +19,7 @@ import type { RuntimePrompt } from "../../model/resources/runtime-prompt.ts";
 import { assertChange } from "../http/assert-change.ts";
 import type { Call, CallOptions } from "../http/http.ts";
 import { isFound } from "../http/is-found.ts";
-import { splitIntoChunks, listByOffset } from "../http/pages.ts";
+import { splitIntoChunks, identifyById, listByOffset } from "../http/pages.ts";
 import type { Pages } from "../http/pages.ts";
 import type { PromptCache } from "./prompt-cache.ts";
 import { PromptCommits } from "./prompt-commits.ts";
@@ -58,7 +58,7 @@ import type { CallTable } from "../http/known-arguments.ts";
 
 /** @internal Constructor arguments of {@link Prompts}. */
 export interface PromptsInit {
-  /** Address of the UI. */
+  /** Base URL of the UI. */
   readonly host: string;
   readonly tenant: Tenant;
   readonly cache: PromptCache;
@@ -139,14 +139,18 @@ export class Prompts {
   list(filter: ListPrompts = {}): Pages<Prompt> {
     const { limit, signal } = filter;
     const query = toListQuery(filter);
-    return listByOffset(limit, async (page) => {
-      const response = await this.#call("listPrompts", { query: { ...query, ...page }, signal });
-      return parseList(
-        new Fields(response, "list of prompts").readValue("repos"),
-        "prompts",
-        parsePrompt,
-      );
-    });
+    return listByOffset(
+      limit,
+      async (page) => {
+        const response = await this.#call("listPrompts", { query: { ...query, ...page }, signal });
+        return parseList(
+          new Fields(response, "list of prompts").readValue("repos"),
+          "prompts",
+          parsePrompt,
+        );
+      },
+      identifyById,
+    );
   }
 
   /**
@@ -348,7 +352,7 @@ export class Prompts {
   async deleteTag(identifier: string, { tag, signal }: TagPrompt): Promise<void> {
     const { owner, repo } = parsePromptPath(identifier);
     assertPromptTag(tag);
-    await this.#createOwnership({ signal }).assertOwn("tag a prompt", owner);
+    await this.#createOwnership({ signal }).assertOwn("delete a prompt tag", owner);
     await this.#call("deletePromptTag", { path: { owner, repo, tag }, signal });
   }
 
