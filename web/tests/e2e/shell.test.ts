@@ -304,7 +304,7 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
     expect((await fetch(`${server.url}/sessions`)).status).toBe(401);
     expect(faults).toEqual([]);
     const key = await page.evaluate(() => localStorage.getItem("millrace-api-key"));
-    await page.getByRole("button", { name: "Sign out in this browser" }).click();
+    await page.getByRole("button", { name: "Sign out of this browser" }).click();
     await page.getByRole("heading", { name: "API key required" }).waitFor();
     await page.screenshot({ path: `${screenshots}/key-entry.png` });
     await page.getByLabel("API key").fill("wrong");

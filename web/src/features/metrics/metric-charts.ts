@@ -212,8 +212,9 @@ const sum = (numbers: readonly number[]): number =>
 const previousSeries = { label: "Previous", color: "--ink-2", kind: "reference" } as const;
 
 /**
- * Returns how much earlier than the time of a point in a chart the runs began that a series counts at this point, in
- * milliseconds: the length of the chart's time range for the series of the previous period, and 0 for any other series.
+ * Returns the difference, in milliseconds, between the time of a point in a chart and the start of the runs that a
+ * series counts there. A chart draws the previous period over the current one, so the runs of its series began earlier
+ * by the length of the time range. For any other series, returns 0.
  */
 export const findPeriodShift = (
   { fromMs, toMs }: Pick<Metrics, "fromMs" | "toMs">,

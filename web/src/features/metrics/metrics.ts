@@ -52,7 +52,7 @@ export interface Metrics {
   readonly fromMs: number;
   readonly toMs: number;
   readonly total: MetricValues;
-  /** The metrics of the period of the same length that ends at `fromMs`. */
+  /** The metrics of the period before, which has the same length and ends at `fromMs`. */
   readonly previous: MetricValues;
   readonly points: MetricPoints;
   readonly previousPoints: MetricPoints;
@@ -191,7 +191,7 @@ export function formatShareChange(
   return `${sign}${text.replace(/\.0$/, "")} points`;
 }
 
-/** The maximum number of missing ranges that {@link describeMissing} lists. It only counts the others. */
+/** The maximum number of missing ranges that {@link describeMissing} lists. It gives only the number of the others. */
 const maxNamedRanges = 3;
 
 /**

@@ -42,7 +42,7 @@ const tabs = [
 ] as const;
 
 /**
- * Shown while the server has no projects. It explains, for each supported SDK, how a program records its first trace.
+ * Shown while there are no projects. It explains, for each supported SDK, how a program records its first trace.
  */
 export const FirstRun = () => (
   <section className="first-run">

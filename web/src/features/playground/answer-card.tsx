@@ -133,7 +133,7 @@ function formatArguments(text: string): string {
 }
 
 const finishTexts: Readonly<Record<string, string>> = {
-  length: "Cut at the token limit",
+  length: "Cut off at the token limit",
   filtered: "Stopped by the provider's filter",
 };
 

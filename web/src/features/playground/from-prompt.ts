@@ -3,7 +3,7 @@ import type { PromptDraft } from "../prompts/manifest/manifest-edit.ts";
 import { toNode } from "../prompts/manifest/manifest-node.ts";
 import { templateRole, toManifestText, toPromptContent } from "../prompts/manifest/manifest.ts";
 import type { PromptMessage } from "../prompts/manifest/manifest.ts";
-import { withModel } from "../prompts/manifest/model-edit.ts";
+import { combineWithModel } from "../prompts/manifest/model-edit.ts";
 import type { ModelClass } from "../prompts/manifest/model-edit.ts";
 import { modelNumbers } from "../prompts/manifest/prompt-model.ts";
 import type { ModelNumber, PromptModel } from "../prompts/manifest/prompt-model.ts";
@@ -178,7 +178,7 @@ export function stateToManifest(
   const basePrompt = node?.name === "RunnableSequence" ? node.kwargs["first"] : base;
   const prompt = baseKind === undefined ? toManifest(draft) : applyDraft(basePrompt, draft);
   const model = toModelDraft(state, className);
-  return withModel(
+  return combineWithModel(
     draft.kind === "text" ? prompt : applySchema(prompt, schema),
     baseKind === undefined ? undefined : base,
     model,

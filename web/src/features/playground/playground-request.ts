@@ -132,7 +132,7 @@ export function parseTools(text: string): {
     const name = toText(fields["name"]) ?? "";
     const parameters = fields["parameters"] ?? fields["input_schema"];
     if (name === "" || names.has(name)) {
-      const message = name === "" ? "the tool needs a name" : `there are two tools ${name}`;
+      const message = name === "" ? "the tool needs a name" : `there are two tools named ${name}`;
       faults.push({ ...getRange(`/${index}`), message });
     }
     if (parameters !== undefined && !isObject(parameters)) {

@@ -68,8 +68,8 @@ export const AlertForm = ({
     onChange: setFilter,
   });
   const thresholdFault =
-    Number(threshold) * factor > maxOf(figure)
-      ? `Enter at most ${maxOf(figure) / factor} ${unit}.`
+    Number(threshold) * factor > getMaxValue(figure)
+      ? `Enter at most ${getMaxValue(figure) / factor} ${unit}.`
       : undefined;
   const isComplete =
     name.trim() !== "" &&
@@ -213,7 +213,7 @@ export const AlertForm = ({
 };
 
 /** The highest value that a metric can have, in the unit of the server. */
-const maxOf = (figure: FigureName): number =>
+const getMaxValue = (figure: FigureName): number =>
   figure === "error_rate" ? 1 : Number.POSITIVE_INFINITY;
 
 const findKey = <Key extends string>(

@@ -10,11 +10,11 @@ import { pluralize } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import {
   addRunsToDataset,
-  createDataset,
-  createDatasetsQuery,
+  createNamedDataset,
+  createDatasetDestinationsQuery,
   addRunsToQueue,
-  createQueue,
-  createQueuesQuery,
+  createNamedQueue,
+  createQueueDestinationsQuery,
 } from "./add-runs-queries.ts";
 import type { Destination, ExampleMapping } from "./add-runs-queries.ts";
 import { TargetNote } from "./all-matches/action-dialogs.tsx";
@@ -170,8 +170,8 @@ export const AddToDataset = ({
       resource="dataset"
       count={runIds.length}
       target={all?.target}
-      createDestinationsQuery={createDatasetsQuery}
-      onCreate={createDataset}
+      createDestinationsQuery={createDatasetDestinationsQuery}
+      onCreate={createNamedDataset}
       onAdd={async ({ id }) => {
         const mapping = { includesOutputs, split: split.trim() };
         await (all === undefined ? addRunsToDataset(id, runIds, mapping) : all.start(id, mapping));
@@ -219,8 +219,8 @@ export const AddToQueue = ({
     resource="queue"
     count={runIds.length}
     target={all?.target}
-    createDestinationsQuery={createQueuesQuery}
-    onCreate={createQueue}
+    createDestinationsQuery={createQueueDestinationsQuery}
+    onCreate={createNamedQueue}
     onAdd={async ({ id }) => {
       await (all === undefined ? addRunsToQueue(id, runIds) : all.start(id));
     }}

@@ -31,17 +31,17 @@ const createDestinationsQuery = (resource: string, path: string, namePart: strin
   });
 
 /** The datasets whose name contains `namePart`. */
-export const createDatasetsQuery = (namePart: string) =>
+export const createDatasetDestinationsQuery = (namePart: string) =>
   createDestinationsQuery("datasets", datasetsPath, namePart);
 
 /** The annotation queues whose name contains `namePart`. */
-export const createQueuesQuery = (namePart: string) =>
+export const createQueueDestinationsQuery = (namePart: string) =>
   createDestinationsQuery("queues", queuesPath, namePart);
 
-export const createDataset = async (name: string): Promise<Destination> =>
+export const createNamedDataset = async (name: string): Promise<Destination> =>
   parseDestination(await postJson(datasetsPath, { name }));
 
-export const createQueue = async (name: string): Promise<Destination> =>
+export const createNamedQueue = async (name: string): Promise<Destination> =>
   parseDestination(await postJson(queuesPath, { name }));
 
 /** How runs are converted to examples. */

@@ -44,7 +44,7 @@ export const Keys = ({ facts }: { readonly facts: ServerFacts }) => {
             void queryClient.resetQueries();
           }}
         >
-          Sign out in this browser
+          Sign out of this browser
         </Button>
       )}
       {keyToRevoke !== undefined && (

@@ -72,7 +72,7 @@ export const TurnView = ({ turn, number, threadId, address, formatCost }: TurnVi
         <FeedbackScores scores={feedback} />
       </header>
       {run !== undefined && <TurnMessages run={run} isFirst={number === 1} />}
-      {run === undefined && error === null && <Waiting />}
+      {run === undefined && error === null && <TurnLoading />}
       {run === undefined && error !== null && (
         <Failure resourceName="the turn" error={error} onRetry={refetch} isSingleResource />
       )}
@@ -80,7 +80,7 @@ export const TurnView = ({ turn, number, threadId, address, formatCost }: TurnVi
   );
 };
 
-const Waiting = () => (
+const TurnLoading = () => (
   <output className="payload-waiting" aria-label="Loading the turn">
     <Loader size="sm" type="dots" />
   </output>
@@ -100,7 +100,7 @@ const TurnMessages = ({
     return <p className="payload-failure">{content.error.message}</p>;
   }
   if (content.kind === "pending") {
-    return <Waiting />;
+    return <TurnLoading />;
   }
   const { earlier, added, answer, inputValue, outputValue } = content.value;
   return (

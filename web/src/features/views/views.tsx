@@ -89,7 +89,7 @@ export const Views = () => {
       {dialog?.kind === "save" && (
         <ViewForm
           view={dialog.view}
-          // For the view that was open in the run list, begin with the filter and the state that the list had.
+          // A new view, or an edited view that is open in the run list, begins with the filter and state of the list.
           {...(dialog.view === undefined || dialog.view.id === openViewId
             ? { filter, list }
             : { filter: dialog.view.filter, list: dialog.view.list })}

@@ -96,7 +96,7 @@ describe("tools and schema", () => {
   test("a fault is marked where it is", () => {
     expect(textOf(parseTools("{}").faults)).toEqual(["the value must be a JSON list of tools"]);
     expect(textOf(parseTools('[{"name":"a"},{"name":"a"}]').faults)).toEqual([
-      "there are two tools a",
+      "there are two tools named a",
     ]);
     const text = '[{"name":"a"}, {"parameters":{}}]';
     expect(parseTools(text).faults).toEqual([

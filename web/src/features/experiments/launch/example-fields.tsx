@@ -61,7 +61,7 @@ export const ExampleFields = ({
           loading={isFetching}
           onClick={() => void fetchNextPage()}
         >
-          List earlier versions
+          Show earlier versions
         </Button>
       )}
     </FormSection>

@@ -25,7 +25,7 @@ const classIds: { readonly [Name in ModelClass]: readonly string[] } = {
  * Combines a prompt with a model in the format in which LangSmith clients save them: a sequence of the prompt and a
  * model to which tools are bound. Parameters that did not change stay as they are in `base`.
  */
-export function withModel(
+export function combineWithModel(
   prompt: JsonMembers,
   base: unknown,
   draft: (Omit<ModelDraft, "className"> & { readonly className: ModelClass }) | undefined,
