@@ -176,8 +176,9 @@ const gemini: WirePatch = {
     ],
     usageMetadata: {
       promptTokenCount: 7,
+      toolUsePromptTokenCount: 2,
       candidatesTokenCount: 2,
-      totalTokenCount: 12,
+      totalTokenCount: 14,
       thoughtsTokenCount: 3,
     },
   },
@@ -322,6 +323,9 @@ describe("gen_ai", () => {
           ],
         },
       ],
+      // Gemini's API counts thoughts beside the candidates, and the results of its own tools beside the prompt.
+      "gen_ai.usage.input_tokens": 9,
+      "gen_ai.usage.output_tokens": 5,
       "gen_ai.usage.reasoning.output_tokens": 3,
     });
   });

@@ -24,6 +24,12 @@ export const firstText = (...values: readonly unknown[]): string | undefined =>
 export const firstNumber = (...values: readonly unknown[]): number | undefined =>
   values.find((value): value is number => typeof value === "number" && Number.isFinite(value));
 
+/** Returns the sum of the values that are finite numbers; `undefined` if none is. */
+export function sumOfNumbers(...values: readonly unknown[]): number | undefined {
+  const numbers = values.flatMap((value) => firstNumber(value) ?? []);
+  return numbers.length === 0 ? undefined : numbers.reduce((sum, number) => sum + number, 0);
+}
+
 /** Returns a text unchanged, and any other value as JSON. */
 export const toText = (value: unknown): string =>
   typeof value === "string" ? value : (JSON.stringify(value) ?? "");

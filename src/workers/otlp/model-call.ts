@@ -1,6 +1,6 @@
 import { toChatMessages, toParts } from "./chat-messages.ts";
 import type { ChatMessage, MessagePart } from "./chat-messages.ts";
-import { firstNumber, firstText, toItems, toMembers } from "./json-value.ts";
+import { firstNumber, firstText, sumOfNumbers, toItems, toMembers } from "./json-value.ts";
 import type { Members } from "./json-value.ts";
 
 /** Numbers of tokens. `input` includes those that were read from a cache or written to it. */
@@ -174,7 +174,7 @@ function readProviderUsage({ usage, usageMetadata }: Members): TokenUsage {
   const input = firstNumber(
     usageCounts["prompt_tokens"],
     usageCounts["input_tokens"],
-    geminiUsage["promptTokenCount"],
+    sumOfNumbers(geminiUsage["promptTokenCount"], geminiUsage["toolUsePromptTokenCount"]),
   );
   return {
     // Anthropic's API does not count cached tokens as input tokens.
@@ -182,7 +182,8 @@ function readProviderUsage({ usage, usageMetadata }: Members): TokenUsage {
     output: firstNumber(
       usageCounts["completion_tokens"],
       usageCounts["output_tokens"],
-      geminiUsage["candidatesTokenCount"],
+      // Gemini's API counts the tokens of thoughts beside those of the candidates.
+      sumOfNumbers(geminiUsage["candidatesTokenCount"], geminiUsage["thoughtsTokenCount"]),
     ),
     total: firstNumber(usageCounts["total_tokens"], geminiUsage["totalTokenCount"]),
     cacheRead: firstNumber(

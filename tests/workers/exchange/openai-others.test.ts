@@ -173,7 +173,12 @@ describe("transcriptions", () => {
     });
     expect(warningsOf(fields)).toBeUndefined();
     const json = { model: "whisper-1", file: { filename: "a.wav", size: 3 } };
-    expect(readRequestOf("openai.transcription", json).inputs).toEqual(json);
+    const { inputs, metadata } = readRequestOf("openai.transcription", json);
+    expect(inputs).toEqual(json);
+    expect(metadata).not.toHaveProperty("ls_temperature");
+    expect(
+      readRequestOf("openai.transcription", { ...json, temperature: "0.5" }).metadata,
+    ).toMatchObject({ ls_temperature: 0.5 });
   });
 
   test("omitted bytes of a file count, and a form without an end gives a warning", () => {

@@ -22,7 +22,7 @@ const requestFormat: RequestFormat = {
   model,
   readSettings: ({ model: name, temperature }) => ({
     model: name,
-    temperature: Number(temperature),
+    temperature: temperature === undefined ? undefined : Number(temperature),
   }),
   readOther: readFormData,
 };
