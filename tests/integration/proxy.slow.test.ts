@@ -85,7 +85,7 @@ test("pages of the public URL may send requests and call models, pages of other 
     call(proxy, "POST /ui/models/calls", { body: {}, headers: { origin } });
   const own = await send(new URL(proxy.url).origin);
   expect(own.text).not.toContain("Origin");
-  expect(own.text).not.toContain("only the page of this server");
+  expect(own.text).not.toContain("only the UI of this server");
   expect((await send("https://evil.example")).json).toEqual({
     detail: expect.stringContaining('Origin "https://evil.example" is another site') as string,
   });

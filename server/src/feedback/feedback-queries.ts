@@ -134,7 +134,7 @@ interface TrendValues {
   readonly limit: number;
 }
 
-/** The queries of feedback and of the tokens with which feedback can be given. */
+/** The queries of feedback, and of the tokens with which it can be submitted. */
 export const feedbackQueries = {
   find: new Query(({ tenantId, id }: Parameters<{ tenantId: string; id: string }>) =>
     feedbackSelection.where("f.tenant_id", "=", tenantId).where("f.id", "=", id),

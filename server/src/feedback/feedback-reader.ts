@@ -92,7 +92,7 @@ export class FeedbackReader implements FeedbackReads {
     const now = Date.now() * 1_000;
     const rows = await this.#db.all(feedbackQueries.listTokens, { tenantId, runId });
     // An expired token that can't be decrypted is left out, because it is useless anyway. If a token that can't be
-    // decrypted has not expired, `readToken` throws an error with what to do.
+    // decrypted has not expired, `readToken` throws an error that says what to do.
     return rows
       .filter((row) => row.expires_us > now || typeof this.#decryptToken(row) === "string")
       .slice(offset, offset + limit)

@@ -107,7 +107,7 @@ export function toFeedbackRow(
   };
 }
 
-/** Converts the score, the value and the comment of feedback to columns. */
+/** Converts the fields of a judgement, such as the score and the comment, to columns. */
 export const toJudgementColumns = (judgement: Judgement): JudgementColumns => ({
   score: judgement.score === null ? null : Number(judgement.score),
   score_json: toJson(judgement.score),

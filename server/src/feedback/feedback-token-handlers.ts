@@ -123,8 +123,8 @@ export async function giveFeedbackByLink(
 const campaignPattern = /^(?:utm_\w*|[a-z]+clid|mc_[ce]id|_hs\w*|mkt_tok)$/;
 
 /**
- * A page of its own, not the page of the UI: it needs no script, so that it also appears where the UI was not built, and
- * in the browsers of mail programs, which may forbid scripts.
+ * A page of its own, not the page of the UI: it needs no script, so that it also appears where the UI was not built,
+ * and in the browsers of mail programs, which may forbid scripts.
  */
 const confirmationPage = `<!DOCTYPE html>
 <html lang="en">

@@ -96,7 +96,7 @@ export interface FilteredFeedback {
   readStats(tenantId: string, filter: RunFilter): FeedbackStats | Promise<FeedbackStats>;
 }
 
-/** The writes of feedback and of tokens for giving feedback. */
+/** Writes feedback, and the tokens with which it can be submitted. */
 export interface FeedbackWrites {
   /**
    * Creates feedback. Repeating the call with the same content changes nothing.

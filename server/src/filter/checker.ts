@@ -38,7 +38,7 @@ export const checkFilter = (text: string, fields: FieldTable): CheckedFilter =>
 export const describeFields = (fields: FieldTable): KnownFields => ({
   isDuration: (name) => fields.get(name)?.type === "duration",
   findComparators: (name) => {
-    // Common names count in lower case only: a sentence may begin with `Project has`.
+    // Common names are recognized only in lower case: the words of a search may begin with `Project has`.
     const resolvedName = name === name.toLowerCase() ? resolveCommonName(name, fields) : name;
     const field = fields.get(resolvedName) ?? findEntryField(resolvedName, fields)?.entry;
     return field && comparatorsByType[field.type];
@@ -74,23 +74,23 @@ function checkComparison(
   const found = resolveField(filter.field, context);
   if (found.kind === "entry") {
     const { entry } = found;
-    const rest = found.isNamed ? splitNull(filter) : undefined;
-    if (rest === undefined) {
+    const otherValues = found.isNamed ? splitNull(filter) : undefined;
+    if (otherValues === undefined) {
       return checkEntry(filter, { ...context, ...entry });
     }
     const hasValue = createEntryPresence(entry);
     if (filter.comparator === "neq") {
       return hasValue;
     }
-    const hasNone: CheckedFilter = { kind: "not", part: hasValue };
-    return rest.length === 0
-      ? hasNone
+    const hasNoValue: CheckedFilter = { kind: "not", part: hasValue };
+    return otherValues.length === 0
+      ? hasNoValue
       : {
           kind: "or",
           parts: [
-            hasNone,
+            hasNoValue,
             checkEntry(
-              { ...filter, operand: { ...filter.operand, kind: "list", items: rest } },
+              { ...filter, operand: { ...filter.operand, kind: "list", items: otherValues } },
               { ...context, ...entry },
             ),
           ],
@@ -140,7 +140,9 @@ function resolveField(fieldName: FieldName, context: CheckContext): FoundField {
   return { kind: "field", field };
 }
 
-/** Returns the values of an equality other than null; `undefined` if null is none of them. */
+/**
+ * Returns the values other than null with which `eq`, `neq` or `in` compares; `undefined` if null is not among them.
+ */
 function splitNull({
   comparator,
   operand,
@@ -149,13 +151,13 @@ function splitNull({
     return comparator === "eq" || comparator === "neq" ? [] : undefined;
   }
   const items = comparator === "in" && operand.kind === "list" ? operand.items : [];
-  const rest = items.filter(({ kind }) => kind !== "null");
-  return rest.length === items.length ? undefined : rest;
+  const otherValues = items.filter(({ kind }) => kind !== "null");
+  return otherValues.length === items.length ? undefined : otherValues;
 }
 
 /**
- * Checks `exists` with a field alone, which is true if the field has a value. It can be used for every field that can be
- * absent.
+ * Checks `exists` with a field alone, which is true if the field has a value. It can be used for every field that can
+ * be absent.
  */
 function checkPresence(
   { field: fieldName, offset }: Filter & { readonly kind: "exists" },
@@ -227,7 +229,9 @@ const anyText = { kind: "scalar", value: "%" } as const;
  */
 const metadataUser = "metadata.user_id";
 
-/** Names that columns, facets or other products have for a field. A filter may use them, too. */
+/**
+ * Other names of fields, which a filter may use, too: they come from columns and facets of the UI, or other products.
+ */
 const commonNames: ReadonlyMap<string, string> = new Map([
   ["user", metadataUser],
   ["user_id", metadataUser],

@@ -47,6 +47,7 @@ export interface FeedbackSource {
   /** SQL for the `FROM` clause, and the condition that selects the feedback on the row. */
   readonly from: string;
   readonly where: string;
+  /** SQL for the key. */
   readonly key: string;
   /** SQL for the values by field name. */
   readonly values: Readonly<Record<string, JsonValue>>;
@@ -87,8 +88,8 @@ function prependIndexCondition(
   { createIndexCondition }: FilterSource,
   condition: Sql,
 ): Sql {
-  const first = texts.length === 0 ? undefined : createIndexCondition?.(texts);
-  return first === undefined ? condition : sql`(${first} AND ${condition})`;
+  const indexCondition = texts.length === 0 ? undefined : createIndexCondition?.(texts);
+  return indexCondition === undefined ? condition : sql`(${indexCondition} AND ${condition})`;
 }
 
 /** Returns texts that occur in the payload of every row that meets these comparisons. */
@@ -272,7 +273,7 @@ function compileObjectComparison(
   }
   const value = toSingleValue(operand);
   if (value === null) {
-    // Any entry will do, so only those of the first level are read.
+    // Any entry will do, so only the entries of the first level are read.
     return language.createEntry(object, always, []);
   }
   const text = String(value);

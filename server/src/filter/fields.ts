@@ -43,7 +43,7 @@ export interface Field {
   readonly group?: Group;
   /** The allowed values of a field whose type is `choice`. */
   readonly choices?: readonly string[];
-  /** Path of the entry for which the field is another name, such as `metadata.user`. */
+  /** The field, or the path of an entry, for which this field is another name, such as `metadata.ls_model_name`. */
   readonly alias?: string;
   /** The kind of values that the UI suggests for the field. */
   readonly words?: ValueKind;
@@ -194,7 +194,7 @@ export const runFields: FieldTable = toTable([
   [
     "execution_order",
     "number",
-    "1 for a root run, 2 for all others; for older clients. The member of a returned run is always 1.",
+    "For older clients: 1 for a root run, 2 for all others. In a response, `execution_order` is always 1.",
   ],
   [
     "total_tokens",
@@ -216,7 +216,12 @@ export const runFields: FieldTable = toTable([
     "Total tokens of the runs of the trace that have the type `llm` or `embedding`.",
     { nullable: true },
   ],
-  ["trace_cost", "number", "Total cost of these runs.", { nullable: true }],
+  [
+    "trace_cost",
+    "number",
+    "Total cost of the runs of the trace that have the type `llm` or `embedding`.",
+    { nullable: true },
+  ],
   ["tags", "texts", "Tags of the run; one of them must match.", { words: "tag" }],
   ["tag", "texts", "Same as `tags`.", { words: "tag" }],
   [
@@ -233,17 +238,17 @@ export const runFields: FieldTable = toTable([
   [
     "feedback_key",
     "key",
-    "Key of a feedback on the run.",
+    "Key of feedback on the run.",
     { group: "feedback", words: "feedback_key" },
   ],
   [
     "feedback_score",
     "number",
-    "Score of a feedback; true is 1, false is 0.",
+    "Score of feedback on the run; true is 1, false is 0.",
     { group: "feedback", nullable: true },
   ],
-  ["feedback_value", "value", "Value of a feedback.", { group: "feedback" }],
-  ["feedback_comment", "value", "Comment of a feedback.", { group: "feedback" }],
+  ["feedback_value", "value", "Value of feedback on the run.", { group: "feedback" }],
+  ["feedback_comment", "value", "Comment of feedback on the run.", { group: "feedback" }],
 ]);
 
 /**

@@ -22,7 +22,7 @@ const excerptContext = 40;
 export class FilterError extends Error {
   /** What was found and what is allowed, without the position. */
   readonly reason: string;
-  /** The reason for a reader who sees what is allowed elsewhere: the UI suggests the fields while one types. */
+  /** The reason without a long list of what is allowed, for the UI, which suggests fields while the user types. */
   readonly shortReason: string;
   readonly offset: number;
   /** Number of code units that the error covers. */

@@ -23,7 +23,7 @@ const comparisonDescriptions: {
   has: ["has(field, value)", "The list contains the text, or the object contains the members."],
   exists: [
     "exists(metadata.key)",
-    "The object has an entry with the key. With a field alone, as in exists(model): it has a value.",
+    "The object has an entry with the key. With a field alone, as in exists(model): the field has a value.",
   ],
   search: ['search("text")', "The text occurs anywhere in the run, or in a field."],
   like: ['like(field, "pattern")', "Matches the pattern: % is any text, _ is one character."],

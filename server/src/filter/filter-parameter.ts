@@ -30,8 +30,9 @@ export function readFilter(
 }
 
 /**
- * Returns a filter that was saved, in a form that is valid. Words that were searched for when it was saved, and that can't
- * stand without quotes any more, become searches. Any other filter is returned unchanged, also an invalid one.
+ * Returns a saved filter in a form that is still valid. Words that were plain search words when the filter was saved
+ * may have become operators since then: such a filter is returned in the form of functions, in which these words are
+ * quoted texts of `search`. Any other filter is returned unchanged, even if it is invalid.
  */
 export function readSavedFilter<Text extends string | null>(
   fields: FieldTable,

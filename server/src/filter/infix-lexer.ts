@@ -44,7 +44,7 @@ const tokenPattern =
 /**
  * Splits a filter into tokens.
  *
- * @param hasConnectives - whether `&&` and `||` are `and` and `or`, instead of a part of a word.
+ * @param hasConnectives - whether `&&` and `||` are read as `and` and `or`, and not as parts of words.
  * @throws FilterError a text has no closing quote, or contains an unknown escape.
  */
 export function tokenize(text: string, hasConnectives: boolean): readonly InfixToken[] {
@@ -64,8 +64,8 @@ export function tokenize(text: string, hasConnectives: boolean): readonly InfixT
 }
 
 /**
- * Splits a word at `&&` and `||`. Between two letters they are part of the word, which may be code or an address, unless
- * a comparison or a function follows, as in `status=error&&latency>5s`.
+ * Splits a word at `&&` and `||`. Between two letters they are part of the word, which may be code or an address,
+ * unless a comparison or a function follows, as in `status=error&&latency>5s`.
  */
 function splitAtConnectives(
   token: InfixToken,

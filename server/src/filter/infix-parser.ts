@@ -28,7 +28,8 @@ const noFields: KnownFields = { isDuration: () => false, findComparators: () => 
  * with operators such as `latency > 5s`, and words, which are searched for. Forms can be combined with `and`, `or`,
  * `not` and parentheses; without one of these, all parts must match.
  *
- * @param reading - `saved` searches for words that are operators or connectives only since filters were saved.
+ * @param reading - `saved` is for filters that earlier versions have saved: words that have become operators or
+ *   connectives since then are search words.
  * @throws FilterError the filter is malformed or too large. The message contains the position.
  */
 export function parseFilter(
@@ -65,7 +66,7 @@ const maxWordChars = 1_000;
 const fieldPattern = /^[A-Za-z_][\w-]*(?:\.[\w-]+)*$/;
 const numberPattern = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** A field and a value, as in `status:error`. After `::` or `:/` follows the rest of a name or of an address. */
+/** A field and a value, as in `status:error`. A word with `::` or `:/` is a name or an address instead. */
 const fieldWithColonPattern = /^([A-Za-z_][\w-]*(?:\.[\w-]+)*):((?![:/]).*)$/s;
 
 type WordToken = InfixToken & { readonly kind: "word" };
@@ -76,9 +77,9 @@ interface Operator {
   readonly isNegated?: boolean;
   /** Number of tokens of the operator. */
   readonly tokens: number;
-  /** Whether a value without quotes is a text, also if it looks like a number. */
+  /** Whether a value without quotes is a text, even if it looks like a number. */
   readonly hasBareText?: boolean;
-  /** Whether the operator is a word, after which `NULL` is written as often as `null`. */
+  /** Whether the operator is a word. After it, `null`, `true` and `false` may also be written in upper case. */
   readonly isWord?: boolean;
 }
 
@@ -165,7 +166,7 @@ class InfixParser extends TokenReader<InfixToken> {
     return { kind, parts, offset, length: lastPart.offset + lastPart.length - offset };
   }
 
-  /** @param isInText - whether a word precedes that is searched for, so that no condition may begin here. */
+  /** @param isInText - whether a search word precedes. Operator words such as `is` are then search words, too. */
   #parsePart(depth: number, isInText = false): Filter {
     const token = this.peek();
     // This check limits the recursion even if each pair of parentheses contains only one part.
@@ -323,7 +324,10 @@ class InfixParser extends TokenReader<InfixToken> {
     return { kind: "text", text: `${value.number}${unit.word}`, ...createSpan(value, unit) };
   }
 
-  /** Finds an operator after the word at `ahead` that is one after any word; `undefined` if there is none. */
+  /**
+   * Finds an operator that is one after any word: a symbol, `in` before a list, or an operator word before a quoted
+   * text. Returns `undefined` if there is none. `ahead` is the position of the word, from the next token on.
+   */
   #findOperator(ahead: number): Operator | undefined {
     const token = this.peek(ahead + 1);
     if (token.kind === "operator") {
@@ -351,10 +355,11 @@ class InfixParser extends TokenReader<InfixToken> {
   }
 
   /**
-   * Finds an operator that is one only after a known field where a condition begins: `is`, `eq` and similar words, and
-   * every operator word before a value without quotes. Elsewhere these words are often part of a text.
+   * Finds an operator that counts as one only after a known field, and only where a condition begins: `is`, `eq` and
+   * similar words, and every operator word before a value without quotes. Elsewhere these words are often part of a
+   * text.
    *
-   * @throws FilterError the field does not have this operator, or its value consists of several words.
+   * @throws FilterError the field does not support this operator, or its value consists of several words.
    */
   #findBareOperator(field: WordToken): Operator | undefined {
     const comparators = this.#isSaved ? undefined : this.#fields.findComparators(field.word);
@@ -384,7 +389,7 @@ class InfixParser extends TokenReader<InfixToken> {
     return operator;
   }
 
-  /** Reads the words of an operator such as `has`, `not like` or `is not` after the next token. */
+  /** Reads the words of an operator such as `has`, `not like` or `is not` after the field, which is the next token. */
   #findWordOperator(): Operator | undefined {
     const isNegated = this.#isWord("not", 1);
     const word = this.peek(isNegated ? 2 : 1);
@@ -408,7 +413,7 @@ class InfixParser extends TokenReader<InfixToken> {
     return this.peek(ahead).kind === "word" && !this.#isEndOfWords(ahead);
   }
 
-  /** Whether a token is no further word of a text: the filter ends, goes on with `and`, or a condition begins. */
+  /** Whether a text ends before a token: the filter ends, goes on with `and`, `or` or `not`, or a condition begins. */
   #isEndOfWords(ahead: number): boolean {
     return (
       this.peek(ahead).kind !== "word" ||
@@ -431,7 +436,7 @@ class InfixParser extends TokenReader<InfixToken> {
     );
   }
 
-  /** @throws FilterError further words follow the value of an operator word, which are probably part of the value. */
+  /** @throws FilterError more words follow the value of an operator word; they are probably part of the value. */
   #checkSingleWord(field: WordToken, { tokens, comparator }: Operator, operatorText: string): void {
     const valueIndex = tokens + 1;
     const value = this.peek(valueIndex);
@@ -521,7 +526,10 @@ class InfixParser extends TokenReader<InfixToken> {
     const next = this.peek(1);
     this.#checkColon(token);
     if (next.kind === "mark" && next.mark !== "(" && next.mark !== ")") {
-      throw this.createError(next, `unexpected ${next.mark}; put a text with it in quotes`);
+      throw this.createError(
+        next,
+        `unexpected ${next.mark}; put a text that contains it in quotes`,
+      );
     }
     if (token.length > maxWordChars) {
       throw this.createError(token, `a word has more than ${maxWordChars} characters`);

@@ -147,7 +147,8 @@ function createMatchCondition(row: string, value: unknown, nesting: number): Sql
 }
 
 /**
- * Returns the nesting of lists that contain lists or objects. The SQL that searches for the value has the same nesting.
+ * Returns how deeply lists that contain lists or objects are nested. The SQL that searches for the value has the same
+ * nesting.
  */
 export function measureListNesting(value: unknown): number {
   if (typeof value !== "object" || value === null) {

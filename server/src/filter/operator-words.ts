@@ -15,15 +15,18 @@ const comparatorsByWord: Readonly<Record<string, Comparator>> = {
   lte: "lte",
 };
 
-/** Returns the comparator for which a word stands between a field and a value, in any case; `undefined` for other words. */
+/**
+ * Returns the comparator for which an operator word stands between a field and a value, in upper or lower case;
+ * `undefined` for any other word.
+ */
 export function findOperatorWord(word: string): Comparator | undefined {
   const lowerWord = word.toLowerCase();
   return Object.hasOwn(comparatorsByWord, lowerWord) ? comparatorsByWord[lowerWord] : undefined;
 }
 
 /**
- * Whether an operator word takes a text. If a quoted text follows such a word, it is an operator whatever word precedes
- * it. It can be negated with `not`.
+ * Whether the operator words of a comparator take a text. Such a word is an operator after any word if a quoted text
+ * follows it, and it can be negated with `not`.
  */
 export const isTextOperator = (comparator: Comparator): boolean =>
   comparator === "search" || comparator === "like" || comparator === "has";

@@ -124,7 +124,9 @@ class Parser extends TokenReader<Token> {
     };
   }
 
-  /** Parses the name of a field as the only argument of `exists`; `undefined` if it is a path or has a value after it. */
+  /**
+   * Parses the name of a field as the only argument of `exists`; `undefined` if it is a path or has a value after it.
+   */
   #parseOnlyField(): FieldName | undefined {
     const token = this.peek();
     if (

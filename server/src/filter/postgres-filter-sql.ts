@@ -51,12 +51,12 @@ function bind(value: Scalar): Sql {
   if (typeof value === "string") {
     return { sql: "?::text", values: [encodeText(value)] };
   }
-  // A comparison with a number of another type could use no index.
+  // For a comparison with a number of another type, PostgreSQL could not use an index.
   const type = Number.isSafeInteger(Number(value)) ? "bigint" : "double precision";
   return { sql: `?::${type}`, values: [Number(value)] };
 }
 
-/** The collation "C" changes the case of ASCII letters only. */
+/** SQL for a text in lower case. With the collation "C", only ASCII letters change. */
 const toLowerSql = (text: string): string => `lower((${text}) COLLATE "C")`;
 
 function createContains(text: string, part: string): Sql {

@@ -4,8 +4,8 @@ import { RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 
 /**
- * The API key with which an author sent a request. Only keys that were created at the server count, not those of its
- * configuration.
+ * The API key with which an author sent a request. It is known only for keys that were created on the server, not for
+ * those in its configuration.
  */
 export interface RequestKey {
   readonly id: string;
@@ -14,7 +14,7 @@ export interface RequestKey {
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The key of the request; `null` without a key, or with one of the server's configuration. */
+    /** The key of the request; `null` without a key, or with one from the server's configuration. */
     apiKey: RequestKey | null;
   }
 }
@@ -67,7 +67,7 @@ function decodeName(text: string): string | undefined {
   }
 }
 
-/** Longest name of a program that is recorded. */
+/** Maximum length of the recorded name of a client program. */
 const maxClientChars = 100;
 
 /**

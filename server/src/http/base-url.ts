@@ -23,8 +23,8 @@ export function addBaseUrl(app: FastifyInstance, publicUrl: PublicUrl | undefine
 
 /**
  * Creates the function that maps the URL of a request to a path of the API. It removes the base path, which a proxy may
- * pass on or remove, and the prefix `/api/v1`, because clients use the paths with and without it. A client whose base URL
- * ends with `/api/v1` requests `/v1/platform/...` as `/api/v1/platform/...`, so `/v1` is added there.
+ * pass on or remove, and the prefix `/api/v1`, because clients use the paths with and without it. A client whose base
+ * URL ends with `/api/v1` requests `/v1/platform/...` as `/api/v1/platform/...`, so `/v1` is added there.
  */
 export function createUrlRewriter(
   publicUrl: PublicUrl | undefined,

@@ -12,36 +12,40 @@ type ChangingName = {
   [Name in EndpointName]: EndpointTable[Name]["method"] extends "GET" ? never : Name;
 }[EndpointName];
 
-/** Where a request contains the ids of what its action concerns, in addition to the parameters of its path. */
+/** An endpoint whose calls are audited. The audit log records the parameters of the path, and the targets. */
 export interface AuditedEndpoint {
   /**
-   * Members of the body, or query parameters, that contain one id or name, or a list of them. `a.b` is the member `b` of
-   * each object in the list `a`.
+   * Members of the body, or query parameters, that name what the request acts on: they contain one id or name, or a
+   * list of them. `a.b` is the member `b` of each object in the list `a`.
    */
   readonly targets?: readonly string[];
 }
 
-/** Why the calls of an endpoint are not audited. */
-interface Excluded {
+/** An endpoint whose calls are not audited, with the reason. */
+interface UnauditedEndpoint {
   readonly reason: string;
 }
 
 const audited: AuditedEndpoint = {};
 const auditedWith = (...targets: readonly string[]): AuditedEndpoint => ({ targets });
 
-const ingest: Excluded = { reason: "Ingest: what programs record is not audited." };
-const readOnly: Excluded = { reason: "It only reads; the method is POST because it has a body." };
-const reviewStep: Excluded = {
+const ingest: UnauditedEndpoint = { reason: "Ingest: what programs record is not audited." };
+const readOnly: UnauditedEndpoint = {
+  reason: "It only reads; the method is POST because it has a body.",
+};
+const reviewStep: UnauditedEndpoint = {
   reason: "A step of a review: the review itself is stored with its reviewer and time.",
 };
-const comment: Excluded = { reason: "A comment is stored with its author and its times." };
-const modelCall: Excluded = { reason: "A call of a model: calls and costs are counted by day." };
+const comment: UnauditedEndpoint = { reason: "A comment is stored with its author and its times." };
+const modelCall: UnauditedEndpoint = {
+  reason: "A model call: calls and costs are counted by day.",
+};
 
 /**
- * Says for each endpoint that can change something whether the audit log records its calls, or why not. The compiler
- * reports an error if one is missing.
+ * For each endpoint that can change something: whether the audit log records its calls, or else why not. The compiler
+ * reports an error if an endpoint is missing.
  */
-const changingEndpoints: Readonly<Record<ChangingName, AuditedEndpoint | Excluded>> = {
+const changingEndpoints: Readonly<Record<ChangingName, AuditedEndpoint | UnauditedEndpoint>> = {
   createRun: ingest,
   updateRun: ingest,
   sendBatch: ingest,
@@ -187,7 +191,7 @@ const namesByEndpoint = new Map<Endpoint, string>(
 );
 
 /** All endpoints that the audit log covers or excludes, by name. */
-export const auditRules: Readonly<Record<string, AuditedEndpoint | Excluded>> = {
+export const auditRules: Readonly<Record<string, AuditedEndpoint | UnauditedEndpoint>> = {
   ...changingEndpoints,
   ...exportingEndpoints,
 };

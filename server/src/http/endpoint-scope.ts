@@ -2,7 +2,7 @@ import { endpoints, uiEndpoints } from "millrace/model";
 import type { Endpoint, KeyScope } from "millrace/model";
 import { v2Endpoints } from "./v2-endpoints.ts";
 
-/** Endpoints to which a program sends what is recorded of it. */
+/** Endpoints to which instrumented programs send runs, spans, feedback and statistics. */
 const ingestEndpoints: readonly Endpoint[] = [
   endpoints.createRun,
   endpoints.updateRun,
@@ -48,7 +48,10 @@ const adminEndpoints: readonly Endpoint[] = [
   uiEndpoints.recomputeCosts,
 ];
 
-/** The scope that a key needs for an endpoint. An endpoint that is in no list needs `read` for GET, and otherwise `write`. */
+/**
+ * The scope that a key needs for an endpoint. An endpoint that is in no list needs `read` for GET, and otherwise
+ * `write`.
+ */
 export function scopeOf(endpoint: Endpoint): KeyScope {
   if (adminEndpoints.includes(endpoint)) {
     return "admin";

@@ -28,7 +28,7 @@ export async function loadWriterBuilder(): Promise<void> {
 
 /**
  * Makes the application serialize responses according to their schemas. The library is loaded with the first response:
- * loading it takes as long as a tenth of the start of a server.
+ * loading it takes a tenth of the time in which a server starts.
  */
 export function addSerializers(app: FastifyInstance): void {
   app.setSerializerCompiler(createSerializerCompiler());

@@ -41,8 +41,8 @@ const sign = (secret: Uint8Array, text: string): Buffer =>
   createHmac("sha256", secret).update(text).digest();
 
 /**
- * Creates signed URLs. Each URL gives access to one file, without a key, until it expires. Without a secret
- * that several servers share, the secret is not stored, so URLs also become invalid when the process ends.
+ * Creates signed URLs. Each URL gives access to one file, without a key, until it expires. The secret may be shared by
+ * several servers. By default, it is random and is not stored, so URLs also become invalid when the process ends.
  */
 export class SignedLinks {
   readonly #secret: Uint8Array;

@@ -48,9 +48,9 @@ export interface ReloaderOptions {
 const checkIntervalMs = 10_000;
 
 /**
- * Uses the certificate of changed files for new connections, so that a renewed certificate needs no restart. The files are
- * read again and compared: programs that renew certificates replace files, links or whole folders. While the files can't be
- * used, for example between the writing of the two, the previous certificate stays in use.
+ * Uses the certificate of changed files for new connections, so that a renewed certificate needs no restart. The files
+ * are read again and compared: programs that renew certificates replace files, links or whole folders. While the files
+ * can't be used, for example while only one of the two was replaced, the previous certificate stays in use.
  */
 export class TlsReloader {
   readonly #server: Pick<Server, "setSecureContext">;

@@ -4,7 +4,7 @@ import type { AttachmentRecord, PackedBatch, RunBatch, RunRecord } from "../runs
 import { unpackPost } from "../runs/sqlite/post-rows.ts";
 import type { GroupedBatch } from "../runs/sqlite/post-rows.ts";
 
-// Batches are divided into messages, and messages are joined to transactions. A part of a batch is a batch with fewer
+// Batches are divided into messages, and messages are joined into transactions. A part of a batch is a batch with fewer
 // records and the same `bodies`.
 
 /** Restores a batch that a worker thread has serialized for the store. */
@@ -22,8 +22,9 @@ export const countOperations = ({ records, feedback }: RunBatch): number =>
   records.length + feedback.length;
 
 /**
- * Divides a batch into its smallest parts: a run with its attachments, or one feedback. Attachments of a run stay with
- * it, because the store refuses a file whose run it does not have.
+ * Divides a batch into its smallest parts: a run with its attachments, the attachments of a run that is not in the
+ * batch, or one item of feedback. Attachments stay with their run, because the store refuses a file whose run it does
+ * not have.
  */
 export function divideBatch(batch: RunBatch): readonly RunBatch[] {
   const { records, attachments, feedback, bodies } = batch;

@@ -19,9 +19,9 @@ export interface DeadLetterReason {
 export const deadObjectPrefix = "dead-";
 
 /**
- * Keeps a message whose runs can't be stored in the database, until somebody replays it.
+ * Stores a message whose runs can't be stored in the database as a dead letter, until somebody replays it.
  *
- * @throws RequestError the message can't be kept, so it must stay in the log.
+ * @throws RequestError the dead letter can't be stored, so the message must stay in the log.
  */
 export async function addDeadLetter(
   log: LogConnection,
@@ -29,11 +29,11 @@ export async function addDeadLetter(
   { tenantId, reason }: DeadLetterReason,
 ): Promise<void> {
   const isLarge = message.byteLength > log.messageBytes;
-  const kept = isLarge
+  const storedMessage = isLarge
     ? encodeReference(tenantId ?? "", await log.putObject(message, deadObjectPrefix))
     : message;
   const description = { time: new Date().toISOString(), tenantId, reason: shorten(reason) };
-  await log.appendDeadLetter(kept, toHeader(JSON.stringify(description)));
+  await log.appendDeadLetter(storedMessage, toHeader(JSON.stringify(description)));
 }
 
 /** Lists at most `limit` dead letters, the oldest first. */
@@ -77,7 +77,7 @@ export async function replayDeadLetters(
   if (wanted !== undefined && wanted.size > 0) {
     throw new RequestError(
       404,
-      `there is no dead letter with the number ${[...wanted].join(", ")}: millrace log dead-letters lists them`,
+      `there is no dead letter with the number ${[...wanted].join(", ")}: run millrace log dead-letters to list all of them`,
     );
   }
   return replayed;
@@ -110,7 +110,7 @@ async function* readDeadLetters(
   }
 }
 
-/** The object to which a dead letter refers. */
+/** Finds the object to which a dead letter refers; `undefined` if the dead letter is the message itself. */
 function findObject(
   message: Uint8Array,
 ): { readonly tenantId: string; readonly name: string } | undefined {

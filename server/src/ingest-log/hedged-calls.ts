@@ -52,11 +52,11 @@ export class HedgedCalls<Link extends { readonly isConnected: boolean }> {
     }
     this.#hedged += 1;
     try {
-      const second = call(otherLink).then((result) => {
+      const secondCall = call(otherLink).then((result) => {
         this.#preferred = otherLink;
         return result;
       });
-      return await Promise.any([firstCall, second]);
+      return await Promise.any([firstCall, secondCall]);
     } catch (cause) {
       throw cause instanceof AggregateError ? (cause.errors as unknown[]).at(-1) : cause;
     } finally {

@@ -10,7 +10,7 @@ import { LoggedIngest } from "./logged-ingest.ts";
 
 /** The stores of a server with a log. */
 export interface LogStores {
-  /** The store in which this process stores the runs of the log. Without it, other processes must do so. */
+  /** The store in which this process stores the runs of the log. If it is absent, other processes must store them. */
   readonly applied?: AppliedStore;
   /**
    * A database that survives the loss of this machine, as the log does. It stores what the log does not acknowledge in

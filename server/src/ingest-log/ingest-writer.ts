@@ -33,7 +33,7 @@ interface WriterOptions {
   readonly skippedMs?: number;
 }
 
-/** A message whose batch was read. */
+/** A message of the log together with its batch. */
 interface ReadMessage {
   readonly message: WriterMessage;
   readonly tenantId: string;
@@ -42,7 +42,7 @@ interface ReadMessage {
   readonly object: string | undefined;
 }
 
-/** A part of a batch that the store did not take, and why. */
+/** A part of a batch that the store did not accept, and why. */
 interface FailedPart {
   readonly batch: RunBatch;
   readonly reason: string;
@@ -74,8 +74,8 @@ export class IngestWriter {
   readonly #loops: readonly Promise<void>[];
   readonly #extendTimer: NodeJS.Timeout;
   readonly #counts = { applied: 0, duplicates: 0, deadLetters: 0 };
-  /** What was last reported as unreachable, so that each outage is reported once. */
-  #away: "store" | "log" | undefined;
+  /** The service whose outage was reported last, so that each outage is reported once. */
+  #reportedOutage: "store" | "log" | undefined;
 
   constructor(
     log: LogConnection,
@@ -119,9 +119,9 @@ export class IngestWriter {
       try {
         messages = await puller.pull(this.#closing.signal);
         failures = 0;
-        this.#reportBack("log");
+        this.#reportRecovery("log");
       } catch (cause) {
-        this.#reportAway("log", messageOf(cause));
+        this.#reportOutage("log", messageOf(cause));
         await this.#pause(failures);
         failures += 1;
       }
@@ -231,7 +231,7 @@ export class IngestWriter {
         return;
       }
     }
-    // One after the other, to find the messages that the store does not take.
+    // One after the other, to find the messages that the store does not accept.
     for (const message of group) {
       await this.#applyAlone(message);
     }
@@ -290,7 +290,9 @@ export class IngestWriter {
     }
   }
 
-  /** Applies a batch. Returns the parts that failed; `undefined` if the writer is closed while it waits for the store. */
+  /**
+   * Applies a batch. Returns the parts that failed; `undefined` if the writer is closed while it waits for the store.
+   */
   async #applyWhenStoreIsAvailable(
     tenantId: string,
     batch: RunBatch,
@@ -298,13 +300,13 @@ export class IngestWriter {
     for (let failures = 0; ; failures += 1) {
       try {
         const failed = await this.#applyParts(tenantId, batch);
-        this.#reportBack("store");
+        this.#reportRecovery("store");
         return failed;
       } catch (cause) {
         if (!(cause instanceof StoreUnavailableError)) {
           throw cause;
         }
-        this.#reportAway("store", cause.message);
+        this.#reportOutage("store", cause.message);
         if (this.#isClosing) {
           return undefined;
         }
@@ -314,9 +316,10 @@ export class IngestWriter {
   }
 
   /**
-   * Applies a batch; if the store does not take it, its halves, so that a run that can't be stored affects no other.
+   * Applies a batch. If the store does not accept it, applies its halves, so that a run that can't be stored affects no
+   * other run.
    *
-   * @throws StoreUnavailableError the store takes no writes.
+   * @throws StoreUnavailableError the store accepts no writes.
    */
   async #applyParts(tenantId: string, batch: RunBatch): Promise<readonly FailedPart[]> {
     let result: IngestResult;
@@ -343,9 +346,9 @@ export class IngestWriter {
   }
 
   /**
-   * Distinguishes a batch that can't be stored from a store that takes no writes: tries to store an empty batch.
+   * Distinguishes a batch that can't be stored from a store that accepts no writes: tries to store an empty batch.
    *
-   * @throws StoreUnavailableError the store takes no writes.
+   * @throws StoreUnavailableError the store accepts no writes.
    */
   async #assertStoreIsAvailable(tenantId: string, cause: unknown): Promise<void> {
     const isOverloaded = cause instanceof RequestError && cause.status === 429;
@@ -375,7 +378,7 @@ export class IngestWriter {
   #reportDeadLetters(count: number, reason: string): void {
     this.#counts.deadLetters += count;
     this.#warn(
-      `${count} part(s) of the ingest log could not be stored and became dead letters, which "millrace log dead-letters" lists: ${reason}`,
+      `${count} part(s) of the ingest log could not be stored and became dead letters; list them with "millrace log dead-letters": ${reason}`,
     );
   }
 
@@ -398,7 +401,7 @@ export class IngestWriter {
         return false;
       }
       this.#warn(
-        `Failed to keep a dead letter of the ingest log, whose message stays in the log: ${messageOf(cause)}`,
+        `Failed to store a dead letter of the ingest log; its message stays in the log: ${messageOf(cause)}`,
       );
     }
     const delayMs = logLimits.retryMs * 2 ** (message.deliveries - 1);
@@ -434,31 +437,31 @@ export class IngestWriter {
     await sleep(ms, undefined, { signal: this.#closing.signal }).catch(() => undefined);
   }
 
-  #reportAway(service: "store" | "log", reason: string): void {
-    if (this.#away !== service && !this.#isClosing) {
-      this.#away = service;
+  #reportOutage(service: "store" | "log", reason: string): void {
+    if (this.#reportedOutage !== service && !this.#isClosing) {
+      this.#reportedOutage = service;
       this.#warn(
         service === "store"
-          ? `the store takes no runs of the ingest log, which wait until it does: ${reason}`
-          : `the ingest log can't be read, which is tried again: ${reason}`,
+          ? `the store accepts no writes, so runs wait in the ingest log: ${reason}`
+          : `the ingest log can't be read; the writer keeps trying: ${reason}`,
       );
     }
   }
 
-  #reportBack(service: "store" | "log"): void {
-    if (this.#away === service) {
-      this.#away = undefined;
+  #reportRecovery(service: "store" | "log"): void {
+    if (this.#reportedOutage === service) {
+      this.#reportedOutage = undefined;
       this.#warn(
-        `the ${service === "store" ? "store takes the runs of" : "writer reads"} the ingest log again`,
+        `the ${service === "store" ? "store accepts runs of" : "writer reads"} the ingest log again`,
       );
     }
   }
 }
 
-/** The pause before parts of a message are given up is as long as the one after this many failures. */
+/** Before parts of a message are given up, the writer pauses for as long as after this many failures. */
 const lastPauseFailures = 2;
 
-/** @throws MessageError the message was delivered so often that its writers must have ended while they applied it. */
+/** @throws MessageError the message was delivered so often that it probably crashes the writers that apply it. */
 function assertCompletable({ deliveries }: WriterMessage): void {
   if (deliveries > logLimits.deliveries) {
     throw new MessageError(
@@ -499,7 +502,7 @@ function findRejected(batch: RunBatch, { rejected }: IngestResult): readonly Fai
   if (rejected.length === 0) {
     return [];
   }
-  // A rejection with an operation is about a run, one without about a file or feedback of the run.
+  // A rejection that names an operation is about a run; any other one is about a file or feedback of the run.
   const [runRejections, otherRejections] = [true, false].map(
     (isRun) =>
       new Map(

@@ -22,7 +22,7 @@ export class LogConnection {
   readonly connection: NatsConnection;
   readonly manager: JetStreamManager;
   readonly objects: ObjectStore;
-  /** Servers on which each message is stored. */
+  /** Number of NATS servers on which each message is stored. */
   readonly replicas: number;
   readonly #nats: typeof Nats;
   readonly #links: LogLinks;
@@ -53,7 +53,7 @@ export class LogConnection {
   /**
    * Opens both connections for appending, and creates the log if it does not exist.
    *
-   * @throws ServerError the log can't be reached in time, or it refuses what a server needs.
+   * @throws ServerError the log can't be reached in time, or NATS denies a permission or a setting that is needed.
    */
   static async open(target: LogTarget, options: LogOptions): Promise<LogConnection> {
     try {
@@ -67,7 +67,7 @@ export class LogConnection {
       if (cause instanceof ServerError && errorCodeOf(cause.cause) === errorCodes.noStorage) {
         throw new ServerError(
           "LOG",
-          `Failed to prepare the ingest log at ${describeTarget(target)}: its servers have no space for ${options.maxBytes} bytes of runs, as many of large runs, and the dead letters. Raise max_file_store of the NATS servers, or lower --log-max-bytes`,
+          `Failed to prepare the ingest log at ${describeTarget(target)}: its servers have no space for ${options.maxBytes} bytes of runs, ${options.maxBytes} bytes of large runs, and the dead letters. Raise max_file_store of the NATS servers, or lower --log-max-bytes`,
           { cause },
         );
       }
@@ -170,14 +170,14 @@ export class LogConnection {
     return this.#links.serverIds;
   }
 
-  /** The largest message that the server accepts, less what its headers take. */
+  /** Maximum size of a message, without its headers, in bytes. */
   get messageBytes(): number {
     return (this.connection.info?.max_payload ?? 0) - logLimits.messageReserveBytes;
   }
 
   /**
-   * Appends a message. Resolves with its position in the log when enough servers have stored it. A message that may have
-   * been stored is sent again with the same id, by which the log recognizes it.
+   * Appends a message. Resolves with its position in the log when enough servers have stored it. A message that may
+   * have been stored is sent again with the same id, by which the log recognizes it.
    *
    * @param signal - ends the attempts, because the message is stored elsewhere
    * @throws RequestError 429: the log is full. 503: it can't be reached.
@@ -236,7 +236,7 @@ export class LogConnection {
     await this.manager.streams.purge(objectStream, { filter });
   }
 
-  /** Creates a subject, the address of NATS messages, on which answers to this process arrive. */
+  /** Creates a unique subject, the address of NATS messages, to which answers for this process are sent. */
   createInbox(): string {
     return this.#nats.createInbox();
   }
@@ -328,7 +328,7 @@ const shuffle = <Value>(values: readonly Value[]): readonly Value[] =>
     .toSorted((left, right) => left.place - right.place)
     .map(({ value }) => value);
 
-/** Repeats an action until it succeeds, time is over, or its error is final. */
+/** Repeats an action until it succeeds, its error is final, or the deadline has passed. */
 async function retry<Result>(
   action: () => Promise<Result>,
   {

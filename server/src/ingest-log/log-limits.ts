@@ -1,9 +1,11 @@
 const kibibyte = 1_024;
 const mebibyte = 1_048_576;
 
-/** The limits of the ingest log. The name contains the unit, such as Bytes or Ms, of a limit that is not a plain number. */
+/**
+ * The limits of the ingest log. The name contains the unit, such as Bytes or Ms, of a limit that is not a plain number.
+ */
 export const logLimits = {
-  /** Servers on which a message is stored before it counts as received. A smaller cluster uses all of its servers. */
+  /** Number of NATS servers on which each message is stored. A smaller cluster uses all of its servers. */
   replicas: 3,
   /**
    * Maximum bytes of dead letters, which are messages whose runs can't be stored. Above this, such a message stays in
@@ -34,8 +36,8 @@ export const logLimits = {
   lateMs: 500,
   /**
    * Milliseconds for which a server keeps a message that the log has acknowledged, even if writers have stored it, and
-   * between two checks whether the log was disturbed. After `quietMs` without another disturbance, the kept messages are
-   * stored again.
+   * between two checks whether the log was disturbed. After `quietMs` without another disturbance, the kept messages
+   * are stored again.
    */
   recentMs: 10_000,
   recentCheckMs: 1_000,
@@ -54,10 +56,10 @@ export const logLimits = {
   pingMs: 1_000,
   pings: 2,
   /**
-   * The part of its limit at which servers refuse runs, because the log is full. NATS itself must not refuse a message:
-   * when one of its servers has deleted less than the others, it would refuse what they store, and then count the
-   * positions of messages differently (seen with 2.9.10). The log deletes by position, so that server would delete
-   * messages that wait, and they would be lost if it became leader.
+   * The share of the log's size limit at which servers refuse runs, because the log is full. NATS itself must not
+   * refuse a message: when one of its servers has deleted less than the others, it would refuse what they store, and
+   * then count the positions of messages differently (seen with NATS 2.9.10). The log deletes by position, so that
+   * server would delete messages that wait, and they would be lost if it became leader.
    */
   fullShare: 0.75,
   /** Seconds after which clients may repeat a request when the log is full, and when it can't be reached. */
@@ -66,20 +68,20 @@ export const logLimits = {
   /** Milliseconds for which the log recognizes a message that is published again. */
   duplicateMs: 120_000,
   /**
-   * Milliseconds after which a message that was not acknowledged is delivered again, to any writer. The runs of a writer
-   * that was killed can't be read until then.
+   * Milliseconds after which a message that was not acknowledged is delivered again, to any writer. The runs of a
+   * writer that was killed can't be read until then.
    */
   ackWaitMs: 5_000,
   /** Milliseconds between two reports to the log that extend `ackWaitMs` while a commit takes long. */
   extendMs: 1_500,
   /** Maximum number of messages that all writers together apply at the same time. */
   pendingAcks: 1_000,
-  /** Messages that a writer receives at once, and groups of them that it applies at the same time. */
+  /** Messages that a writer receives at once, and the number of loops that receive and apply messages in parallel. */
   fetchMessages: 32,
   loops: 2,
   /**
-   * Milliseconds for which a writer waits for a new message before it asks again, and for messages that the log already
-   * has.
+   * Milliseconds for which a writer waits for a new message before it sends another request, and for messages that the
+   * log already has.
    */
   waitMs: 2_000,
   noWaitMs: 1_000,
@@ -103,9 +105,9 @@ export const logLimits = {
    */
   awayMs: 250,
   awayMaxMs: 5_000,
-  /** Dead letters in a list by default. */
+  /** Number of dead letters that are listed by default. */
   listedLetters: 1_000,
-  /** Characters of the reason in a dead letter. */
+  /** Maximum number of characters of the reason in a dead letter. */
   reasonChars: 1_000,
   /**
    * Milliseconds for which an object is kept after its message was applied, because the acknowledgement may get lost:
@@ -120,10 +122,10 @@ export const logLimits = {
   stateMs: 2_000,
   /** Milliseconds after which a state that could not be read again counts as unknown. */
   staleMs: 15_000,
-  /** Milliseconds within which the log must be reached at the start, and of one call of its API. */
+  /** Milliseconds within which the log must be reached at the start, and a call of its API must be answered. */
   startMs: 15_000,
   callMs: 5_000,
-  /** Milliseconds for which the end of a process waits until its last acknowledgements are sent. */
+  /** Milliseconds for which a process that ends waits until its last acknowledgements are sent. */
   flushMs: 2_000,
 } as const;
 

@@ -88,7 +88,9 @@ export class LogLink {
     return this.isConnected ? this.connection.info?.server_id : undefined;
   }
 
-  /** How many servers the connection may use: those that were configured, and those that they named. */
+  /**
+   * The number of servers that the connection may use: as many as were configured or, if more, as NATS has announced.
+   */
   countServers(target: LogTarget): number {
     return Math.max(target.servers.length, this.connection.info?.connect_urls?.length ?? 0);
   }

@@ -126,7 +126,7 @@ export class LogLinks {
         this.#second = link;
       }
     } catch {
-      // It is tried again; the first connection reports it if no server can be reached.
+      // The next check tries again. If no server can be reached, the first connection reports it.
     }
   }
 }

@@ -5,7 +5,7 @@
 export interface OpenedLog {
   /** Its address, without credentials. */
   readonly address: string;
-  /** NATS servers that have stored a run when it counts as received. */
+  /** Number of NATS servers on which each run is stored. */
   readonly replicas: number;
 }
 
@@ -22,7 +22,7 @@ export interface LogState {
   readonly deadLetters: number;
   /** Bytes of runs that are too large for a message. */
   readonly objectBytes: number;
-  /** Servers that hold each message. */
+  /** Number of NATS servers on which each message is stored. */
   readonly replicas: number;
 }
 

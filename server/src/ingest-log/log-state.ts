@@ -48,7 +48,7 @@ export interface ObservedLog {
 interface WaitingBytes {
   readonly bytes: number;
   readonly maxBytes: number;
-  /** Differs from reading to reading. */
+  /** The number of the reading that returned these values. */
   readonly reading: number;
 }
 
@@ -56,9 +56,9 @@ interface WaitingBytes {
 export class LogMonitor implements ObservedLog {
   readonly #log: LogConnection;
   readonly #timer: NodeJS.Timeout;
-  #latest: Awaited<ReturnType<typeof readLog>> | undefined;
-  #readMs = 0;
-  #readings = 0;
+  #lastReading: Awaited<ReturnType<typeof readLog>> | undefined;
+  #lastReadMs = 0;
+  #readingCount = 0;
   #reading: Promise<void> = Promise.resolve();
   #isReading = false;
 
@@ -81,22 +81,22 @@ export class LogMonitor implements ObservedLog {
    * time.
    */
   get state(): LogState | undefined {
-    return this.#fresh?.state;
+    return this.#freshReading?.state;
   }
 
   get oldestPosition(): number | undefined {
-    return this.#fresh?.oldestPosition;
+    return this.#freshReading?.oldestPosition;
   }
 
   get waiting(): WaitingBytes | undefined {
     const { state } = this;
     return (
-      state && { bytes: state.waitingBytes, maxBytes: state.maxBytes, reading: this.#readings }
+      state && { bytes: state.waitingBytes, maxBytes: state.maxBytes, reading: this.#readingCount }
     );
   }
 
-  get #fresh() {
-    return Date.now() - this.#readMs > logLimits.staleMs ? undefined : this.#latest;
+  get #freshReading() {
+    return Date.now() - this.#lastReadMs > logLimits.staleMs ? undefined : this.#lastReading;
   }
 
   async close(): Promise<void> {
@@ -116,9 +116,9 @@ export class LogMonitor implements ObservedLog {
 
   async #read(): Promise<void> {
     try {
-      this.#latest = await readLog(this.#log);
-      this.#readMs = Date.now();
-      this.#readings += 1;
+      this.#lastReading = await readLog(this.#log);
+      this.#lastReadMs = Date.now();
+      this.#readingCount += 1;
     } catch {
       // The state stays as it was last read, until it is too old.
     }

@@ -14,7 +14,7 @@ export interface LogOptions {
   readonly startMs?: number;
 }
 
-/** Creates the streams, or sets the limits of those that exist. Returns the number of replicas. */
+/** Creates the streams, or sets the limits of those that exist. Returns the number of replicas and the size limit. */
 export async function prepareStreams(
   nats: typeof Nats,
   manager: JetStreamManager,
@@ -72,12 +72,12 @@ function toSafeLimit(
     return maxBytes;
   }
   process.emitWarning(
-    `the stream ${config.name} of the ingest log contains ${state.bytes} bytes, so its limit is not lowered from ${config.max_bytes} to ${maxBytes} bytes. Start a server again when less waits`,
+    `the stream ${config.name} of the ingest log contains ${state.bytes} bytes, so its limit is not lowered from ${config.max_bytes} to ${maxBytes} bytes. To lower it, restart a server when fewer messages wait`,
   );
   return config.max_bytes;
 }
 
-/** Sets the limits of a bucket that existed before to those of the log. */
+/** Changes the limits of an existing bucket to those of the log. */
 export async function matchBucket(
   manager: JetStreamManager,
   { replicas, maxBytes }: { readonly replicas: number; readonly maxBytes: number },
@@ -107,7 +107,7 @@ async function prepareStream(manager: JetStreamManager, settings: StreamSettings
     }
     throw cause;
   });
-  // NATS lets a server that is alone have more replicas in an existing stream, and then does not find it after a restart.
+  // A single NATS server accepts more replicas for an existing stream, but does not find the stream after a restart.
   const isAlone = existing !== undefined && existing.cluster === undefined;
   const currentReplicas = isAlone ? 1 : (existing?.config.num_replicas ?? 0);
   const mostReplicas = isAlone ? 1 : logLimits.replicas;

@@ -44,7 +44,7 @@ export class LoggedIngest {
   readonly #database: AppliedStore | undefined;
   readonly #observed: ObservedLog | undefined;
   readonly #lateMs: number;
-  /** Threads that write large batches as messages; they start on first use. */
+  /** Threads that encode large batches as messages; they start on first use. */
   readonly #work = new WorkThreads();
   readonly #recent: RecentMessages;
   #pendingBytes = 0;
@@ -182,7 +182,7 @@ export class LoggedIngest {
       return;
     }
     try {
-      // What the log acknowledges while it elects a leader may be lost with the former leader.
+      // Store the message even if the log acknowledges it meanwhile: the former leader of an election may lose it.
       await storeDirectly(database, message);
       appending.abort();
       this.#storedDirectly += 1;
@@ -217,7 +217,7 @@ export class LoggedIngest {
       this.#isLogLate = isLate;
       process.emitWarning(
         isLate
-          ? "the ingest log acknowledges nothing in time; meanwhile runs are stored in the database at once"
+          ? "the ingest log acknowledges nothing in time; runs are stored directly in the database meanwhile"
           : "the ingest log acknowledges runs again",
       );
     }
@@ -235,7 +235,7 @@ export class LoggedIngest {
     this.#recent.add({ tenantId, message, position });
   }
 
-  /** @throws Error neither the database nor the log takes the message. */
+  /** @throws Error neither the database nor the log accepts the message. */
   async #storeAgain(tenantId: string, message: Uint8Array): Promise<number> {
     try {
       if (this.#database !== undefined) {
@@ -250,9 +250,9 @@ export class LoggedIngest {
 }
 
 /**
- * Returns how many operations the database did not have.
+ * Stores a message in the database. Returns how many of its operations the database did not have yet.
  *
- * @throws Error the database does not take all of the message.
+ * @throws Error the database does not accept all of the message.
  */
 async function storeDirectly(database: AppliedStore, message: Uint8Array): Promise<number> {
   const decoded = decodeMessage(message);

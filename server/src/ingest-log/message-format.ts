@@ -16,7 +16,8 @@ import type { FeedbackDraft } from "../runs/run-feedback.ts";
 
 const currentVersion = 1;
 /**
- * The highest version. The first byte of a text is higher, so a text is never taken for a message of a later version.
+ * The highest possible version. The first byte of a text is higher, so a text is never taken for a message of a later
+ * version.
  */
 const versionMax = 31;
 const batchKind = 1;

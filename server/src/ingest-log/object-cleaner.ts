@@ -10,7 +10,8 @@ import { deleteOrphans } from "./orphaned-objects.ts";
  */
 export class ObjectCleaner {
   readonly #log: LogConnection;
-  readonly #applied: { readonly object: string; readonly time: number }[] = [];
+  /** Objects whose runs were stored, and when they are to be deleted. */
+  readonly #storedObjects: { readonly object: string; readonly time: number }[] = [];
   readonly #timer: NodeJS.Timeout;
   #nextSearch = Date.now() + logLimits.maintainMs;
   #step: Promise<void> = Promise.resolve();
@@ -25,7 +26,7 @@ export class ObjectCleaner {
 
   /** Deletes an object later, when its message can't be delivered again any more. */
   deleteLater(object: string): void {
-    this.#applied.push({ object, time: Date.now() + logLimits.objectGraceMs });
+    this.#storedObjects.push({ object, time: Date.now() + logLimits.objectGraceMs });
   }
 
   /** Stops deleting. A later search finds the objects that were not deleted yet. */
@@ -36,9 +37,9 @@ export class ObjectCleaner {
 
   async #maintain(): Promise<void> {
     try {
-      while (this.#applied[0] !== undefined && this.#applied[0].time <= Date.now()) {
-        await this.#log.deleteObject(this.#applied[0].object);
-        this.#applied.shift();
+      while (this.#storedObjects[0] !== undefined && this.#storedObjects[0].time <= Date.now()) {
+        await this.#log.deleteObject(this.#storedObjects[0].object);
+        this.#storedObjects.shift();
       }
       if (Date.now() >= this.#nextSearch) {
         this.#nextSearch = Date.now() + logLimits.orphanMs;
@@ -49,7 +50,7 @@ export class ObjectCleaner {
       if (!this.#hasWarned) {
         this.#hasWarned = true;
         process.emitWarning(
-          `Failed to delete objects of the ingest log, which is tried again: ${messageOf(cause)}`,
+          `Failed to delete objects of the ingest log; the next round tries again: ${messageOf(cause)}`,
         );
       }
     }

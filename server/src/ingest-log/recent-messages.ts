@@ -5,8 +5,8 @@ export interface DisturbedLog {
   /** Increases whenever the log may have lost messages. */
   readonly disturbances: number;
   /**
-   * The position of the oldest message that waits in the log: writers have stored the earlier ones. If none waits, it is
-   * the position of the next message. `undefined` while it is unknown.
+   * The position of the oldest message that waits in the log: writers have stored the earlier ones. If none waits, it
+   * is the position of the next message. `undefined` while it is unknown.
    */
   readonly oldestPosition: number | undefined;
 }
@@ -48,11 +48,11 @@ interface KeptMessage extends AcknowledgedMessage {
 }
 
 /**
- * Keeps what the log has acknowledged until writers have stored it, and stores it again after a disturbance, such as the
- * election of a leader. NATS can lose messages that a leader acknowledged shortly before or after another server became
- * leader. It can also lose older ones, when a server that lacks messages becomes leader: 2.9 was seen to skip a message
- * on one server that the others had. Storing a message twice is harmless, because the database recognizes runs that it
- * has.
+ * Keeps what the log has acknowledged until writers have stored it, and stores it again after a disturbance, such as
+ * the election of a leader. NATS can lose messages that a leader acknowledged shortly before or after another server
+ * became leader. It can also lose older ones, when a server that lacks messages becomes leader: NATS 2.9 was seen to
+ * skip a message on one server that the others had. Storing a message twice is harmless, because the database
+ * recognizes runs that it has.
  *
  * States: undisturbed -> disturbed (nothing is dropped because of its age) -> undisturbed, after `quietMs` without
  * another disturbance and when everything that was kept has been stored again.
@@ -126,12 +126,12 @@ export class RecentMessages {
 
   /** Stores the messages that were kept until now. Those that can't be stored are kept for a later check. */
   async #storeAll(): Promise<void> {
-    const begunMs = performance.now();
+    const startMs = performance.now();
     let [stored, missing] = [0, 0];
     try {
       for (;;) {
         const [first] = this.#kept;
-        if (first === undefined || first.timeMs > begunMs) {
+        if (first === undefined || first.timeMs > startMs) {
           break;
         }
         missing += await this.#store(first.tenantId, first.message);
@@ -150,12 +150,14 @@ export class RecentMessages {
     if (stored > 0) {
       this.#storedAgain += stored;
       process.emitWarning(
-        `the ingest log was disturbed, such as by the election of a leader: ${stored} messages that it had acknowledged around that time were stored again, in case it lost them. The database did not have ${missing} of their runs and updates`,
+        `the ingest log was disturbed, for example by the election of a leader: ${stored} messages that it had acknowledged around that time were stored again, in case it lost them. The database did not have ${missing} of their runs and updates`,
       );
     }
   }
 
-  /** Drops the messages that writers have stored. Each is kept for a while, in case a disturbance becomes known late. */
+  /**
+   * Drops the messages that writers have stored. Each is kept for a while, in case a disturbance becomes known late.
+   */
   #dropStored(now: number): void {
     const { oldestPosition = 0 } = this.#log;
     for (

@@ -3,8 +3,8 @@ import { logNames } from "./log-limits.ts";
 import type { WriterMessage } from "./pulled-messages.ts";
 
 /**
- * A message that the log still has, but counts as acknowledged, so that it will not be delivered any more. It is read by its
- * position, and deleted when its runs are stored.
+ * A message that the log still has, but counts as acknowledged, so that it will not be delivered any more. It is read
+ * by its position, and deleted when its runs are stored.
  */
 class SkippedMessage implements WriterMessage {
   readonly data: Uint8Array;
@@ -54,12 +54,12 @@ class SkippedMessage implements WriterMessage {
 }
 
 /**
- * Finds messages that the log has and will never deliver. NATS can come to count a message as acknowledged that no writer
- * has received: around an election, it can give a new message the position of a lost one, and it can lose the deletion of
- * a message.
+ * Finds messages that the log has and will never deliver. NATS may count a message as acknowledged although no writer
+ * has received it: around an election, it can give a new message the position of a lost one, and it can lose the
+ * deletion of a message.
  *
- * The state of the log and that of its consumer come from different NATS servers, one of which may be late. So a message is
- * taken only if an earlier search had found its position acknowledged.
+ * The state of the log and that of its consumer come from different NATS servers, one of which may be late. So a
+ * message is taken only if an earlier search had found its position acknowledged.
  */
 export class SkippedMessages {
   readonly #log: LogConnection;

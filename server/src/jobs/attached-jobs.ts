@@ -90,7 +90,7 @@ export class AttachedJobs {
 
 const closedReason = "the server was stopped";
 
-/** A job that the request which created it performs. */
+/** A job that is performed by the request that created it. */
 export class AttachedJob {
   readonly id: string;
   /** Resolves when the end of the job has been stored. */
@@ -101,7 +101,7 @@ export class AttachedJob {
   readonly #onEnd: () => void;
   #progress: JobProgress;
   /** The write of the progress that is in flight. The end is stored after it. */
-  #recorded: Promise<void> | undefined;
+  #progressWrite: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #recordedMs = Date.now();
   #hasEnded = false;
@@ -148,7 +148,7 @@ export class AttachedJob {
     if (this.#timer === undefined && !this.#hasEnded) {
       const delayMs = this.#recordedMs + progressIntervalMs - Date.now();
       this.#timer = setTimeout(() => {
-        this.#recorded = this.#recordProgress();
+        this.#progressWrite = this.#recordProgress();
       }, delayMs);
       this.#timer.unref();
     }
@@ -163,7 +163,7 @@ export class AttachedJob {
     }
     this.#hasEnded = true;
     clearTimeout(this.#timer);
-    await this.#recorded;
+    await this.#progressWrite;
     try {
       await pRetry(() => this.#record(end), { retries: endRetries, minTimeout: 250, unref: true });
     } catch (cause) {
@@ -202,7 +202,7 @@ export class AttachedJob {
           progress: this.#progress,
           failures: { count: 0, messages: [] },
         },
-        ...(end === undefined ? {} : { end: limitReason(end) }),
+        ...(end === undefined ? {} : { end: shortenError(end) }),
       },
     );
   }
@@ -211,5 +211,5 @@ export class AttachedJob {
 /** The reason with which a canceled job is aborted. */
 export const canceledReason = "the job was canceled";
 
-const limitReason = (end: JobEnd): JobEnd =>
+const shortenError = (end: JobEnd): JobEnd =>
   end.state === "succeeded" ? end : { ...end, error: end.error.slice(0, jobLimits.messageChars) };

@@ -11,7 +11,7 @@ export interface JobContext<Parameters> {
   readonly progress: JobProgress;
   /**
    * Aborted when the job is canceled, when the step takes too long and when the server ends. A step that waits for
-   * something passes it on; a step that only uses the store may ignore it.
+   * something passes the signal on; a step that only uses the store may ignore it.
    */
   readonly signal: AbortSignal;
 }
@@ -39,14 +39,14 @@ export interface JobStep {
 export interface PreparedJob<Parameters> {
   /** What the job does, in a few words: "Add 1,200 runs to the dataset “qa”". */
   readonly title: string;
-  /** The parameters of the steps. If absent, those of the request. */
+  /** The parameters of the steps. If absent, the steps get the parameters of the request. */
   readonly parameters?: Parameters;
   /** Total number of items, if it is known. */
   readonly total?: number;
 }
 
 /**
- * One kind of job. A resource declares its kinds as values, which `app/job-kinds.ts` lists.
+ * A kind of job. Each part of the server declares its kinds as values, which `app/job-kinds.ts` lists.
  *
  * The server may end at any time. The step that it was performing is then performed again, with the same cursor and
  * parameters. A step must therefore be idempotent: performing it twice must have the effect of performing it once. A
@@ -58,8 +58,8 @@ export interface JobKind<Schema extends TSchema = TSchema> {
   /** The schema of the parameters. It bounds the sizes of all members. */
   readonly parameters: Schema;
   /**
-   * Whether clients can't create jobs of this kind with `POST /ui/jobs`. Only a resource of the server does so, because
-   * it checks more than `prepare` can.
+   * Whether clients can't create jobs of this kind with `POST /ui/jobs`. Other routes create such jobs, because they
+   * check more than `prepare` can.
    */
   readonly isInternal?: boolean;
   /**
@@ -73,8 +73,8 @@ export interface JobKind<Schema extends TSchema = TSchema> {
    * takes: a job is canceled between steps, and its progress is stored after each.
    *
    * @param cursor - the cursor of the previous step; `null` for the first step
-   * @throws RequestError with a status from 400 to 499 other than 429: the job fails at once. After any other error, the
-   * step is tried again a few times before the job fails.
+   * @throws RequestError with a status from 400 to 499 other than 429: the job fails at once. After any other error,
+   * the step is tried again a few times before the job fails.
    */
   step(context: JobContext<Static<Schema>>, cursor: JsonValue): Promise<JobStep>;
 }

@@ -29,7 +29,7 @@ export interface JobRouteDependencies {
   readonly runner: JobRunner;
 }
 
-/** Body of `POST /ui/jobs`. The schema of the parameters is that of the kind. */
+/** Body of `POST /ui/jobs`. The parameters are checked against the schema of the kind. */
 const jobBody = Type.Object({
   kind: Type.String({ minLength: 1, maxLength: 100 }),
   parameters: JsonObject,

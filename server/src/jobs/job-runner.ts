@@ -244,7 +244,7 @@ export class JobRunner {
     const lease = { tenantId, id: job.id, owner: this.#owner };
     const kind = this.#kinds.get(job.kind);
     if (kind === undefined) {
-      const error = `this server has no jobs of the kind ${job.kind}: use the version of the server that created it`;
+      const error = `this server has no jobs of the kind ${job.kind}: use the version of the server that created the job`;
       await this.#record(lease, { end: { state: "failed", error } });
       return;
     }
@@ -402,8 +402,8 @@ const nowMicros = (): number => Date.now() * 1_000;
 const maxRetryAfterSeconds = 60;
 
 /**
- * Whether trying again soon can't help. The step's own request may be wrong, because it refers to a deleted dataset, for
- * example, or a limit may apply for a long time, such as the budget of the day.
+ * Whether trying again soon can't help. The step's own request may be wrong, because it refers to a deleted dataset,
+ * for example, or a limit may apply for a long time, such as the budget of the day.
  */
 const isFinal = (cause: unknown): boolean =>
   cause instanceof RequestError &&

@@ -1,12 +1,14 @@
 export const exportJobKind = "runs.export";
 
 /**
- * Kinds of jobs that are performed by the request which creates them, such as a download. Such a job is attached to the
- * request: it runs from the start, ends with the request, and is never leased to a runner.
+ * Kinds of jobs that are performed by the request that creates them, such as a download. Such a job is attached to the
+ * request: it runs from the start and ends with the request, and no runner performs it.
  */
 export const attachedKinds: readonly string[] = [exportJobKind];
 
-/** States of a job: queued -> running -> succeeded, failed or canceled. A failed or canceled job can be queued again. */
+/**
+ * States of a job: queued -> running -> succeeded, failed or canceled. A failed or canceled job can be queued again.
+ */
 export type JobState = "queued" | "running" | "succeeded" | "failed" | "canceled";
 
 /** A value that JSON can represent, such as the cursor of a job. */
@@ -29,7 +31,7 @@ export interface JobProgress {
   readonly figures: Readonly<Record<string, number>>;
 }
 
-/** Items that a job could not process. It has continued with the others. */
+/** Items that a job could not process. The job has continued with the other items. */
 export interface JobFailures {
   readonly count: number;
   /** The first messages; at most {@link jobLimits.failureMessages}. */
@@ -37,8 +39,8 @@ export interface JobFailures {
 }
 
 /**
- * Work that continues after the request that began it has ended. It also survives the end of the server. Only jobs of the
- * {@link attachedKinds} end with their request.
+ * Work that continues after the request that began it has ended. It also survives the end of the server. Only jobs of
+ * the {@link attachedKinds} end with their request.
  */
 export interface Job {
   readonly id: string;
@@ -82,7 +84,10 @@ export interface ClaimedJob {
   readonly job: Job;
   /** Where the last complete step ended; `null` before the first step. */
   readonly cursor: JsonValue;
-  /** How often the job was claimed since its last complete step. More than once means that a server ended during the step. */
+  /**
+   * How often the job was claimed since its last complete step. More than once means that a server ended during the
+   * step.
+   */
   readonly claims: number;
 }
 
@@ -142,7 +147,7 @@ export interface JobReads {
   hasActive(): Promise<boolean>;
 }
 
-/** The writes of jobs, with which runners claim them and store their progress. */
+/** Creates and changes jobs. Runners use it to claim jobs and to store their progress. */
 export interface JobWrites {
   /**
    * Adds a job to the queue.
@@ -160,8 +165,8 @@ export interface JobWrites {
   /**
    * Adds a failed or canceled job to the queue again. It continues after its last complete step.
    *
-   * @throws RequestError 404: the job does not exist; 409: it has not failed and was not canceled, or it was attached to
-   * a request; 429: the tenant has too many jobs that have not ended.
+   * @throws RequestError 404: the job does not exist; 409: it has not failed and was not canceled, or it was attached
+   * to a request; 429: the tenant has too many jobs that have not ended.
    */
   retry(tenantId: string, id: string): Promise<Job>;
   /**
@@ -175,13 +180,13 @@ export interface JobWrites {
    */
   record(lease: JobLease, step: StepRecord): Promise<JobState | undefined>;
   /**
-   * Extends the leases of an owner's jobs. Returns the ids of those that were canceled, and of those whose lease it has
+   * Extends the leases of an owner's jobs. Returns the ids of the jobs that were canceled, or whose lease the owner has
    * lost.
    */
   renew(request: ClaimRequest & { readonly ids: readonly string[] }): Promise<readonly string[]>;
   /**
-   * Ends all leases of other owners, so that jobs of a server that has ended can continue at once. Must only be called by
-   * a server that has the database to itself, when it starts.
+   * Ends all leases of other owners, so that jobs of a server that has ended can continue at once. Must only be called
+   * by a server that has the database to itself, when it starts.
    */
   releaseAll(owner: string): Promise<void>;
   /** Removes jobs that ended before a time. */
@@ -189,24 +194,24 @@ export interface JobWrites {
 }
 
 export const jobLimits = {
-  /** Number of jobs of a tenant that may run at the same time. */
+  /** Maximum number of jobs of a tenant that run at the same time. */
   runningPerTenant: 4,
-  /** Number of jobs of all tenants that may run at the same time. */
+  /** Maximum number of jobs of all tenants that run at the same time on one server. */
   running: 12,
-  /** Number of jobs of a tenant that may be queued or running. */
+  /** Maximum number of jobs of a tenant that are queued or running. */
   activePerTenant: 100,
-  /** Characters of the JSON of parameters, of a cursor and of a result. */
+  /** Maximum number of characters of the JSON of parameters, of a cursor and of a result. */
   jsonChars: 65_536,
   titleChars: 300,
-  /** Number of messages about failed items that are stored. */
+  /** Maximum number of messages about failed items that are stored. */
   failureMessages: 10,
-  /** Characters of such a message, and of the reason why a job failed. */
+  /** Maximum number of characters of such a message, and of the reason why a job failed. */
   messageChars: 500,
-  /** Number of the `figures` in a job's progress. */
+  /** Maximum number of the `figures` in a job's progress. */
   figures: 20,
   /**
-   * Number of times that a job may be claimed for the same step. Otherwise, a step that crashes the server would crash
-   * it again and again.
+   * Maximum number of times that a job is claimed for the same step. Without this limit, a step that crashes the server
+   * would crash it again and again.
    */
   claimsPerStep: 3,
   /** Number of ended jobs of a tenant that are kept, and the days for which they are kept. */

@@ -6,7 +6,9 @@ const bucketGrowth = 1.04;
 
 const logGrowth = Math.log(bucketGrowth);
 
-/** The bucket of a number of microseconds: bucket `n` contains the values above `1.04 ** (n - 1)`, up to `1.04 ** n`. */
+/**
+ * The bucket of a number of microseconds: bucket `n` contains the values above `1.04 ** (n - 1)`, up to `1.04 ** n`.
+ */
 const toBucket = (micros: number): number =>
   micros <= 1 ? 0 : Math.ceil(Math.log(micros) / logGrowth);
 

@@ -9,7 +9,7 @@ export interface CountedRun {
   readonly latencyMicros: number | null;
   /** Time from the start of the run to its first token; `null` if it had none. */
   readonly firstTokenMicros: number | null;
-  /** Usage of a model call; 0 for other runs, whose recorded usage is that of their model calls and would count twice. */
+  /** Usage of a model call; 0 for other runs, whose usage is the sum of their model calls, which would count twice. */
   readonly tokens: number;
   readonly cost: number;
   /** Usage of all model calls of the trace whose root the run is; 0 for other runs. */
@@ -78,7 +78,7 @@ export class MetricCell {
     };
   }
 
-  /** Returns the values that take no time to compute. The parameter is the same as that of {@link toValues}. */
+  /** Returns the counts without the percentiles, which take time to compute. `scope` is as in {@link toValues}. */
   toCounts(scope: Scope): CountValues {
     const { runs, errors } = this;
     return scope === "traces"

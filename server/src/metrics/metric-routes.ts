@@ -30,8 +30,8 @@ export interface MetricStore extends RequestScoped<MetricStore> {
 }
 
 /**
- * Widths of a point of a chart, in microseconds. A query uses the first width with which its range has no more than
- * {@link maxPoints} points.
+ * Widths of the time intervals of a chart, its points, in microseconds. A query uses the smallest one that divides its
+ * range into at most {@link maxPoints} points.
  */
 const pointWidths = [1, 5, 15, 30, 60, 180, 360, 1_440, 10_080].map(
   (minutes) => minutes * minuteMicros,
@@ -79,7 +79,7 @@ export function addUiMetricRoutes(app: FastifyInstance, store: MetricStore): voi
         from: "The first start time.",
         to: "The end of the range.",
         scope: "Which runs are counted; default traces.",
-        own_projects: `Whether the totals include the projects ${ownProjects.join(" and ")}, in which the server and the SDK record their calls of models; default false.`,
+        own_projects: `Whether the totals include the projects ${ownProjects.join(" and ")}, in which the server and the SDK record their own model calls; default false.`,
       },
     }),
     handler: (request) => readOverview(store.forRequest(request), request),
@@ -138,7 +138,7 @@ const parseOverviewQuery = (query: QueryString): OverviewQuery => ({
   countsOwnProjects: parseChoice(query, "own_projects", ["true", "false"]) === "true",
 });
 
-/** Parses the range of a query, divides it into points, and widens it to whole points. */
+/** Parses the range of a query, chooses the width of its points, and widens the range to whole points. */
 function parsePoints(query: QueryString): MicrosRange & { readonly widthMicros: number } {
   const fromMicros = parseRequiredTime(query, "from");
   const toMicros = parseRequiredTime(query, "to");
@@ -221,7 +221,7 @@ const toMilliseconds = ({ p50, p95, p99 }: Percentiles) => ({
 const microsToMs = (micros: number | null): number | null =>
   micros === null ? null : micros / 1_000;
 
-/** A list for each number, which takes less space than an object for each point. */
+/** Returns one list per number, which takes less space than one object per point. */
 const toPointsJson = (points: readonly MetricValues[]) => ({
   ...toCountsJson(points),
   latency_ms: toPercentileLists(points.map(({ latency }) => latency)),

@@ -96,7 +96,6 @@ class GroupCells {
   readonly points = new Map<number, MetricCell>();
   readonly previousPoints = new Map<number, MetricCell>();
 
-  /** Returns the cell of a point. */
   findOrCreate(period: Period, point: number): MetricCell {
     const points = period === "current" ? this.points : this.previousPoints;
     const cell = points.get(point) ?? new MetricCell();

@@ -2,7 +2,10 @@ import { serverLimits } from "../model/options.ts";
 import { BackgroundThread } from "../storage/background-thread.ts";
 import type { ComputedMetrics } from "./metrics.ts";
 
-/** Starts the thread that computes metrics. Without it, each query computes them from the runs, as far as its time allows. */
+/**
+ * Starts the thread that computes metrics. Without it, each query computes them from the runs, as far as its time
+ * allows.
+ */
 export const startMetricThread = (
   path: string,
   store: (computed: readonly ComputedMetrics[]) => Promise<unknown>,

@@ -9,14 +9,14 @@ export const dimensions = ["status", "name", "model", "tag", "user"] as const;
 
 export type Dimension = (typeof dimensions)[number];
 
-/** Which runs are counted: the roots of traces, the calls of models, or all runs. */
+/** Which runs are counted: the roots of traces, the model calls, or all runs. */
 export const scopes = ["traces", "models", "all"] as const;
 
 export type Scope = (typeof scopes)[number];
 
 /**
- * Runs are counted in four disjoint classes, from which the runs of each scope follow: a run can be the root of its trace
- * (1), call a model (2), both (3) or neither (0).
+ * Runs are counted in four disjoint classes, from which the runs of each scope follow: a run can be the root of its
+ * trace (1), call a model (2), both (3) or neither (0).
  */
 export const classesByScope: { readonly [Name in Scope]: readonly number[] } = {
   traces: [1, 3],
@@ -58,7 +58,7 @@ export interface CountValues {
   readonly cost: number;
 }
 
-/** What is known about the runs of a group. Durations are in microseconds, and `null` without values. */
+/** The counts of a group of runs, and the percentiles of their durations in microseconds. */
 export interface MetricValues extends CountValues {
   readonly latency: Percentiles;
   readonly firstToken: Percentiles;
@@ -82,8 +82,8 @@ export interface MetricGroup {
   /** The values of each time interval of a chart, the oldest first. */
   readonly points: readonly MetricValues[];
   /**
-   * The counts of each interval of the period before. Their sum over all groups is more than the number of runs if a run
-   * can be in several groups.
+   * The counts of each interval of the period before. Their sum over all groups is more than the number of runs if a
+   * run can be in several groups.
    */
   readonly previousPoints: readonly CountValues[];
 }
@@ -111,7 +111,7 @@ export interface OverviewQuery extends MicrosRange {
   readonly maxMs: number;
   /** Maximum number of projects that are read. */
   readonly maxProjects: number;
-  /** Whether the totals include the projects in which the server records its own calls of models. */
+  /** Whether the totals include the projects in which the server and the SDK record their own model calls. */
   readonly countsOwnProjects: boolean;
 }
 
@@ -139,11 +139,11 @@ export interface MetricReads {
   readOverview(tenantId: string, query: OverviewQuery): OverviewMetrics;
 }
 
-/** The stored metrics of one unit of time, by the index of their dimension. */
+/** The stored metrics of one unit of time, such as an hour. */
 export interface MetricBodies {
   /** The number of the unit: its start divided by its length. */
   readonly unit: number;
-  /** Empty for a unit without runs. */
+  /** The encoded counts of each dimension, in the order of {@link dimensions}. */
   readonly bodies: readonly Uint8Array[];
 }
 
@@ -181,7 +181,7 @@ export interface ComputedMetrics {
   readonly mark: Mark;
   /** The metrics of the minutes of the unit, if its runs were read. */
   readonly minutes: readonly MetricBodies[];
-  /** The metrics of the hour or day itself; absent without runs. */
+  /** The metrics of the hour or day itself; `undefined` if it has no runs, and for a minute. */
   readonly merged: MetricBodies | undefined;
 }
 

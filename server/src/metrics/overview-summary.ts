@@ -18,8 +18,8 @@ export interface ListedProject {
 }
 
 /**
- * Computes the overview of some projects. Yields a query for the counts of a range and expects these as the result of the
- * `yield`, so that the synchronous reader of SQLite and the asynchronous one of PostgreSQL share the loop.
+ * Computes the overview of some projects. Yields a query for the counts of a range and expects these as the result of
+ * the `yield`, so that the synchronous reader of SQLite and the asynchronous one of PostgreSQL share the loop.
  *
  * @param projects - the projects in order, one more than `maxProjects` if there are too many
  * @param untilMs - when to stop reading further projects, on the clock of `performance.now()`
@@ -61,7 +61,7 @@ class OverviewSummary {
 
   add(project: Pick<ProjectMetrics, "projectId" | "isCounted">, units: PeriodUnits): void {
     if (project.isCounted) {
-      // A loop, because a call with too many arguments overflows the stack.
+      // Not `push(...units)`: a call with too many arguments overflows the stack.
       units.current.forEach((unit) => this.#current.push(unit));
       units.previous.forEach((unit) => this.#previous.push(unit));
     }

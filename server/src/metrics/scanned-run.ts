@@ -11,7 +11,7 @@ import type { Dimension } from "./metrics.ts";
 /** Metadata key that names the model of a run. */
 const modelKey = "ls_model_name";
 
-/** Tags of one run that are counted. */
+/** Maximum number of tags of one run that are counted. */
 const maxTags = 100;
 
 /** A run with the values that it has in each dimension. A run can have several tags, and is counted for each. */
@@ -25,7 +25,7 @@ export interface ScannedRun extends CountedRun {
 /** Counts for each dimension, by its index. */
 export type CountsByDimension = readonly MetricCounts[];
 
-/** Adds a run to the counts of each dimension. Only calls of models are counted by model. */
+/** Adds a run to the counts of each dimension. Runs that are not model calls have no value in the dimension `model`. */
 export function countRun(counts: CountsByDimension, run: ScannedRun): void {
   const { runClass } = run;
   for (const [index, name] of dimensions.entries()) {
@@ -50,9 +50,9 @@ export interface ScannedColumns extends Pick<
   readonly firstTokenMicros: number | null;
 }
 
-/** What metrics count of a whole trace. */
+/** The sums over all runs of a trace, which metrics count at its root. */
 export interface TraceSums {
-  /** The usage of its model calls. */
+  /** The usage of its model calls. The cost is in US dollars. */
   readonly tokens: number;
   readonly cost: number;
   /** The time of the earliest first token of any of its runs; `null` without one. */
@@ -146,7 +146,7 @@ const toFields = (value: unknown): Readonly<Record<string, unknown>> =>
     ? (value as Readonly<Record<string, unknown>>)
     : {};
 
-/** Converts counts to units. The indexes are those of the dimensions. */
+/** Encodes the counts of some dimensions, by the start of their units of time. */
 export const toUnits = (
   dimensionIndexes: readonly number[],
   countsByStart: ReadonlyMap<number, readonly MetricCounts[]>,

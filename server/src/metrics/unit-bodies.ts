@@ -12,7 +12,7 @@ export const encodeMinutes = (
     bodies: counts.map((dimensionCounts) => dimensionCounts.encode()),
   }));
 
-/** Merges the minutes of an hour, whose number is `unit`. */
+/** Merges the minutes of the hour with the number `unit`; `undefined` without runs. */
 export function mergeMinutes(
   unit: number,
   minutes: readonly MetricBodies[],

@@ -3,7 +3,7 @@ import type { ModelToolCall } from "./model-request.ts";
 import { MaskedText } from "./secret-mask.ts";
 import type { SecretMask } from "./secret-mask.ts";
 
-/** Tool calls that one answer may contain. */
+/** Maximum number of tool calls in one answer. */
 const maxToolCalls = 256;
 
 /** Thrown for an answer that exceeds a limit. */
@@ -25,7 +25,7 @@ interface OpenToolCall {
 
 interface BuilderOptions {
   readonly mask: SecretMask;
-  /** Characters of the whole answer. */
+  /** Maximum number of characters of the whole answer. */
   readonly maxChars: number;
   /** Called for each part of the answer. */
   readonly onDelta: (delta: ModelDelta) => void;
@@ -44,7 +44,7 @@ export class AnswerBuilder {
   finishReason: FinishReason | undefined;
   model: string | undefined;
   usage: ModelUsage | undefined;
-  /** An error that the endpoint reports inside of the stream. */
+  /** An error that the endpoint reports within the stream. */
   error: string | undefined;
   /** Whether the endpoint has reported that the answer is complete. */
   isFinished = false;

@@ -3,7 +3,7 @@ import { safeHeaders } from "../http/safe-headers.ts";
 
 /** Milliseconds between the comments that are sent while a model thinks, so that the connection stays open. */
 const heartbeatMs = 15_000;
-/** Unsent bytes at which the connection of a page that does not read is closed. */
+/** Maximum number of unsent bytes. Above this, the connection of a page that does not read is closed. */
 const maxUnsentBytes = 4_194_304;
 
 /**
@@ -20,7 +20,7 @@ export class AnswerStream {
     this.#reply = reply;
     reply.raw.once("close", () => this.cancel());
     this.#heartbeat = setInterval(
-      () => this.#write(": the model has not ended yet\n\n"),
+      () => this.#write(": the model is still answering\n\n"),
       heartbeatMs,
     );
     // The timer must not keep the process alive.

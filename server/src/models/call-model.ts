@@ -40,9 +40,9 @@ export interface ModelCall {
 }
 
 /**
- * Calls a model and reads its answer as it arrives. Never rejects because of the endpoint: what went wrong is a member
- * of the result, together with the parts of the answer that had arrived. Nothing in the result or in the parts contains
- * the key.
+ * Calls a model and reads its answer as it arrives. Never rejects because of the endpoint: the member `failure` of the
+ * result describes what went wrong, and the other members contain what had arrived before. Neither the result nor the
+ * parts that are passed on contain the key.
  */
 export async function callModel(call: ModelCall): Promise<ModelAnswer> {
   const { endpoint, request, transport, onDelta, tenantId, now = () => performance.now() } = call;
@@ -268,7 +268,7 @@ function describeFailure(
   }
   const message = toText(toObject(cause)["message"]) ?? String(cause);
   if (cause instanceof AnswerLimitError || (cause instanceof EventStreamError && cause.isLimit)) {
-    return createFailure("limit", `The call was ended, because ${message}.`);
+    return createFailure("limit", `The call was stopped, because ${message}.`);
   }
   if (cause instanceof EventStreamError) {
     return createFailure("malformed", `The response can't be read, because ${message}.`);

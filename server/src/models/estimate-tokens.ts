@@ -1,6 +1,6 @@
 import type { ModelRequest } from "./model-request.ts";
 
-/** Characters per token to assume. Most tokens have more, so that the estimate is rather too high than too low. */
+/** Characters per token to assume. Most tokens have more, so the estimate is more likely too high than too low. */
 const charsPerToken = 3;
 const tokensPerMessage = 8;
 const tokensPerImage = 1_500;

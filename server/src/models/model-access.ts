@@ -20,9 +20,9 @@ export class ModelAccess {
   }
 
   /**
-   * Checks that the page of this server sent a request, and that its user may call models.
+   * Checks that a page of this server's UI sent a request, and that its user may call models.
    *
-   * @throws RequestError 403: the request comes from elsewhere, or has no valid token.
+   * @throws RequestError 403: the request comes from elsewhere, or it needs a token and has no valid one.
    */
   async check(headers: IncomingHttpHeaders): Promise<void> {
     checkOrigin(headers, this.#publicUrl);
@@ -48,7 +48,7 @@ const computeDigest = (text: string): Buffer => createHash("sha256").update(text
 
 /**
  * Checks that a page of this server itself sent the request. Other endpoints accept requests from any page on this
- * machine, but a call of a model costs money. The check does not stop programs, which can set any header; the token
+ * machine, but a model call costs money. The check does not stop programs, which can set any header; the token
  * does.
  */
 function checkOrigin(
@@ -64,7 +64,7 @@ function checkOrigin(
   if (!isOwn || (site !== undefined && site !== "same-origin")) {
     throw new RequestError(
       403,
-      "only the page of this server may call models: the request must have its Origin",
+      "only the UI of this server may call models: the header Origin must be that of this server",
     );
   }
 }

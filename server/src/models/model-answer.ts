@@ -27,7 +27,7 @@ export interface ModelUsage {
 
 /** Why there is no answer, or why it is incomplete. */
 export type ModelFailureKind =
-  /** The endpoint could not be reached, or broke a limit of the connection. */
+  /** The endpoint could not be reached, or exceeded a limit of the connection. */
   | "unreachable"
   /** The endpoint refused the request. */
   | "refused"
@@ -37,21 +37,21 @@ export type ModelFailureKind =
   | "rateLimited"
   /** The endpoint failed. */
   | "failed"
-  /** The response is not one of the protocol. */
+  /** The response does not follow the protocol. */
   | "malformed"
   /** The answer is larger or took longer than allowed. */
   | "limit"
   /** The caller canceled the call. */
   | "canceled";
 
-/** Why a call of a model failed. */
+/** Why a model call failed. */
 export interface ModelFailure {
   readonly kind: ModelFailureKind;
   /** What happened, without keys. */
   readonly message: string;
   /** The HTTP status, if the endpoint answered with an error. */
   readonly status?: number;
-  /** After how many seconds the endpoint may be called again, as it responded. */
+  /** How many seconds the endpoint asked to wait before it is called again. */
   readonly retryAfterSeconds?: number;
 }
 

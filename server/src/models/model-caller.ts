@@ -11,7 +11,7 @@ import type { ModelRequest } from "./model-request.ts";
 import type { ModelTransport } from "./model-transport.ts";
 import type { DailySpending, SpendingReads, SpendingWrites } from "./spending-repository.ts";
 
-/** The part of the store that calls of models use. */
+/** The part of the store that model calls use. */
 export interface ModelStore extends RequestScoped<ModelStore> {
   readonly read: { readonly prices: PriceReads; readonly modelSpending: SpendingReads };
   readonly write: { readonly modelSpending: SpendingWrites };
@@ -92,8 +92,8 @@ export class ModelCaller {
   /**
    * Calls a model. Failures of the endpoint are part of the answer and are not thrown.
    *
-   * @throws RequestError 404: there is no such endpoint. 429: a limit of calls or of costs is reached. 422: the cost of
-   * the call can't be limited, because no price is known.
+   * @throws RequestError 404: there is no such endpoint. 429: the limit on calls or on costs is reached. 422: the cost
+   * of the call can't be limited, because no price is known.
    */
   async call(call: TenantCall): Promise<PricedAnswer> {
     const { tenantId, endpointName, request, session, onDelta, signal } = call;
@@ -101,7 +101,7 @@ export class ModelCaller {
     const endpoint = this.findEndpoint(endpointName);
     const endCall = rate.begin(tenantId);
     try {
-      const reserved = await this.#reserve(tenantId, endpoint, request);
+      const reservation = await this.#reserve(tenantId, endpoint, request);
       const key =
         session === undefined ? undefined : keys.find({ tenantId, session, endpointName });
       const answer = await callModel({
@@ -113,7 +113,7 @@ export class ModelCaller {
         ...(onDelta === undefined ? {} : { onDelta }),
         ...(signal === undefined ? {} : { signal }),
       });
-      const cost = await this.#settle(tenantId, { endpoint, request, answer, reserved });
+      const cost = await this.#settle(tenantId, { endpoint, request, answer, reservation });
       return { ...answer, cost };
     } finally {
       endCall();
@@ -125,7 +125,7 @@ export class ModelCaller {
     tenantId: string,
     endpoint: ModelEndpoint,
     request: ModelRequest,
-  ): Promise<Reserved> {
+  ): Promise<Reservation> {
     const { store, budget } = this.#dependencies;
     const day = toDay(this.#now());
     const estimate = await this.#price(tenantId, endpoint, {
@@ -135,7 +135,7 @@ export class ModelCaller {
     if ("reason" in estimate && budget !== undefined && !endpoint.allowsPrivateAddress) {
       throw new RequestError(
         422,
-        `the cost of this call can't be limited: ${estimate.reason} Set one with "millrace prices set", or start the server without --model-budget`,
+        `the cost of this call can't be limited: ${estimate.reason} Set a price with "millrace prices set", or start the server without --model-budget`,
       );
     }
     const dollars = "reason" in estimate ? 0 : estimate.total;
@@ -143,10 +143,10 @@ export class ModelCaller {
     return { day, dollars };
   }
 
-  /** Replaces the reserved cost by that of the answer. Returns the cost of the answer, if it is known. */
+  /** Replaces the reserved cost with that of the answer. Returns the cost of the answer, or why it is unknown. */
   async #settle(
     tenantId: string,
-    { endpoint, request, answer, reserved }: EndedCall,
+    { endpoint, request, answer, reservation }: EndedCall,
   ): Promise<AnswerCost> {
     const { usage, failure } = answer;
     const cost: AnswerCost =
@@ -168,8 +168,8 @@ export class ModelCaller {
     }
     await this.#dependencies.store.write.modelSpending.settle(
       tenantId,
-      reserved.day,
-      dollars - reserved.dollars,
+      reservation.day,
+      dollars - reservation.dollars,
     );
     return cost;
   }
@@ -184,7 +184,8 @@ export class ModelCaller {
   }
 }
 
-interface Reserved {
+/** The cost that was reserved for a call, in US dollars, and the day to which it is charged. */
+interface Reservation {
   readonly day: string;
   readonly dollars: number;
 }
@@ -193,15 +194,15 @@ interface EndedCall {
   readonly endpoint: ModelEndpoint;
   readonly request: ModelRequest;
   readonly answer: ModelAnswer;
-  readonly reserved: Reserved;
+  readonly reservation: Reservation;
 }
 
 /** The day of a time in UTC. */
 const toDay = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 10);
 
 /**
- * The provider whose prices apply; `undefined` if the model's name determines it. Public prices do not apply to a model on
- * this machine or in a private network, so its price is unknown unless the tenant sets one.
+ * The provider whose prices apply; `undefined` if the model's name determines it. Public prices do not apply to a model
+ * on this machine or in a private network, so its price is unknown unless the tenant sets one.
  */
 export function findProvider({ url, allowsPrivateAddress }: ModelEndpoint): string | undefined {
   const { hostname } = new URL(url);

@@ -33,15 +33,15 @@ export class ModelKeys {
     this.#now = now;
   }
 
-  /** Holds a key. If there are too many, the oldest ones of the tenant, or of all tenants, are forgotten. */
+  /** Holds a key. If there are too many, the oldest one of the tenant, or of all tenants, is forgotten. */
   set(holder: KeyHolder, key: string): void {
     this.#removeExpired();
     const id = toId(holder);
     this.#keys.delete(id);
     const { tenantId } = holder;
-    const ofTenant = [...this.#keys].filter(([, held]) => held.tenantId === tenantId);
-    if (ofTenant.length >= maxKeysOfTenant || this.#keys.size >= maxKeys) {
-      const oldest = ofTenant.length >= maxKeysOfTenant ? ofTenant[0] : [...this.#keys][0];
+    const tenantKeys = [...this.#keys].filter(([, held]) => held.tenantId === tenantId);
+    if (tenantKeys.length >= maxKeysOfTenant || this.#keys.size >= maxKeys) {
+      const oldest = tenantKeys.length >= maxKeysOfTenant ? tenantKeys[0] : [...this.#keys][0];
       this.#keys.delete(oldest?.[0] ?? "");
     }
     this.#keys.set(id, { tenantId, key, expiresMs: this.#now() + sessionKeyMs });

@@ -55,7 +55,7 @@ export interface ModelRouteDependencies extends IngestDependencies {
 
 const apiTag = "server";
 
-/** Adds the routes by which the playground calls models. */
+/** Adds the routes with which the playground calls models. */
 export function addModelRoutes(app: FastifyInstance, dependencies: ModelRouteDependencies): void {
   const { access, keys } = dependencies;
   const streams = new Set<AnswerStream>();
@@ -71,7 +71,7 @@ export function addModelRoutes(app: FastifyInstance, dependencies: ModelRouteDep
   app.route<{ Body: Static<typeof keyBody> }>({
     ...route(uiEndpoints.setModelKey, {
       tag: apiTag,
-      summary: "Holds a key for an endpoint in memory, for this session.",
+      summary: "Keeps a key for an endpoint in memory, for this session.",
       body: keyBody,
     }),
     handler: async (request) => {
@@ -238,7 +238,10 @@ function readSession(headers: FastifyRequest["headers"]): string | undefined {
 
 function readKey(key: string): string {
   if (!/^[\x21-\x7e]+$/.test(key)) {
-    throw new RequestError(422, "the key must have no spaces and no special characters");
+    throw new RequestError(
+      422,
+      "the key must consist of printable ASCII characters, without spaces",
+    );
   }
   return key;
 }

@@ -5,7 +5,7 @@ import type { FinishReason, ModelAnswer } from "./model-answer.ts";
 import type { ModelRequest } from "./model-request.ts";
 import { createChatBody } from "./protocols/openai-chat.ts";
 
-/** A call of a model that is to be stored as a run. */
+/** A model call that is to be stored as a run. */
 export interface RecordedCall {
   /** The id of the run. */
   readonly id: string;

@@ -11,7 +11,7 @@ export interface ModelHttpResponse {
   readonly status: number;
   /** The content type without parameters, in lower case; empty if the response names none. */
   readonly contentType: string;
-  /** After how many seconds the endpoint may be called again, as it responded. */
+  /** How many seconds the endpoint asked to wait before it is called again. */
   readonly retryAfterSeconds: number | undefined;
   readonly chunks: AsyncIterable<Uint8Array>;
 }

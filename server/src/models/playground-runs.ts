@@ -9,7 +9,7 @@ import { createPromptMetadata } from "./prompt-metadata.ts";
 
 const runName = "Playground";
 
-/** A call of a model from the playground, which is recorded as a run. */
+/** A model call from the playground, which is recorded as a run. */
 export interface PlaygroundCall {
   readonly request: ModelRequest;
   readonly answer: ModelAnswer;
@@ -26,7 +26,7 @@ export interface PlaygroundCall {
 }
 
 /**
- * Creates the runs of a call of the playground, parents first, as bodies of `POST /runs`. If the messages were filled
+ * Creates the runs of a playground call, parents first, as bodies of `POST /runs`. If the messages were filled
  * in with variables, the call gets a parent run that has the variables as its inputs, as in LangSmith. The trace then
  * shows the prompt with the values of its variables. `runId` is the run of the call.
  */
@@ -42,9 +42,9 @@ export function createPlaygroundRuns(call: PlaygroundCall): {
     ...(source.prompt === undefined ? {} : createPromptMetadata(source.prompt)),
     ...(source.run === undefined ? {} : { source_run: source.run }),
   };
-  const model = { ...call, id: runId, projectName: playgroundProject, metadata };
+  const modelCall = { ...call, id: runId, projectName: playgroundProject, metadata };
   if (Object.keys(variables).length === 0) {
-    return { runId, traceId: runId, runs: [createModelRun({ ...model, name: runName })] };
+    return { runId, traceId: runId, runs: [createModelRun({ ...modelCall, name: runName })] };
   }
   const rootId = randomUUID();
   const rootOrder = toSegment(startMs, rootId);
@@ -71,7 +71,7 @@ export function createPlaygroundRuns(call: PlaygroundCall): {
   return {
     runId,
     traceId: rootId,
-    runs: [root, createModelRun({ ...model, name, members })],
+    runs: [root, createModelRun({ ...modelCall, name, members })],
   };
 }
 

@@ -1,8 +1,8 @@
 import type { JsonObject } from "./json-value.ts";
 
 /**
- * Creates the metadata of a run of the prompt `owner/repo:commit`. It contains this name, which the server's own pages
- * read. It also contains `prompt_name`, `prompt_commit`, `lc_hub_owner`, `lc_hub_repo` and `lc_hub_commit_hash`, which
+ * Creates the metadata of a run of the prompt `owner/repo:commit`. It contains this name, which the UI reads. It
+ * also contains `prompt_name`, `prompt_commit`, `lc_hub_owner`, `lc_hub_repo` and `lc_hub_commit_hash`, which
  * the SDK records, too, and by which LangSmith links a run to its prompt.
  */
 export function createPromptMetadata(prompt: string): JsonObject {

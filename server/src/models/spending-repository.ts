@@ -30,7 +30,7 @@ export interface SpendingWrites {
    * Adds the highest cost that a call may have, before it is made, so that calls at the same time, and calls of a
    * server that is killed, stay within the budget.
    *
-   * @throws RequestError 429: the budget of the day does not suffice.
+   * @throws RequestError 429: the budget of the day is not enough.
    */
   reserve(tenantId: string, reservation: SpendingReservation): Promise<void>;
   /** Replaces the reserved cost of a call by its actual one: adds the difference, in dollars, which may be negative. */
@@ -54,7 +54,7 @@ interface SpendingRow {
 
 const builder = createQueryBuilder<{ readonly model_spending: SpendingRow }>();
 
-/** The queries of what model calls cost in a day. */
+/** The queries of the daily cost of model calls. */
 export const spendingQueries = {
   find: new Query(({ tenantId, day }: Parameters<{ tenantId: string; day: string }>) =>
     builder
@@ -100,7 +100,7 @@ export class SpendingRepository implements SpendingReads, SpendingWrites {
     if (budget !== undefined && total > budget) {
       throw new RequestError(
         429,
-        `the budget of $${budget} a day does not suffice: $${toAmount(spent.dollars)} are spent or reserved today, and this call may cost $${toAmount(dollars)}. Lower its max tokens, wait until 00:00 UTC, or start the server with a higher --model-budget`,
+        `the daily budget of $${budget} is not enough: $${toAmount(spent.dollars)} is spent or reserved today, and this call may cost $${toAmount(dollars)}. Lower its max tokens, wait until 00:00 UTC, or start the server with a higher --model-budget`,
         countSecondsToMidnight(Date.now()),
       );
     }

@@ -17,7 +17,9 @@ export async function loadLibraryPrices(): Promise<void> {
   library ??= await import("@pydantic/genai-prices");
 }
 
-/** A price was looked up before {@link loadLibraryPrices} had resolved. Afterwards the lookup can be repeated. */
+/**
+ * Thrown if a price is looked up before {@link loadLibraryPrices} has resolved. The lookup can be repeated afterwards.
+ */
 export class PricesNotLoadedError extends Error {}
 
 /** The public price of a model. */
@@ -33,7 +35,7 @@ interface CachedPrice {
    * never changes.
    */
   readonly periodMs: number;
-  /** `undefined` if the library does not know the provider or the model. */
+  /** `undefined` if the library does not contain the provider or the model. */
   readonly price: LibraryPrice | undefined;
 }
 
@@ -43,8 +45,8 @@ const dayMs = 86_400_000;
 const maxCachedModels = 2_000;
 
 /**
- * The library's ids of providers by names that it does not know, or takes for another provider: most are names of
- * OpenTelemetry's conventions. Azure has prices of its own for OpenAI's models.
+ * The library's ids of providers, by names that the library does not recognize or takes for another provider. Most are
+ * names from OpenTelemetry's conventions. Azure has prices of its own for OpenAI's models.
  */
 const providerIdsByName: ReadonlyMap<string, string> = new Map([
   ["az.ai.inference", "azure"],
@@ -61,8 +63,8 @@ const toProviderId = (provider: string): string =>
   providerIdsByName.get(provider.trim().toLowerCase()) ?? provider;
 
 /**
- * Returns the library's ids of a provider, such as `google` for `google_genai`; none if it does not know the provider.
- * The models of OpenAI on Azure have two: that of Azure, whose prices apply, and that of OpenAI.
+ * Returns the library's ids of a provider, such as `google` for `google_genai`; an empty list if it has no such
+ * provider. OpenAI's models on Azure have two ids: the one of Azure, whose prices apply, and the one of OpenAI.
  */
 export function listProviderIds(provider: string): readonly string[] {
   const ids = [toProviderId(provider), provider].flatMap(
@@ -95,8 +97,8 @@ export class LibraryPrices {
   readonly #cache = new BoundedMap<CachedPrice>(maxCachedModels);
 
   /**
-   * Finds the price of a model at a time; `undefined` if the library does not know the provider or the model. Without a
-   * provider, the provider is inferred from the model's name.
+   * Finds the price of a model at a time; `undefined` if the library does not contain the provider or the model.
+   * Without a provider, the provider is inferred from the model's name.
    */
   find(model: string, provider: string | null, timeMs: number): LibraryPrice | undefined {
     const key = `${provider ?? ""}\n${model}`;
@@ -121,12 +123,15 @@ const createPeriodKey = (key: string, periodMs: number, timeMs: number): string 
   `${key}\n${Math.floor(timeMs / periodMs)}`;
 
 /**
- * Providers that alone have the models whose names the library attributes to them, but that it does not infer from all
- * of these names: not from those of OpenAI's embedding models, for example.
+ * Providers that the library does not infer from the names of all of their models: for example, it does not infer
+ * OpenAI from the names of OpenAI's embedding models. No other provider has models with these names.
  */
 const inferredProviders: readonly string[] = ["openai", "cohere", "perplexity"];
 
-/** Whether a model's name is an id of the library, with or without a suffix. Other names only resemble one of its models. */
+/**
+ * Whether a model's name is an id of the library, with or without a suffix. Other names only resemble one of its
+ * models.
+ */
 const isNamedAfter = (model: string, id: string | undefined): boolean =>
   id !== undefined && model.toLowerCase().startsWith(id);
 
@@ -162,7 +167,7 @@ function readLibrary(): Library {
   return library;
 }
 
-/** Prices may begin on a day, or apply only at some times of the day. */
+/** Returns how long a price stays the same: prices may begin on a day, or apply only at some times of the day. */
 function findPeriod(prices: NonNullable<ReturnType<typeof CalcPrice>>["model"]["prices"]): number {
   if (!Array.isArray(prices)) {
     return Number.POSITIVE_INFINITY;
@@ -174,7 +179,7 @@ function findPeriod(prices: NonNullable<ReturnType<typeof CalcPrice>>["model"]["
     : minuteMs;
 }
 
-/** The library's names of prices. It has further ones, for quantities that runs do not report. */
+/** The library's names of prices. The library has more prices, for quantities that runs do not report. */
 const libraryNames: Readonly<Record<PriceKind, string>> = {
   input: "input_mtok",
   output: "output_mtok",

@@ -20,8 +20,8 @@ interface ModelCallTables {
 const builder = createQueryBuilder<ModelCallTables>();
 
 /**
- * The model that a call names without having a price: a failed call, or one that reports its cost itself. It is in the
- * payload, which is read only for these calls.
+ * The model that a call names if no price was looked up for it, because it reports no tokens or reports its cost
+ * itself; NULL for other calls. The name is in the payload, which is read only for these calls.
  */
 const unpricedModel = perEngine<string | null>({
   sqlite: sql.raw(`CASE WHEN r.cost_json IS NULL THEN ${createNamedModelSql("r")} END`),

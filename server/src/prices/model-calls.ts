@@ -25,9 +25,9 @@ interface ProjectPosition {
 const lastId = "~";
 
 /**
- * Counts the model calls of a tenant, grouped by the price that applied to them, until `withinMs` has passed. The calls of
- * each project are read from the newest to the oldest. Projects take turns, so that a large one does not use up the time of
- * the others.
+ * Counts the model calls of a tenant, grouped by the price that applied to them, until `withinMs` has passed. The calls
+ * of each project are read from the newest to the oldest. Projects take turns, so that a large one does not use up the
+ * time of the others.
  */
 export async function readModelCalls(
   db: Database,

@@ -17,21 +17,21 @@ export const priceKinds = [
 export type PriceKind = (typeof priceKinds)[number];
 
 /**
- * A price that depends on the number of input tokens of the run: the price of the last tier whose `start` they exceed,
- * or else `base`. It applies to all tokens of the run, not only to those above `start`.
+ * A price that depends on the number of input tokens of the call: the price of the last tier whose `start` they exceed,
+ * or else `base`. It applies to all tokens of the call, not only to those above `start`.
  */
 export interface TieredRate {
   readonly base: number;
   readonly tiers: readonly { readonly start: number; readonly price: number }[];
 }
 
-/** A price per token, which may depend on the number of tokens of the call. */
+/** A price of one of the {@link priceKinds}. It may depend on the number of input tokens of the call. */
 export type Rate = number | TieredRate;
 
 /** The prices of a model. Tokens of a kind without a price cost as much as the tokens that they are part of. */
 export type ModelPrices = Readonly<Partial<Record<PriceKind, Rate>>>;
 
-/** Returns the price per token that applies to a call with this number of input tokens. */
+/** Returns the price that applies to a call with this number of input tokens. */
 export function selectRate(rate: Rate, inputTokens: number): number {
   if (typeof rate === "number") {
     return rate;

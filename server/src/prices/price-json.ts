@@ -10,7 +10,7 @@ type JsonObject = Readonly<Record<string, unknown>>;
 const maxPrice = 1_000_000;
 const maxTiers = 10;
 const maxNameChars = 200;
-/** Matches names of models, which consist of printable ASCII characters. */
+/** Matches names of models, providers and tiers, which consist of printable ASCII characters. */
 const namePattern = /^[!-~](?:[ -~]*[!-~])?$/;
 /** Matches a date without a time, which means the beginning of that day in UTC. */
 const datePattern = /^\d{4}-\d\d-\d\d$/;
@@ -19,7 +19,7 @@ const keyMembers = ["provider", "model", "tier", "from"];
 /**
  * Parses a row of a price table.
  *
- * @param path - how errors name the row
+ * @param path - the name of the row in errors
  * @throws RequestError 422: the row is invalid.
  */
 export function parsePrice(value: unknown, path: string): PriceRow {
@@ -138,7 +138,7 @@ function toObject(value: unknown, path: string, names: readonly string[]): JsonO
   if (unknownName !== undefined) {
     throw new RequestError(
       422,
-      `${path} has the unknown member ${show(unknownName)}; known are ${names.join(", ")}`,
+      `${path} has the unknown member ${show(unknownName)}; known members are ${names.join(", ")}`,
     );
   }
   return { ...value };

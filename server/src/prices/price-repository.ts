@@ -68,7 +68,7 @@ interface WriterDependencies {
   readonly onChange: () => void;
 }
 
-/** Changes the price tables of tenants, and computes the costs of stored runs again. */
+/** Changes the price tables of tenants, and recomputes the costs of stored runs. */
 export class PriceWriter implements PriceWrites {
   readonly #db: Database;
   readonly #reader: PriceReader;
@@ -119,8 +119,8 @@ export class PriceWriter implements PriceWrites {
     if (mode === "continue" && previous.isDone) {
       return previous;
     }
-    const begun = mode === "restart" || previous.isDone ? noProgress : previous;
-    const progress = await this.#runs.recomputeSome(tenantId, begun);
+    const startProgress = mode === "restart" || previous.isDone ? noProgress : previous;
+    const progress = await this.#runs.recomputeSome(tenantId, startProgress);
     await this.#db.run(priceQueries.setProgress, { key, value: JSON.stringify(progress) });
     return progress;
   }

@@ -20,7 +20,7 @@ export interface PriceStore extends RequestScoped<PriceStore> {
   readonly write: { readonly prices: PriceWrites };
 }
 
-/** Body of `PUT /ui/prices`. The rows are checked by the handler, whose errors say what is wrong. */
+/** Body of `PUT /ui/prices`. The handler checks the rows, so that errors say which value is wrong. */
 const setBody = Type.Object({
   prices: Type.Array(Type.Unknown(), { maxItems: maxPriceRows }),
   replace: Maybe(Type.Boolean()),
@@ -34,12 +34,12 @@ const maxLimit = 200;
 /** Longer search texts are cut, because no name contains them. */
 const maxTextChars = 500;
 const maxOffset = 100_000;
-/** Milliseconds that counting model calls may take. The response then says that it is incomplete. */
+/** Milliseconds after which the counting of model calls stops. The response then says that it is incomplete. */
 const countMs = 400;
 
 const apiTag = "server";
 
-/** Adds the routes of prices. The command `millrace prices` uses those of the price table. */
+/** Adds the routes of prices. The command `millrace prices` uses the routes of the price table. */
 export function addPriceRoutes(app: FastifyInstance, store: PriceStore): void {
   app.route({
     ...route(uiEndpoints.listPricedModels, {
@@ -65,7 +65,7 @@ export function addPriceRoutes(app: FastifyInstance, store: PriceStore): void {
   app.route({
     ...route(uiEndpoints.listLibraryPrices, {
       tag: apiTag,
-      summary: "Lists the public prices that the server contains.",
+      summary: "Lists the built-in public prices.",
       query: {
         q: "A part of the name of a model or of a provider.",
         limit: `Maximum number of prices, from 1 to ${maxLimit}; default ${defaultLimit}.`,
@@ -129,7 +129,7 @@ export function addPriceRoutes(app: FastifyInstance, store: PriceStore): void {
   app.route<{ Body: Static<typeof recomputeBody> }>({
     ...route(uiEndpoints.recomputeCosts, {
       tag: apiTag,
-      summary: "Computes the costs of some stored runs again.",
+      summary: "Recomputes the costs of some stored runs.",
       body: recomputeBody,
     }),
     handler: async (request) => {

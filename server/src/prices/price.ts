@@ -65,7 +65,7 @@ export interface LibraryPriceSearch {
   readonly timeMs: number;
 }
 
-/** A page of the public prices that the server contains. */
+/** A page of the built-in public prices. */
 export interface LibraryPricePage {
   readonly prices: readonly ListedPrice[];
   /** Number of prices that match. */
@@ -73,7 +73,7 @@ export interface LibraryPricePage {
 }
 
 export interface PriceReads {
-  /** Lists the public prices that the server contains. */
+  /** Lists the built-in public prices. */
   listLibrary(tenantId: string, search: LibraryPriceSearch): Promise<LibraryPricePage>;
   /** Counts the model calls of a tenant by the price that applied to them, for a limited time. */
   readModelCalls(tenantId: string, search: ModelCallSearch): Promise<ModelCalls>;
@@ -91,12 +91,12 @@ export interface PriceChange {
 }
 
 /**
- * How to continue: `restart` begins with the first run; `resume` continues where an earlier recomputation was
- * interrupted, and begins again if none was; `continue` does the next step of a recomputation that was begun.
+ * Where a recomputation starts: `restart` starts with the first run. `resume` continues an interrupted recomputation,
+ * or starts with the first run if there is none. `continue` performs the next step of a recomputation that has begun.
  */
 export type RecomputeMode = "restart" | "resume" | "continue";
 
-/** The writes of the price tables of tenants. */
+/** Changes the price tables of tenants, and recomputes the costs of stored runs. */
 export interface PriceWrites {
   /**
    * Adds rows to the price table, or replaces it.
@@ -110,13 +110,13 @@ export interface PriceWrites {
    * @throws RequestError 404: there is no such row.
    */
   remove(tenantId: string, key: PriceKey): Promise<void>;
-  /** Computes the costs of some stored runs again, for a limited time. The progress is stored. */
+  /** Recomputes the costs of some stored runs, for a limited time. The progress is stored. */
   recompute(tenantId: string, mode: RecomputeMode): Promise<RecomputeProgress>;
 }
 
-/** Computes the costs of stored runs again. */
+/** Recomputes the costs of stored runs. */
 export interface StoredRunCosts {
-  /** Continues after a position, for a limited time. */
+  /** Continues after the position of `progress`, for a limited time. */
   recomputeSome(
     tenantId: string,
     progress: RecomputeProgress,

@@ -3,7 +3,7 @@ import { defineJobKind } from "../jobs/job-kind.ts";
 import type { AnyJobKind } from "../jobs/job-kind.ts";
 import type { PriceWrites } from "./price.ts";
 
-/** The part of the store that computes costs again. */
+/** The part of the store that recomputes costs. */
 export interface RecomputeStore {
   readonly write: { readonly prices: Pick<PriceWrites, "recompute"> };
 }
@@ -14,7 +14,7 @@ const storeStepsPerJobStep = 4;
 const namedModels = 5;
 
 /**
- * Computes the costs of all stored model calls again. The progress is stored with the prices, so that a change of prices
+ * Recomputes the costs of all stored model calls. The progress is stored with the prices, so that a change of prices
  * makes the job begin again, and a step that is performed twice does no harm.
  */
 export const createRecomputeCosts = (store: RecomputeStore): AnyJobKind =>

@@ -157,7 +157,7 @@ function addCommitRoutes(app: FastifyInstance, store: PromptStore): void {
       tag: apiTag,
       summary: "Reads a commit by its hash, a unique prefix of the hash, a tag, or latest.",
       query: {
-        include_model: "true for the model with which the prompt was saved, too.",
+        include_model: "true to include the model with which the prompt was saved.",
         is_view: "true to count as a view, not as a download.",
       },
       response: pulledCommitSchema,

@@ -47,5 +47,5 @@ export const parseTagRow = (row: TagRow): PromptTag => ({
 
 /** Normalizes a text for searching: in lower case, without characters that a database engine can't store in texts. */
 export const toSearchText = (text: string): string =>
-  // The conversion to UTF-8 replaces lone surrogates by U+FFFD.
+  // The conversion to UTF-8 replaces lone surrogates with U+FFFD.
   Buffer.from(text).toString().replaceAll("\0", "\ufffd").toLowerCase();

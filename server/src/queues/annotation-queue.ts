@@ -112,7 +112,7 @@ export interface AnnotationQueueReads {
   readLastAdded(tenantId: string, runIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
 }
 
-/** The writes of annotation queues and of their entries. */
+/** Writes annotation queues and their entries. */
 export interface AnnotationQueueWrites {
   /**
    * Creates a queue. Repeating the call with the same content changes nothing.

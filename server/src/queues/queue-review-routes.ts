@@ -19,7 +19,7 @@ import { queueQueryDocs } from "./annotation-queue-routes.ts";
 const apiTag = "annotation queues";
 const reviewerDescription = "Name of the reviewer.";
 
-/** Adds the review routes of the UI: which reviewers have claimed or finished which runs. */
+/** Adds the routes with which the UI lists, claims and finishes the runs of annotation queues. */
 export function addUiAnnotationQueueRoutes(app: FastifyInstance, store: QueueStore): void {
   app.route({
     ...route(uiEndpoints.listReviewedQueues, {

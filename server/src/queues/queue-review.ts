@@ -110,7 +110,7 @@ export interface ListedEntry extends QueueEntry {
   readonly endMicros: number | null;
 }
 
-/** The reads of the runs that people review in annotation queues. */
+/** Reads the runs, reviews and progress of annotation queues. */
 export interface QueueReviewReads {
   /** Lists the entries of a queue in its order. */
   listRuns(tenantId: string, query: EntryQuery): Promise<readonly ListedEntry[]>;

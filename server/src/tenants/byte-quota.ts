@@ -18,7 +18,7 @@ export interface ByteQuotaOptions {
   readonly intervalMs?: number;
   /** Milliseconds between the parts of a measurement, in which other queries run. @defaultValue 100 */
   readonly pauseMs?: number;
-  /** Runs that are measured at once. @defaultValue 10,000 */
+  /** Number of runs that are measured at once. @defaultValue 10,000 */
   readonly runsOfPart?: number;
 }
 

@@ -18,14 +18,14 @@ export interface DailyIngestOptions {
 
 const defaultIntervalMs = 5_000;
 
-/** Numbers of bytes that a tenant has sent today, as far as this server has read them. */
+/** The bytes that a tenant has sent today, as far as they are known to this server. */
 interface TenantCount {
   /** Bytes that other servers, and earlier processes of this server, had stored when the database was last read. */
-  others: number;
+  otherBytes: number;
   /** Bytes that this process has counted. */
-  ownCount: number;
-  /** How many of the bytes in `ownCount` are known to be in the database. */
-  stored: number;
+  ownBytes: number;
+  /** How many of the bytes in `ownBytes` are known to be in the database. */
+  storedOwnBytes: number;
   /** Whether the tenant has sent a request since the last exchange. */
   isActive: boolean;
   /** Resolves once the stored count was read, or could not be read. */
@@ -69,13 +69,13 @@ export class DailyIngest {
     const count = this.#countOf(tenantId);
     count.isActive = true;
     await count.loaded;
-    return count.others + count.ownCount;
+    return count.otherBytes + count.ownBytes;
   }
 
   add(tenantId: string, bytes: number): void {
     const count = this.#countOf(tenantId);
     count.isActive = true;
-    count.ownCount += bytes;
+    count.ownBytes += bytes;
   }
 
   /** Stores the counts of this server, and reads those of the others. */
@@ -104,16 +104,16 @@ export class DailyIngest {
       try {
         const bytes = await this.#store.read.ingestCounts.read(tenantId, day);
         // An exchange may have ended meanwhile and read a later, larger count. Keep that count.
-        count.others = Math.max(count.others, bytes - count.stored);
+        count.otherBytes = Math.max(count.otherBytes, bytes - count.storedOwnBytes);
       } catch (cause) {
         // While the database can't be reached, this server still counts what it receives.
         this.#report(cause);
       }
     };
     const count: TenantCount = {
-      others: 0,
-      ownCount: 0,
-      stored: 0,
+      otherBytes: 0,
+      ownBytes: 0,
+      storedOwnBytes: 0,
       isActive: true,
       loaded: undefined,
     };
@@ -128,18 +128,18 @@ export class DailyIngest {
       if (!count.isActive) {
         continue;
       }
-      const { ownCount } = count;
+      const { ownBytes } = count;
       count.isActive = false;
       try {
         const total =
-          ownCount > count.stored
+          ownBytes > count.storedOwnBytes
             ? await this.#store.write.ingestCounts.set(tenantId, day, {
                 server: this.#server,
-                bytes: ownCount,
+                bytes: ownBytes,
               })
             : await this.#store.read.ingestCounts.read(tenantId, day);
-        count.stored = ownCount;
-        count.others = total - ownCount;
+        count.storedOwnBytes = ownBytes;
+        count.otherBytes = total - ownBytes;
         this.#hasFailed = false;
       } catch (cause) {
         // The next exchange tries again.
@@ -154,7 +154,7 @@ export class DailyIngest {
     if (!this.#hasFailed) {
       this.#hasFailed = true;
       process.emitWarning(
-        `the bytes that tenants send can't be counted in the database, so only those count that this server has received since it was started: ${messageOf(cause)}`,
+        `Failed to count the bytes of tenants in the database; until that works again, this server counts only what it receives itself: ${messageOf(cause)}`,
       );
     }
   }

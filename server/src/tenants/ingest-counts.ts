@@ -2,13 +2,13 @@ import { sql } from "kysely";
 import { createQueryBuilder, Query } from "../storage/query.ts";
 import type { Database, Parameters } from "../storage/query.ts";
 
-/** Reads how much tenants have sent in a day. */
+/** Reads how many bytes tenants have sent in a day. */
 export interface IngestCountReads {
   /** Reads the bytes of runs, spans and feedback that a tenant has sent on a day in UTC, such as `2026-11-26`. */
   read(tenantId: string, day: string): Promise<number>;
 }
 
-/** Writes how much tenants have sent in a day. */
+/** Writes how many bytes tenants have sent in a day. */
 export interface IngestCountWrites {
   /**
    * Stores how many bytes of a tenant one server has counted on a day. Returns the sum of the counts of all servers.
@@ -52,7 +52,7 @@ const builder = createQueryBuilder<{ readonly ingest_counts: CountRow }>();
 
 type DayParameters = Parameters<{ tenantId: string; day: string; beforeDay: string }>;
 
-/** The queries of how much tenants have sent in a day. */
+/** The queries of the bytes that tenants have sent in a day. */
 export const ingestCountQueries = {
   sum: new Query(({ tenantId, day, beforeDay }: DayParameters) =>
     builder

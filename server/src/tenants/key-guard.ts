@@ -22,7 +22,7 @@ export interface Caller {
   readonly tenantId: string;
   readonly scopes: readonly KeyScope[];
   readonly actor: AuditActor;
-  /** The key, if it was created at the server. */
+  /** The key, if it was created on the server; `null` without a key, or with one from the server's configuration. */
   readonly apiKey: RequestKey | null;
   /** Whether the key belongs to one tenant, so that the request can't choose another one. */
   readonly isTenantFixed: boolean;
@@ -91,8 +91,7 @@ export class KeyGuard {
   /**
    * Checks that a caller may send a request.
    *
-   * @throws RequestError 403: `x-tenant-id` does not match the key's tenant, or the key does not permit what needs
-   * `scope`.
+   * @throws RequestError 403: `x-tenant-id` does not match the key's tenant, or the key lacks the scope.
    */
   assertPermitted(
     { tenantId, scopes, isTenantFixed }: Caller,
@@ -120,7 +119,7 @@ export class KeyGuard {
   }
 
   /**
-   * Returns the tenant of a request that may be sent.
+   * Checks that a request may be sent, and returns its tenant.
    *
    * @throws RequestError as {@link KeyGuard.findCaller} and {@link KeyGuard.assertPermitted}.
    */
@@ -148,9 +147,9 @@ export class KeyGuard {
   }
 
   /**
-   * The position of a key, from 1, among those that were configured at the start of the server; `undefined` if it is
-   * not one of them. Digests have the same length, and the key is compared with all of them, so the duration reveals
-   * nothing about a key.
+   * Returns the position of a key, from 1, among those that were configured at the start of the server; `undefined` if
+   * it is not one of them. Digests have the same length, and the key is compared with all of them, so the duration
+   * reveals nothing about a key.
    */
   #findConfigured(key: string): number | undefined {
     const keyDigest = computeDigest(key);

@@ -54,7 +54,7 @@ export interface SettingsDependencies {
 }
 
 /**
- * `GET /ui/server`: describes the server. Where it keeps its data is shown only to requests from this machine.
+ * `GET /ui/server`: describes the server. Only a response to a request from this machine says where the data is stored.
  */
 export async function readServerFacts(
   dependencies: SettingsDependencies,
@@ -73,7 +73,7 @@ export async function readServerFacts(
   };
 }
 
-/** Who reads the path does not know the working directory of the server. */
+/** Returns an absolute path, because its readers may not know the working directory of the server. */
 const toFullPath = (dataDir: string): string =>
   dataDir === memoryDataDir ? dataDir : resolve(dataDir);
 
@@ -177,7 +177,7 @@ export async function readStorage(
   };
 }
 
-/** `GET /ui/retention`: the retention rules of the tenant. */
+/** `GET /ui/retention`: lists the retention rules of the tenant. */
 export async function listRetention(store: TenantStore, request: FastifyRequest): Promise<unknown> {
   const rules = await store.read.retention.list(request.tenantId);
   return rules.map(({ projectId, days }) => ({ project_id: projectId, days }));

@@ -113,7 +113,7 @@ export const parseKeyRow = (row: RowOf<typeof tenantQueries.findKey>): ApiKey =>
   scopes: parseScopes(row.scopes),
 });
 
-/** Parses stored scopes. A name that this version does not know permits nothing. */
+/** Parses stored scopes. A scope that this version does not support permits nothing. */
 export const parseScopes = (text: string): readonly KeyScope[] =>
   text.split(",").filter(isKeyScope);
 

@@ -50,7 +50,7 @@ export interface NewKey {
   readonly key: string;
 }
 
-/** The reads of tenants and their API keys. */
+/** Reads tenants and their API keys. */
 export interface TenantReads {
   find(id: string): Promise<Tenant | undefined>;
   findByHandle(handle: string): Promise<Tenant | undefined>;
@@ -64,7 +64,7 @@ export interface TenantReads {
   listKeys(tenantId?: string): Promise<readonly ApiKey[]>;
 }
 
-/** The writes of tenants and their API keys. */
+/** Creates and changes tenants and their API keys. */
 export interface TenantWrites {
   /**
    * Creates a tenant.

@@ -8,7 +8,7 @@ export type PortableValue = string | number | Uint8Array | null;
 export interface PortablePayload {
   readonly digest: string;
   readonly body: Buffer;
-  /** The ranges of the texts that other payloads may contain, too, in their order. */
+  /** The ranges of `body` whose texts other payloads may contain, too, in ascending order. */
   readonly shared: readonly SharedRange[];
 }
 
@@ -27,8 +27,8 @@ export const encodeRow = (row: PortableRow): string =>
   encodeCells(row, ({ digest, body }) => [digest, body.toString("utf8")]);
 
 /**
- * Returns a row as a line of a file: that of {@link encodeRow}, in which a payload also lists its shared texts, if it has
- * any. Earlier versions read such a line, too, and store the payload as a whole.
+ * Returns a row as a line of a backup file. This is the line of {@link encodeRow}, but each payload with shared texts
+ * also lists their ranges. Earlier versions can read such a line, too; they store the payload as a whole.
  */
 export const encodeFileRow = (row: PortableRow): string =>
   encodeCells(row, ({ digest, body, shared }) => [
@@ -95,7 +95,7 @@ function decodePayloads(cell: unknown): readonly PortablePayload[] {
       ? (payload as readonly unknown[])
       : [];
     if (typeof digest !== "string" || typeof text !== "string") {
-      throw new TypeError("a payload does not begin with two texts");
+      throw new TypeError("a payload does not begin with a digest and a text");
     }
     const body = Buffer.from(text);
     return { digest, body, shared: decodeSharedRanges(shared, body) };
@@ -132,8 +132,8 @@ const isWithinCharacter = (body: Buffer, at: number): boolean => ((body[at] ?? 0
 const digestBits = 256n;
 
 /**
- * Counts rows, and sums up the SHA-256 of each. The order of the rows makes no difference, so databases that return them in
- * different orders can be compared.
+ * Counts rows, and adds up the SHA-256 hashes of their lines. The order of the rows makes no difference, so databases
+ * that return them in different orders can be compared.
  */
 export class RowTally {
   #count = 0;

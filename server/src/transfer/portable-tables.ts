@@ -1,7 +1,7 @@
 import { measureNames } from "../runs/usage/measures.ts";
 
-// The one list of all tables: those whose rows are copied between databases, and those that are computed from them. A test
-// compares it with the tables and columns of both engines, so that a new table can't be forgotten.
+// The one list of all tables: those whose rows are copied between databases, and those that are computed from them. A
+// test compares it with the tables and columns of both engines, so that a new table can't be forgotten.
 
 /** Numbers that a database assigns to rows, and that other rows refer to. A restored tenant gets new numbers. */
 export type NumberSpace = "examples" | "exampleBlobs" | "queueEntries";
@@ -49,8 +49,8 @@ const ofRun = (name: string) => ({
 
 /**
  * The tables whose rows are copied, in an order in which they can be written: rows come after those that they refer to.
- * The row of a run contains its payloads, so the table `payloads` is a part of `runs` here. A payload is copied as a whole,
- * with the ranges of the texts that it shares with others.
+ * The row of a run contains its payloads, so the table `payloads` is a part of `runs` here. A payload is copied as a
+ * whole, with the ranges of the texts that it shares with others.
  */
 export const portableTables: readonly PortableTable[] = [
   defineTable("api_keys", "digest", {
@@ -188,16 +188,16 @@ export const portableTables: readonly PortableTable[] = [
   }),
 ];
 
-/** The payloads of a run, which its row contains. */
+/** The columns of the table `payloads` that the row of a run contains. */
 export const payloadColumns = ["digest", "body"] as const;
 
 /** Tables that are not copied row by row, with the reason. */
 export const specialTables: Readonly<Record<string, string>> = {
-  tenants: "the head of a backup has the row of its tenant",
+  tenants: "the first line of a backup contains the row of its tenant",
   payloads: "a part of the rows of runs",
   shared_texts: "parts of the payloads that share them; the target stores its own",
-  rule_cursor: "the position in the database itself of the runs to which rules were applied",
-  rule_open_roots: "runs that wait for their end, by their position in the database itself",
+  rule_cursor: "how far rules were applied, as a position that is valid only in this database",
+  rule_open_roots: "runs that have not ended, by a position that is valid only in this database",
 };
 
 /** Tables whose rows are computed from other tables, by the engine that has them. */

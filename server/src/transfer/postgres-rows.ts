@@ -16,7 +16,9 @@ import type { NumberOffsets, RowSource, TenantIdentity } from "./tenant-rows.ts"
 const rowsPerFetch = 500;
 const wideRowsPerFetch = 16;
 
-/** Columns with texts of any content, in which NUL and halves of surrogate pairs are encoded. */
+/**
+ * Columns whose texts may contain NUL and halves of surrogate pairs. PostgreSQL can't store these, so they are encoded.
+ */
 const encodedColumns: Readonly<Record<string, readonly string[]>> = {
   runs: ["name", "run_type"],
   attachments: ["name", "content_type"],
@@ -144,7 +146,7 @@ export class PostgresRows implements RowSource {
   }
 }
 
-/** SQL for the columns of a table, and for those that are needed to read the payloads of runs. */
+/** SQL for the columns of a table; for runs, also `root_us`, which is needed to find their payloads. */
 const selectColumns = ({ name, columns }: PortableTable): string =>
   [...columns, ...(name === "runs" ? ["root_us"] : [])].join(", ");
 

@@ -23,7 +23,7 @@ import { readRunFacets } from "./run-facets.ts";
 import { toStoredValues } from "./tenant-rows.ts";
 import type { NumberOffsets, RowTarget } from "./tenant-rows.ts";
 
-/** The most parameters of a statement, and about how many bytes it may have. */
+/** Maximum number of parameters of a statement, and about the maximum number of its bytes. */
 const maxParameters = 30_000;
 const maxStatementBytes = 8_388_608;
 
@@ -176,7 +176,7 @@ export class PostgresTarget extends PostgresRows implements RowTarget {
         const key = table.key.map((name) => row.values[table.columns.indexOf(name)]);
         throw new ServerError(
           "BACKUP",
-          `the column ${column} of the row ${JSON.stringify(key)} of ${table.name} contains the character NUL, which PostgreSQL can't store in a text: change it on the server that it is from, and try again`,
+          `the column ${column} of the row ${JSON.stringify(key)} of ${table.name} contains the character NUL, which PostgreSQL can't store in a text: change the text on the server where the backup was made, and try again`,
         );
       }
       return stored;
@@ -254,8 +254,8 @@ export class PostgresTarget extends PostgresRows implements RowTarget {
   }
 
   /**
-   * Stores what is derived from the given runs: the facet values that the filter of each project suggests, and the time at
-   * which each thread was last active.
+   * Stores what is derived from the given runs: the facet values that the filter of each project suggests, and the time
+   * at which each thread was last active.
    */
   async #deriveFromRuns(ids: readonly unknown[]): Promise<void> {
     const values = [this.#tenantId, ids];
@@ -279,7 +279,7 @@ export class PostgresTarget extends PostgresRows implements RowTarget {
   }
 }
 
-/** Reads the start of a run's root, which determines the partition of the run. */
+/** Reads the start time of the root of a run's trace, which determines the partition of the run. */
 function readRootTime(table: PortableTable, { values }: PortableRow): number {
   const valueOf = (column: string) => values[table.columns.indexOf(column)];
   return readRootMicros(String(valueOf("dotted_order"))) ?? Number(valueOf("start_us"));
@@ -315,7 +315,7 @@ const reservedMargin = 100_000;
 /**
  * Reserves numbers for a restored tenant, so that no server assigns them, and returns the offsets at which they begin.
  *
- * @param last - the last number of each kind that is needed
+ * @param last - for each kind, the highest number in the rows to restore
  */
 export async function reserveNumbers(
   client: PostgresClient,

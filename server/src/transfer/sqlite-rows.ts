@@ -88,7 +88,7 @@ export class SqliteRows implements RowSource {
       if (!isIntact(checksum, bytes, id)) {
         throw new ServerError(
           "BACKUP",
-          `the run ${id} is damaged on disk, because what is stored does not match its checksum: delete it, or restore a backup of the data folder, and try again`,
+          `the run ${id} is damaged on disk: a payload does not match its checksum. Delete the run, or restore a backup of the data folder, and try again`,
         );
       }
       return {

@@ -37,7 +37,7 @@ export class SqliteTarget extends SqliteRows implements RowTarget {
     this.#keys = new TenantKeyWriter(db);
     this.#facets = new FacetWriter(db);
     this.#metrics = new MetricMarker(db);
-    this.#lastExample = readLast(db, "examples");
+    this.#lastExample = readLastNumber(db, "examples");
     this.#sharedTexts = new SqliteSharedTexts(db);
   }
 
@@ -97,7 +97,7 @@ export class SqliteTarget extends SqliteRows implements RowTarget {
       .run([this.#tenantId]);
   }
 
-  /** Replaces ids by the keys that this database has for them, as the server does. */
+  /** Replaces ids with the keys that this database has for them, as the server does. */
   #toKeys(table: PortableTable, values: PortableValue[]): PortableValue[] {
     return values.map((value, index) => {
       const column = table.columns[index] ?? "";
@@ -190,7 +190,7 @@ function findKind(table: string, column: string): KeyKind | undefined {
   if (column === "id") {
     return kindsOfIds[table];
   }
-  // The runs to which a rule was applied are listed by their ids.
+  // The runs to which a rule was applied are listed by their ids, not by their keys.
   return table === "rule_runs" && column === "run_id" ? undefined : kindsOfColumns[column];
 }
 
@@ -221,16 +221,16 @@ const numberColumns: Readonly<Record<NumberSpace, readonly [string, string]>> = 
   queueEntries: ["annotation_queue_runs", "place"],
 };
 
-function readLast(db: Connection, space: NumberSpace): number {
+function readLastNumber(db: Connection, space: NumberSpace): number {
   const [table, column] = numberColumns[space];
   return Number(
     db.prepare(`SELECT coalesce(max(${column}), 0) FROM ${table}`).raw().all().flat()[0],
   );
 }
 
-/** Returns offsets by which the numbers of a restored tenant come after all that the database has. */
+/** Returns offsets that put the numbers of a restored tenant after all numbers that the database has assigned. */
 export const readSqliteOffsets = (db: Connection): NumberOffsets => ({
-  examples: readLast(db, "examples"),
-  exampleBlobs: readLast(db, "exampleBlobs"),
-  queueEntries: readLast(db, "queueEntries"),
+  examples: readLastNumber(db, "examples"),
+  exampleBlobs: readLastNumber(db, "exampleBlobs"),
+  queueEntries: readLastNumber(db, "queueEntries"),
 });

@@ -1,4 +1,4 @@
-/** The number of rows of a table, and a hash of them. */
+/** The number of rows of a table, and the sum of their SHA-256 hashes. */
 export interface TableSum {
   readonly name: string;
   readonly count: number;
@@ -7,6 +7,7 @@ export interface TableSum {
 
 /** What a backup of a tenant contains. */
 export interface TenantBackup {
+  /** The size of the file. */
   readonly bytes: number;
   readonly tables: readonly TableSum[];
 }

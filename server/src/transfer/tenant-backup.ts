@@ -72,14 +72,14 @@ const createMissingTenantError = (name: string): ServerError =>
 export interface CheckedFile {
   readonly tenant: TenantIdentity;
   readonly tables: readonly TableSum[];
-  /** The highest of the numbers that the database of the backup had assigned. */
+  /** For each kind of number that the database assigned, the highest one in the rows of the file. */
   readonly lastNumbers: NumberOffsets;
   /** The weeks in which the roots of the runs began. */
   readonly weeks: ReadonlySet<number>;
 }
 
 /**
- * Reads a file to its end before anything is changed.
+ * Reads a file to its end, so that damage is found before anything is changed.
  *
  * @throws ServerError the file is damaged, or of a later version.
  */
@@ -148,7 +148,7 @@ export async function writeTenantRows(
   for await (const part of readTenantFile(file)) {
     if (part.kind === "table") {
       const tally = new RowTally();
-      // Rows that the tenant keeps are expected to be read back, too.
+      // Rows that the tenant already has are kept, so they are read back, too.
       for await (const row of target.read(part.table, tenantId, offsets)) {
         tally.add(encodeRow(row));
       }
@@ -187,7 +187,7 @@ export async function writeTenantRows(
   return tableSums;
 }
 
-/** Lists the tables in which a tenant has rows. Keys do not count: a tenant that was just created may have one. */
+/** Lists the tables in which a tenant has rows, without the {@link uncountedTables}. */
 export async function listFilledTables(
   source: RowSource,
   tenantId: string,
@@ -204,5 +204,5 @@ export async function listFilledTables(
   return filled;
 }
 
-/** Tables in which a tenant that was just created may have rows. Its rows are kept. */
+/** Tables in which a tenant that was just created may have rows. A restore without `replace` keeps these rows. */
 const uncountedTables: ReadonlySet<string> = new Set(["api_keys", "audit_entries"]);

@@ -13,28 +13,28 @@ import type { PortableRow } from "./portable-row.ts";
 import type { TableSum } from "./table-sums.ts";
 import type { TenantIdentity } from "./tenant-rows.ts";
 
-// The file of a tenant: lines of JSON, compressed by gzip. The first line names the format, the version and the tenant. Each
-// table is a line with its name and its columns, a line for each row, and a line with the number of rows and the SHA-256 of
-// their lines.
-// The last line has the SHA-256 of all lines before it, so that a file that ends early, or was changed, is recognized.
+// The backup file of a tenant: lines of JSON, compressed with gzip. The first line names the format, the version and
+// the tenant. Each table is a line with its name and its columns, a line for each row, and a line with the number of
+// rows and the sum of the SHA-256 hashes of their lines. The last line has the SHA-256 of all lines before it, so that
+// a file that ends early, or was changed, is recognized.
 
 /** The format of the files that this version writes, and the newest that it reads. */
 const fileFormat = 1;
 
-/** The first member of a file. */
+/** Name of the first member of the first line. Its value is the number of the format. */
 const formatName = "millrace_tenant_backup";
 
 /** The longest line that is read: a row, with all payloads of a run. */
 const maxLineBytes = 402_653_184;
 
-/** Bytes of lines that wait for the compression before the writer waits. */
-const pendingBytes = 4_194_304;
+/** Maximum number of bytes that wait to be compressed. Above this, the writer waits. */
+const maxPendingBytes = 4_194_304;
 
 export class TenantFileWriter {
   readonly #gzip: Writable;
   readonly #output: Writable;
   readonly #hash = createHash("sha256");
-  /** The rows of the table. Their sum does not depend on which texts are shared, unlike that of the lines. */
+  /** The rows of the table. Unlike the sum of `#lines`, their sum does not depend on which texts are shared. */
   #rows = new RowTally();
   #lines = new RowTally();
   #table = "";
@@ -112,7 +112,7 @@ export class TenantFileWriter {
     if (this.#gzip.errored !== null) {
       throw this.#gzip.errored;
     }
-    if (!this.#gzip.write(bytes) && this.#gzip.writableLength > pendingBytes) {
+    if (!this.#gzip.write(bytes) && this.#gzip.writableLength > maxPendingBytes) {
       await once(this.#gzip, "drain");
     }
   }
@@ -184,21 +184,21 @@ async function* parseLines(lines: AsyncIterable<Buffer>): AsyncGenerator<FilePar
       state.tally.add(line);
       yield { kind: "row", table: state.table, row: readRow(line, state.table, lineNumber) };
     } else {
-      const mark = JSON.parse(line) as ControlLine;
+      const controlLine = JSON.parse(line) as ControlLine;
       if (state.kind === "start") {
-        yield readHead(mark);
+        yield readHead(controlLine);
         state = { kind: "between" };
       } else if (state.kind === "table") {
-        yield { kind: "sum", sum: readSum(mark, state.table, state.tally) };
+        yield { kind: "sum", sum: readSum(controlLine, state.table, state.tally) };
         state = { kind: "between" };
-      } else if (mark.complete === true) {
-        if (mark.sha256 !== hash.digest("hex")) {
+      } else if (controlLine.complete === true) {
+        if (controlLine.sha256 !== hash.digest("hex")) {
           throw new Error("its content was changed: the SHA-256 at its end does not match");
         }
         state = { kind: "complete" };
         continue;
       } else {
-        state = { kind: "table", table: readTable(mark), tally: new RowTally() };
+        state = { kind: "table", table: readTable(controlLine), tally: new RowTally() };
         yield { kind: "table", table: state.table };
       }
     }
@@ -226,8 +226,8 @@ interface ControlLine {
   readonly complete?: unknown;
 }
 
-function readHead(mark: ControlLine): FilePart {
-  const { [formatName]: format, version: writtenBy, tenant } = mark;
+function readHead(controlLine: ControlLine): FilePart {
+  const { [formatName]: format, version: writtenBy, tenant } = controlLine;
   if (typeof format !== "number" || tenant === undefined) {
     throw new Error("it does not begin with the first line of a backup");
   }
@@ -269,7 +269,7 @@ function readTable({ table: name, columns }: ControlLine): PortableTable {
 const createUnknownError = (what: string): ServerError =>
   new ServerError(
     "BACKUP",
-    `the file contains ${what}, which this version does not know: use the version that wrote the file, or a newer one`,
+    `the file contains ${what}, which this version does not support: use the version that wrote the file, or a newer one`,
   );
 
 function readRow(line: string, { columns }: PortableTable, lineNumber: number): PortableRow {

@@ -2,7 +2,7 @@ import { idOf } from "../storage/row-keys.ts";
 import type { NumberSpace, PortableTable } from "./portable-tables.ts";
 import type { PortableRow, PortableValue } from "./portable-row.ts";
 
-/** A tenant, as a backup names it. */
+/** The row of a tenant, as a backup contains it. */
 export interface TenantIdentity {
   readonly id: string;
   /** `null` if the tenant has none. */
@@ -102,7 +102,9 @@ function convertNumbers(
     : value;
 }
 
-/** Adds to the numbers in the list of an example's files, which refer to the rows with their bytes. */
+/**
+ * Adds an offset to each `blob` in the list of an example's files: the number of the row with the bytes of the file.
+ */
 const convertAttachments = (json: string, added: number): string =>
   added === 0
     ? json

@@ -137,12 +137,12 @@ async function backUpStore(file: string, tenant: string, store: string): Promise
 }
 
 /**
- * Restores a tenant from a file: everything, or nothing. The rows are written and read back in one transaction, which is
- * committed only if their numbers and hashes are those of the file. Until then nobody sees any of the rows, and a restore
- * that is interrupted changes nothing.
+ * Restores a tenant from a file: everything, or nothing. The rows are written and read back in one transaction, which
+ * is committed only if their numbers and hashes are those of the file. Until then nobody sees any of the rows, and a
+ * restore that is interrupted changes nothing.
  *
- * @throws {@link ServerError} the file is damaged or of a later version, the tenant has data and `replace` is not set, or a
- * server uses the data folder.
+ * @throws {@link ServerError} the file is damaged or of a later version, the tenant has data and `replace` is not set,
+ * or a server uses the data folder.
  */
 export async function restoreTenant(
   file: string,
@@ -167,7 +167,7 @@ export async function restoreTenant(
   }
 }
 
-/** Explains an error. A violated constraint mostly concerns rows that must be unique in the whole database. */
+/** Explains an error. For a duplicate row, also names what must be unique in the whole database, and what to do. */
 function explain(cause: unknown): string {
   const reason = messageOf(cause);
   return isDuplicate(cause)
@@ -383,7 +383,10 @@ async function restoreInto(
 
 const isDuplicate = (cause: unknown): boolean => /unique/i.test(messageOf(cause));
 
-/** The error of a tenant that exists and has no data, but mostly keys, which a backup of it contains too. */
+/**
+ * The error for a tenant that exists without data, if the database already has a row of the backup. Most often this is
+ * an API key of the tenant.
+ */
 const createDuplicateError = (tenant: string, cause: unknown): ServerError =>
   new ServerError(
     "BACKUP",

@@ -92,7 +92,7 @@ export function parseOffset(cursor: string | null | undefined): number {
   if (!/^\d{1,9}$/.test(cursor)) {
     throw new RequestError(
       422,
-      `cursor is not one that this query returned: ${JSON.stringify(cursor)}; restart without one`,
+      `cursor was not returned by this query: ${JSON.stringify(cursor)}; start again without a cursor`,
     );
   }
   return Number(cursor);
@@ -135,7 +135,7 @@ function* createPatchEvents(
 }
 
 /**
- * Replaces line breaks by spaces, because a line break would end the field of an event. In valid JSON, line breaks
+ * Replaces line breaks with spaces, because a line break would end the field of an event. In valid JSON, line breaks
  * occur only between values.
  */
 const removeLineBreaks = (json: Buffer): Buffer =>

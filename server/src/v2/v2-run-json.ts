@@ -13,7 +13,7 @@ interface Field {
   ) => Buffer | string | undefined;
 }
 
-/** Which members of a run a response contains, and what is needed to create them. */
+/** What is needed to serialize a run, in addition to the run and the selected fields. */
 export interface V2View extends Omit<RunView, "select"> {
   /** Base URL of the server, for links. */
   readonly baseUrl: string;

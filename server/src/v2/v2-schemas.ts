@@ -199,9 +199,9 @@ export const v2ThreadStatisticsSchema = Type.Object(
   { title: "V2ThreadStatistics" },
 );
 
-/** The token under which anyone can read a run. */
+/** The token with which anyone can read a shared trace or thread. */
 export const v2ShareSchema = Type.Object({ share_token: Text });
-/** The share of a run; the object is empty if the run is not shared. */
+/** The share of a thread; the object is empty if the thread is not shared. */
 export const maybeV2ShareSchema = Type.Object({ share_token: Type.Optional(Text) });
 
 export const v2ProjectPageSchema = createPageSchema(v2ProjectSchema);

@@ -82,7 +82,7 @@ describe.skipIf(browser === undefined)(
         });
         return [answer.status, await answer.text()] as const;
       }, `${proxy.url}/ui/models/calls`);
-      expect(response[1]).not.toContain("only the page of this server");
+      expect(response[1]).not.toContain("only the UI of this server");
       const runs = await client.runs.list({ projectNames: ["behind"] }).toArray();
       const { url } = await client.runs.share(runs[0]!.id);
       expect(url.startsWith(`${proxy.url}/public/`)).toBe(true);

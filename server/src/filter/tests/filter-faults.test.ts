@@ -84,7 +84,7 @@ describe("a fault", () => {
     ],
     ["latency > 5)", "expected the end of the filter, found )", 11],
     ["name in [a, b", "expected ] after the values of in, found the end of the filter", 13],
-    ["one, two", "unexpected ,; put a text with it in quotes", 3],
+    ["one, two", "unexpected ,; put a text that contains it in quotes", 3],
     [
       "latncy > 5",
       `unknown field \`latncy\`, did you mean \`latency\`? fields are ${[...runFields.keys()].join(", ")}`,

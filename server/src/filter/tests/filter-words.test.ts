@@ -111,7 +111,7 @@ describe("words and operators are other forms of functions", () => {
   });
 
   test.each([
-    ["a and (b, c)", "unexpected ,; put a text with it in quotes", 8],
+    ["a and (b, c)", "unexpected ,; put a text that contains it in quotes", 8],
     ["a and ((b), c)", "expected a word or a condition such as latency > 5s, found ,", 10],
     ["a and (", "expected a word or a condition", 7],
     ["a and and (b)", "unknown function `b`", 11],

@@ -1,6 +1,6 @@
 import type { ErrorObject } from "ajv";
 
-/** A fault of a body in the form of an error of Ajv, so that Fastify can also report it. */
+/** A fault in a body, in the form of an error of Ajv, so that Fastify can also report it. */
 export type BodyFault = Pick<
   ErrorObject,
   "instancePath" | "schemaPath" | "keyword" | "params" | "message"
@@ -13,8 +13,8 @@ interface Fault extends BodyFault {
 }
 
 /**
- * Converts the errors of Ajv to one readable fault for each place in a body. For a union, Ajv reports one error for each
- * alternative, which must not be read together: a value can't be both a number and `null`.
+ * Converts the errors of Ajv to one readable fault for each place in a body. For a union, Ajv reports one error for
+ * each alternative, which must not be read together: a value can't be both a number and `null`.
  *
  * @param errors - the errors of one validation with the option `verbose`. The errors of a union's alternatives precede
  *   the error of the union.
@@ -41,18 +41,18 @@ export function toBodyFaults(errors: readonly ErrorObject[]): BodyFault[] {
 
 /** Combines the faults of a union's alternatives. */
 function combineUnion(union: ErrorObject, faults: readonly Fault[]): readonly Fault[] {
-  const alternatives = Array.isArray(union.schema) ? (union.schema as readonly unknown[]) : [];
-  const kinds = alternatives.map((schema) => findKind(schema, union.data));
-  const knownKinds = kinds.flatMap((kind) => kind ?? []);
-  const [otherKind] = knownKinds;
-  if (otherKind !== undefined && knownKinds.every(({ isOther }) => isOther)) {
-    const path = `${union.instancePath}/${otherKind.member}`;
-    const names = knownKinds.map(({ name }) => name);
+  const schemas = Array.isArray(union.schema) ? (union.schema as readonly unknown[]) : [];
+  const alternatives = schemas.map((schema) => findAlternative(schema, union.data));
+  const knownAlternatives = alternatives.flatMap((alternative) => alternative ?? []);
+  const [firstAlternative] = knownAlternatives;
+  if (firstAlternative !== undefined && knownAlternatives.every(({ isOther }) => isOther)) {
+    const path = `${union.instancePath}/${firstAlternative.member}`;
+    const names = knownAlternatives.map(({ name }) => name);
     return [toFault({ ...union, instancePath: path }, names)];
   }
   const plausible = faults.filter(({ schemaPath }) => {
     const [index] = schemaPath.slice(union.schemaPath.length + 1).split("/");
-    return kinds[Number(index)]?.isOther !== true;
+    return alternatives[Number(index)]?.isOther !== true;
   });
   const isMismatch = ({ instancePath, allowed }: Fault) =>
     instancePath === union.instancePath && allowed.length > 0;
@@ -68,7 +68,8 @@ function combineUnion(union: ErrorObject, faults: readonly Fault[]): readonly Fa
       ];
 }
 
-interface Kind {
+/** An alternative of a union of objects: the member that distinguishes it, and the constant in this member as JSON. */
+interface Alternative {
   readonly member: string;
   readonly name: string;
   /** Whether the value has another constant in this member. */
@@ -76,7 +77,7 @@ interface Kind {
 }
 
 /** Finds the member whose constant value distinguishes the alternatives of a union of objects. */
-function findKind(schema: unknown, data: unknown): Kind | undefined {
+function findAlternative(schema: unknown, data: unknown): Alternative | undefined {
   const members = readMember(schema, "properties");
   if (typeof members !== "object" || members === null) {
     return undefined;
@@ -96,7 +97,7 @@ const readMember = (value: unknown, name: string): unknown =>
     ? (Reflect.get(value, name) as unknown)
     : undefined;
 
-/** Merges faults that occur at one place, because several alternatives of a union have it. */
+/** Merges the faults that several alternatives of a union report for the same place. */
 function mergePlaces(faults: readonly Fault[]): readonly Fault[] {
   const merged = new Map<string, Fault>();
   for (const fault of faults) {
@@ -136,7 +137,7 @@ const typeNames: Readonly<Record<string, string>> = {
   null: "null",
 };
 
-/** Names the types or values that are allowed where a value has another one. */
+/** Lists the types or values that are allowed at the place of an error; empty if the error is about another rule. */
 function listAllowed({ keyword, parentSchema, params }: ErrorObject): readonly string[] {
   if (keyword !== "type" && keyword !== "const" && keyword !== "enum") {
     return [];

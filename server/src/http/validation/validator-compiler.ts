@@ -18,7 +18,7 @@ async function loadValidatorBuilder(): Promise<void> {
 
 /**
  * Makes the application validate bodies against their schemas. The library is loaded with the first body: loading it
- * takes as long as a tenth of the start of a server.
+ * takes a tenth of the time in which a server starts.
  */
 export function addValidators(app: FastifyInstance): void {
   app.setValidatorCompiler(createValidatorCompiler());
@@ -52,8 +52,8 @@ function createValidatorCompiler(): FastifySchemaCompiler<FastifySchema> {
 }
 
 /**
- * Values are not converted: null is not a string, and "5" is not a number. Errors contain their schemas, because messages
- * name what these allow.
+ * Values are not converted: null is not a string, and "5" is not a number. With `verbose`, errors contain their
+ * schemas, because messages list what the schemas allow.
  */
 function createAjv(): Ajv {
   if (AjvClass === undefined) {

@@ -61,8 +61,8 @@ export class PostgresMetricCounter {
    * A unit that is still being written to is left for later: runs are patched soon after they were posted, and each
    * change would make its metrics out of date again.
    *
-   * @param settleMs - a minute must not have been marked for this long. Hours and days wait until nothing in them is
-   * marked
+   * @param settleMs - a minute is counted only if it was not marked during the last `settleMs` milliseconds; hours and
+   * days wait until nothing in them is marked
    */
   async count(settleMs: number = serverLimits.metricSettleMs): Promise<boolean> {
     const endMs = performance.now() + stepMs;

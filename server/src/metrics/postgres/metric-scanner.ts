@@ -112,7 +112,10 @@ export class PostgresMetricScanner {
 
 const modelCalls = `FILTER (WHERE ${createModelCallSql("r.run_type")})`;
 
-/** A run, and its payloads in the order in which they were stored: a member of a later one replaces that of an earlier. */
+/**
+ * A run, and its payloads in the order in which they are merged: first that of the post, then those of the patches, the
+ * oldest first. A member of a later payload replaces that of an earlier one.
+ */
 interface FoundRun {
   readonly row: ScannedRow;
   readonly bodies: Buffer[];
@@ -136,8 +139,8 @@ const scannedColumns = [
   .join(", ");
 
 /**
- * Creates the query for the next runs, with a row for each payload of a run. Once a run exceeds the limit of bytes, the
- * runs after it are left out. Their payloads are not read, because the size of a payload is enough to decide that.
+ * Creates the query for the next runs, with a row for each payload of a run. Once the payloads exceed the byte limit,
+ * further runs are left out. Their payloads are not read: the stored sizes are enough to decide this.
  */
 function createRunQuery(query: ScanQuery, lastRow: ScannedRow | undefined, runLimit: number): Sql {
   const { tenantId, projectId, fromMicros, toMicros, condition = always } = query;

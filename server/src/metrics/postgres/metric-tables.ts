@@ -6,7 +6,10 @@ import { dimensions, markLevels, unitMicros } from "../metrics.ts";
 const text = 'TEXT COLLATE "C"';
 const tenantColumn = `tenant_id ${text} NOT NULL DEFAULT current_setting('millrace.tenant')`;
 
-/** SQL for the unit of time of a row. PostgreSQL's division rounds towards zero, which would be wrong before 1970. */
+/**
+ * SQL for the number of the unit of time in which a run starts. PostgreSQL's division rounds towards zero, which would
+ * be wrong before 1970.
+ */
 const unitSql = (row: string, micros: number): string =>
   `((${row}.start_us - (CASE WHEN ${row}.start_us < 0 THEN ${micros - 1} ELSE 0 END)) / ${micros})`;
 
@@ -58,7 +61,9 @@ const createMarkSql = (runs: string): string => `
 /** The condition that the sums of a trace contain the usage or the first token of the run `c`. */
 const summedCondition = `(${createModelCallSql("c.run_type")} OR c.first_token_us IS NOT NULL)`;
 
-/** The condition that a run is counted in the sums of its trace, and that the root of its trace is not among the runs. */
+/**
+ * The condition that a run is counted in the sums of its trace, and that the root of its trace is not among the runs.
+ */
 function createFarRootCondition(runs: string): string {
   return `${summedCondition} AND NOT EXISTS (SELECT FROM ${runs} o
     WHERE o.tenant_id = c.tenant_id AND o.id = c.trace_id AND o.trace_id = c.trace_id)`;
@@ -74,7 +79,7 @@ function createRootSql(condition: string): string {
  * Statements that do for runs of a removed week what the triggers do for deleted runs. Whole hours are marked, because
  * usually no run is left in them.
  *
- * @param table - the table of the week; `range` is a subquery for some of its rows
+ * @param table - the table with the runs of the week; `range` is a subquery for some of its rows
  */
 export function createForgetMetricsSql({
   table,
@@ -129,9 +134,9 @@ const versionSetting = { key: "metrics_version", value: "2" } as const;
 export const findVersionSql = `SELECT key FROM settings WHERE key = '${versionSetting.key}' AND value = '${versionSetting.value}'`;
 
 /**
- * SQL that stores the version, and marks all hours with stored metrics as not yet counted. The server that computes metrics
- * executes it when it begins. A migration would be too early: until all servers are replaced, one of the earlier
- * version may continue to compute metrics.
+ * SQL that stores the version, and marks all hours with stored metrics as not yet counted. The server that computes
+ * metrics executes it when it begins. A migration would be too early: until all servers are replaced, one of the
+ * earlier version may continue to compute metrics.
  */
 export const raiseVersionSql = [
   `INSERT INTO settings (key, value) VALUES ('${versionSetting.key}', '${versionSetting.value}')

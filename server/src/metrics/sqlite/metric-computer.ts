@@ -75,8 +75,8 @@ export class MetricComputer {
    * Computes the metrics of some marks. A unit that is still being written to is left for later: runs are patched soon
    * after they were posted, and each change would make its metrics out of date again.
    *
-   * @param settleMs - a minute must not have changed for this long. Hours and days wait until nothing in them is
-   * marked
+   * @param settleMs - a minute is counted only if it was not marked during the last `settleMs` milliseconds; hours and
+   * days wait until nothing in them is marked
    * @param shouldStop - is called between short steps; if it returns true, the remaining marks stay
    */
   async compute(settleMs: number, shouldStop: () => boolean): Promise<readonly ComputedMetrics[]> {

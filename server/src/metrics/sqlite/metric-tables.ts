@@ -7,7 +7,10 @@ const minutesPerHour = hourMicros / minuteMicros;
 /** Number of intervals of the table `run_counts` in an hour. Each interval has ten seconds. */
 const countIntervalsPerHour = 360;
 
-/** SQL for the unit of time of a row. SQLite's division rounds towards zero, which would be wrong before 1970. */
+/**
+ * SQL for the number of the unit of time in which a run starts. SQLite's division rounds towards zero, which would be
+ * wrong before 1970.
+ */
 export const unitSql = (row: string, micros: number): string =>
   `((${row}.start_us - (${row}.start_us < 0) * ${micros - 1}) / ${micros})`;
 
@@ -38,9 +41,9 @@ const deleteMetricsSql = (["minute", "hour", "day"] as const)
   .join(" ");
 
 /**
- * SQL that creates the tables of metrics: counts of runs by minute, hour and day, and marks of those that are out of date.
- * All hours of existing runs are marked, so that a thread computes their metrics in the background. The metrics of a deleted run
- * are deleted with it, because they contain its name, tags and user.
+ * SQL that creates the tables of metrics: counts of runs by minute, hour and day, and marks of those that are out of
+ * date. All hours of existing runs are marked, so that a thread computes their metrics in the background. The metrics
+ * of a deleted run are deleted with it, because they contain its name, tags and user.
  */
 export const metricTables = `
   CREATE TABLE metrics (
@@ -69,8 +72,8 @@ export const metricTables = `
 `;
 
 /**
- * SQL that marks all hours with stored metrics as unread, so that they are counted again: earlier versions did not count
- * the first tokens of traces.
+ * SQL that marks all hours with stored metrics as unread, so that they are counted again: earlier versions did not
+ * count the first tokens of traces.
  */
 export const traceFirstTokenMarks = `
   INSERT INTO metric_marks

@@ -27,8 +27,8 @@ export class MetricWriter implements MetricWrites {
   }
 
   /**
-   * Stores metrics and deletes their marks. Metrics whose unit was marked again while they were computed are dropped: they
-   * may lack the change. The larger unit that contains a stored unit is marked, because it must be merged again.
+   * Stores metrics and deletes their marks. Metrics whose unit was marked again while they were computed are dropped:
+   * they may lack the change. The larger unit that contains a stored unit is marked, because it must be merged again.
    */
   store(computed: readonly ComputedMetrics[]): void {
     computed.forEach((metrics) => this.#store(metrics));

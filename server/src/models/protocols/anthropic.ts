@@ -10,7 +10,7 @@ import type { Protocol } from "./protocol.ts";
 const apiVersion = "2023-06-01";
 /** The limit on output tokens for a request that sets none, because the API requires one. */
 const defaultMaxTokens = 4_096;
-/** Name of the tool that the model calls to answer in the form of an output schema. Every model can do that. */
+/** Name of the tool that the model calls to answer in the form of an output schema. Every model supports this. */
 const answerTool = "answer";
 
 /** Anthropic's Messages API. */

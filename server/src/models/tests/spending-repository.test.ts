@@ -25,7 +25,7 @@ describeRepositories({ spendingQueries }, (fixture) => {
     await fixture.write(() => spending.reserve(tenantId, { day, dollars: 0.2, budget: 0.3 }));
     await expect(
       fixture.write(() => spending.reserve(tenantId, { day, dollars: 0.11, budget: 0.3 })),
-    ).rejects.toMatchObject({ status: 429, message: /\$0\.2 are spent or reserved/ });
+    ).rejects.toMatchObject({ status: 429, message: /\$0\.2 is spent or reserved/ });
     expect(await spending.read(tenantId, day)).toEqual({ dollars: 0.2, calls: 1 });
   });
 });

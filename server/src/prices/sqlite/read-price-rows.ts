@@ -3,7 +3,7 @@ import { parseRows } from "../../storage/sqlite/rows.ts";
 import { parsePriceRow } from "../price-queries.ts";
 import type { PriceRow } from "../price-table.ts";
 
-/** Returns a function that reads the price table of a tenant at once, because runs are stored synchronously. */
+/** Returns a function that reads the price table of a tenant synchronously, as runs are stored. */
 export function readPriceRows(db: Connection): (tenantId: string) => readonly PriceRow[] {
   const list = db
     .prepare(

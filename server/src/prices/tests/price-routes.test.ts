@@ -38,7 +38,7 @@ test.each([
     /^prices\[0\]\.prices\.input must be a number of US dollars/,
   ],
   [{ ...price, prices: { input: "2" } }, /not "2"$/],
-  [{ ...price, prices: { inputs: 2 } }, /unknown member "inputs"; known are input, output/],
+  [{ ...price, prices: { inputs: 2 } }, /unknown member "inputs"; known members are input, output/],
   [
     { ...price, prices: { input: { base: 1 } } },
     /^prices\[0\]\.prices\.input\.tiers must be a list/,

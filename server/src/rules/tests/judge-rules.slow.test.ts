@@ -260,7 +260,7 @@ test("a tenant over its rate waits, and over its budget sees that as the reason"
     .poll(async () => itemsOf((await readRule(server, project))["last_errors"] as Json), waiting)
     .toMatchObject([
       {
-        reason: expect.stringContaining("the budget of $0.03 a day does not suffice") as unknown,
+        reason: expect.stringContaining("the daily budget of $0.03 is not enough") as unknown,
         next_attempt_at: expect.any(String) as unknown,
       },
     ]);

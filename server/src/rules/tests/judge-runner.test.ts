@@ -81,7 +81,7 @@ test("a tenant that has made too many calls waits, and others do not", async () 
   await scene.runner.begin();
   expect(scene.begun).toEqual(["a0", "a1", "b0"]);
   expect(scene.recorded).toEqual(["b0"]);
-  const overBudget = new RequestError(429, "the budget does not suffice", 3_600);
+  const overBudget = new RequestError(429, "the budget is not enough", 3_600);
   await scene.end("a1", overBudget);
   expect(scene.recorded).toEqual(["b0", "a1"]);
   await scene.runner.close();

@@ -18,19 +18,19 @@ export interface ChangedRow {
 }
 
 /**
- * Milliseconds for which writes are refused after a move has last renewed the refusal. After a move was killed, writes
- * are therefore accepted again.
+ * How long writes stay refused, in milliseconds, after the move last renewed the refusal. If a move is killed, writes
+ * are therefore accepted again after this time.
  */
 const leaseMs = 30_000;
 
-/** Names of the table and the triggers that a move adds to the database. */
+/** Name of the table, and prefixes of the names of the triggers, that a move adds to the database. */
 const changeTable = "move_changes";
 const triggerPrefix = "move_log_";
 const guardPrefix = "move_guard_";
 
 /**
- * Tables that accept writes even after a move: a server writes them when it starts, and it may be started again to
- * serve the data that it had.
+ * Tables that accept writes even after a move: a server writes them when it starts, and a server may still be started
+ * on the folder to serve the old data.
  */
 const unguardedTables: ReadonlySet<string> = new Set(["settings"]);
 
@@ -39,7 +39,8 @@ const tablesOfRuns = ["runs", "payloads", "attachments"] as const;
 
 /**
  * Records what a running server changes while its data is copied: triggers write the key of each row that is inserted,
- * changed or deleted into a table, in the transaction of the change, so that none is missed. They exist only during a move.
+ * changed or deleted into a table, in the transaction of the change, so that none is missed. They exist only during a
+ * move.
  */
 export class ChangeLog {
   readonly #db: Connection;
@@ -128,7 +129,7 @@ export class ChangeLog {
     });
   }
 
-  /** Removes everything that moves have added. The database accepts writes again. */
+  /** Removes everything that a move has added to the database, which then accepts writes again. */
   abandon(): void {
     this.#transact(() => {
       const names = this.#db
@@ -196,10 +197,10 @@ const createTriggersOf = (table: string, toRecord: (row: string) => string): rea
   );
 
 function createTriggers(): string {
-  const ofRuns = tablesOfRuns.flatMap((table) =>
+  const runTriggers = tablesOfRuns.flatMap((table) =>
     createTriggersOf(table, (row) => `VALUES ('runs', NULL, json_array(${row}.id))`),
   );
-  const ofOthers = portableTables
+  const otherTriggers = portableTables
     .filter(({ name }) => !(tablesOfRuns as readonly string[]).includes(name))
     .flatMap(({ name, key, sqlite }) =>
       createTriggersOf(name, (row) => {
@@ -211,8 +212,11 @@ function createTriggers(): string {
           : `VALUES (${values})`;
       }),
     );
-  const ofTenants = createTriggersOf("tenants", (row) => `VALUES ('tenants', ${row}.id, '[]')`);
-  return [...ofRuns, ...ofOthers, ...ofTenants].join("\n");
+  const tenantTriggers = createTriggersOf(
+    "tenants",
+    (row) => `VALUES ('tenants', ${row}.id, '[]')`,
+  );
+  return [...runTriggers, ...otherTriggers, ...tenantTriggers].join("\n");
 }
 
 const createGuards = (): string =>

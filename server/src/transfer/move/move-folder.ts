@@ -40,24 +40,29 @@ export interface MoveOptions {
   readonly dataDir: string;
   /** The URL of an empty PostgreSQL database, or of one to which a move from this folder was begun. */
   readonly store: string;
-  /** Called with a sentence about what the move does. */
+  /** Called with a short text when the move begins another stage, such as `copying runs`. */
   readonly onProgress?: ((line: string) => void) | undefined;
 }
 
 /** What was moved. */
 export interface MoveResult {
   readonly tenants: number;
-  /** The rows that were compared last: all rows or, for a large folder, those that it had before its last changes. */
+  /**
+   * The counts and hashes of the last comparison of all rows. For a large folder, that comparison precedes the last
+   * changes.
+   */
   readonly tables: readonly TableSum[];
   /** For how long writes were refused, in milliseconds. */
   readonly heldMs: number;
 }
 
-/** Rows that are copied in one transaction. */
+/** Number of rows that are copied in one transaction; fewer for tables whose rows may be megabytes long. */
 const rowsPerStep = 1_000;
 const wideRowsPerStep = 200;
 
-/** If a step applies at most this many changes, the next ones are few enough to be applied while writes are refused. */
+/**
+ * If a step applies at most this many changes, those that remain are few enough to be applied while writes are refused.
+ */
 const fewChanges = 2_000;
 
 /** Maximum number of attempts to catch up with a server before writes are refused anyway. */
@@ -66,7 +71,7 @@ const maxRounds = 20;
 /** Milliseconds between two renewals of the refusal of writes. */
 const renewalIntervalMs = 5_000;
 
-/** If comparing everything took at most this long, everything is compared once more while writes are refused. */
+/** If comparing all rows took at most this many milliseconds, they are compared again while writes are refused. */
 const maxHeldComparisonMs = 10_000;
 
 /** Milliseconds to wait for writes that the server had already begun when writes were refused. */
@@ -78,8 +83,8 @@ const settleMs = 50;
  * and the last changes are copied. From then on, the folder accepts no writes. A move that was interrupted continues
  * when this is called again.
  *
- * @throws {@link ServerError} the database is not empty or can't be reached, or its rows differ from those of the folder
- * at the end.
+ * @throws {@link ServerError} the database is not empty or can't be reached, or its rows differ from those of the
+ * folder at the end.
  */
 export async function moveFolder({
   dataDir,
@@ -236,7 +241,7 @@ class Mover {
     this.#progress = progress;
   }
 
-  /** Copies all tables, and what changes meanwhile. */
+  /** Copies all tables, and the rows that change meanwhile. */
   async copy(): Promise<void> {
     let shown: string | undefined;
     for (;;) {
@@ -272,7 +277,7 @@ class Mover {
   }
 
   /**
-   * Brings the database to one state of the folder, and compares the numbers and hashes of all rows in this state.
+   * Applies the changes up to the current state of the folder, and compares the counts and hashes of all its rows.
    *
    * @returns how long it took, in milliseconds
    */
@@ -437,7 +442,10 @@ class Mover {
     });
   }
 
-  /** Copies the positions of rules and the last numbers of rows, which change with nearly each write. */
+  /**
+   * Copies what changes with nearly every write, and is therefore left for the end: how far rules were applied, and the
+   * last numbers that were assigned to rows. Also indexes the words of examples that have changed.
+   */
   async #copyPositions(): Promise<void> {
     const { db, client } = this.#parts;
     const list = (sql: string) => parseRows(db.prepare(sql).raw().all());
@@ -475,7 +483,7 @@ class Mover {
   }
 }
 
-/** Where a step ends, if it copies rows. */
+/** The table and position at which copying continues after a step; empty if the step only applies changes. */
 type StepEnd = Partial<Pick<MoveProgress, "table" | "position">>;
 
 const createDifferenceError = (

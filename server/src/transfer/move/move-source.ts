@@ -29,7 +29,8 @@ export class MoveSource {
   /**
    * Lists the next rows of a table, in the order of its primary key.
    *
-   * @param after - the position of the last row before; `null` at the beginning
+   * @param after - the `position` that the previous call returned; `null` at the beginning
+   * @returns the rows, and the position of the last one; `null` instead after the last row of the table
    */
   scan(
     table: PortableTable,

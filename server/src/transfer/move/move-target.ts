@@ -36,12 +36,12 @@ export class MoveTarget {
     this.#partitions = new Partitions(new PostgresDatabase(client));
   }
 
-  /** Must be called after a rollback. */
+  /** Must be called after a rollback, which may have undone the creation of partitions. */
   clearCache(): void {
     this.#partitions.clearCache();
   }
 
-  /** Opens a target for the data of a tenant that is not copied row by row. */
+  /** Returns a target for the runs, the attachments and the example index of a tenant. Rows must not exist already. */
   open(tenantId: string): PostgresTarget {
     return new PostgresTarget(this.#client, tenantId, { offsets: noOffsets });
   }
@@ -57,8 +57,8 @@ export class MoveTarget {
   }
 
   /**
-   * Copies rows, and deletes those that are gone. The deletions come first, so that the names that they free can be
-   * used again.
+   * Copies changed rows, and deletes those that no longer exist. The deletions come first, so that the names that they
+   * free can be used again.
    */
   async apply(changed: readonly ChangedRow[], source: MoveSource): Promise<void> {
     const byTable = new Map<string, Map<string, ChangedRow>>();
@@ -124,12 +124,12 @@ export class MoveTarget {
       source.read(table, { table: table.name, tenantId: null, key: [id] }),
     );
     await this.#partitions.ensure(rows.map(({ row }) => readWeek(table, row)));
-    for (const [tenantId, ofTenant] of groupByTenant(rows)) {
+    for (const [tenantId, tenantRows] of groupByTenant(rows)) {
       await this.open(tenantId).writeRuns(
         table,
-        ofTenant.map(({ row }) => row),
-        // The order in which runs were stored stays the same, so that rules continue where they are.
-        ofTenant.map(({ rowId }) => copiedRunsPlace + rowId),
+        tenantRows.map(({ row }) => row),
+        // The order in which runs were stored stays the same, so that rules continue where they stopped.
+        tenantRows.map(({ rowId }) => copiedRunsPlace + rowId),
       );
     }
     for (const id of ids) {
@@ -162,7 +162,7 @@ export class MoveTarget {
 
   async #writeRows(table: PortableTable, rows: readonly CurrentRow[]): Promise<void> {
     const key = await this.#readPrimaryKey(table.name);
-    for (const [tenantId, ofTenant] of groupByTenant(rows)) {
+    for (const [tenantId, tenantRows] of groupByTenant(rows)) {
       const target = new PostgresTarget(this.#client, tenantId, {
         offsets: noOffsets,
         toConflictSql: (name) => (name === table.name ? createConflictSql(table, key) : ""),
@@ -170,7 +170,7 @@ export class MoveTarget {
       await this.#writeInAnyOrder(
         table,
         target,
-        ofTenant.map(({ row }) => row),
+        tenantRows.map(({ row }) => row),
       );
     }
   }

@@ -320,10 +320,10 @@ describe("a backup of a tenant", () => {
       await refusalOf(change('"millrace_tenant_backup":1', '"millrace_tenant_backup":2')),
     ).toMatch(/in format 2, and this version reads formats up to 1: use a newer version/);
     expect(await refusalOf(change('{"table":"spans"', '{"table":"future"'))).toContain(
-      'the table "future", which this version does not know',
+      'the table "future", which this version does not support',
     );
     expect(await refusalOf(change('"name_json"', '"name_xml"'))).toContain(
-      "which this version does not know",
+      "which this version does not support",
     );
     expect(
       await errorOf(() => restoreTenant(join(source, "none"), { dataDir: target, tenant: "a" })),

@@ -30,7 +30,7 @@ test("an experiment of the server has the status of its job, with the reason of 
     "Canceled after 3 of 12 rows",
     "Done",
   ]);
-  const error = "the budget of $1 a day does not suffice";
+  const error = "the daily budget of $1 is not enough";
   // Its project has no end, and its last run has just started: the job nevertheless has failed.
   expect(
     readStatus({ last_run_start_time: startTime }, { state: "failed", progress, error }),
