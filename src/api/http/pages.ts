@@ -4,7 +4,7 @@ import { ResponseError, ValidationError } from "../../model/errors.ts";
  * A list that is fetched page by page as it is consumed. Each `for await` starts again at the first page; after the
  * loop is left, no further page is fetched.
  *
- * A loop may delete or change the items of its list: it skips no item that was in the list all the time, and yields none
+ * A loop may delete or change the items of its list: no item that stays in the list is skipped, and no item is yielded
  * twice. See {@link listByOffset} for how.
  */
 export class Pages<Item> implements AsyncIterable<Item> {
@@ -40,7 +40,7 @@ export interface OffsetRequest {
   readonly offset: number;
 }
 
-/** How many of the last items a list by offset recognizes when they come again. */
+/** How many of the last listed items a list by offset recognizes if the server returns them again. */
 const recognizedItems = 10_000;
 
 /** After this many pages in a row without a new item, a list by offset ends with an error. */
@@ -49,13 +49,14 @@ const maxRepeatedPages = 200;
 /**
  * Lists by `limit` and `offset`. The list ends at `limit` items, or at a page that is shorter than requested.
  *
- * An offset counts the items that are before it in the list when the page is requested. If some were deleted meanwhile,
- * a page that began where the previous one ended would skip as many. So each page begins with the last item of the
- * previous one. If it begins with an unknown item instead, earlier pages are requested until one begins with an item
- * that was already listed. Items that come again, because others were added before them, are left out.
+ * An offset counts the items that are before it in the list when the page is requested. If some of them were deleted
+ * meanwhile, a page that began where the previous one ended would skip as many later items. So each page begins with
+ * the last item of the previous one. If it begins with an unknown item instead, earlier pages are requested until one
+ * begins with an item that was already listed. Items that are returned again, because others were added before them,
+ * are left out if they are among the last {@link recognizedItems}.
  *
- * @param fetchPage also receives the last item of the previous page, for endpoints that continue after an item
- * @param identify returns what makes an item of the list unique
+ * @param fetchPage - also receives the last item of the previous page, for endpoints that continue after an item.
+ * @param identify - returns a text that is different for each item of the list.
  */
 export const listByOffset = <Item>(
   limit: number | undefined,
@@ -99,10 +100,10 @@ export const listByOffset = <Item>(
   });
 };
 
-/** What makes an item unique in most lists. */
+/** Identifies an item by its id. */
 export const identifyById = ({ id }: { readonly id: string }): string => id;
 
-/** Adds keys to those that a list recognizes, and removes the oldest above the limit. */
+/** Adds the keys of listed items, and removes the oldest keys if there are more than {@link recognizedItems}. */
 function remember(listed: Set<string>, keys: readonly string[]): void {
   for (const key of keys) {
     listed.add(key);
