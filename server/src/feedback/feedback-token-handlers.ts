@@ -117,7 +117,7 @@ export async function giveFeedbackByLink(
 }
 
 /**
- * Matches the parameters that mailing services, search engines and social networks add to every link, also to one that
+ * Matches the parameters that mailing services, search engines and social networks add to every link, even to one that
  * submits feedback.
  */
 const campaignPattern = /^(?:utm_\w*|[a-z]+clid|mc_[ce]id|_hs\w*|mkt_tok)$/;
@@ -152,7 +152,7 @@ const submittedNames: readonly string[] = [...judgementNames, "metadata"];
 
 /** What a request with a token contains. */
 interface SubmittedFeedback {
-  /** Names of all fields of the request, also of unknown ones. */
+  /** Names of all fields of the request, including unknown ones. */
   readonly fieldNames: readonly string[];
   readonly judgement: Judgement;
   readonly metadata: Readonly<Record<string, unknown>> | null;

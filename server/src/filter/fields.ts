@@ -252,8 +252,8 @@ export const runFields: FieldTable = toTable([
 ]);
 
 /**
- * Fields of the runs of a list of traces. There, model, tokens and cost are those of the whole trace, as in the columns
- * and the facet of these names: the root of a trace seldom calls a model itself.
+ * Fields for a list of traces. In it, `model`, `total_tokens` and `total_cost` refer to the whole trace, as the columns
+ * and the facet with these names do: the root of a trace seldom calls a model itself.
  */
 const traceFields: FieldTable = new Map(
   [...runFields].map(([name, field]) => [name, { ...field, ...traceAliases[name] }]),
@@ -294,7 +294,7 @@ export interface EntryField {
   readonly path: string;
 }
 
-/** Finds the fields to which the path of an entry refers; `undefined` if the name is no such path. */
+/** Finds the fields to which the path of an entry refers; `undefined` if the name is not such a path. */
 export function findEntryField(name: string, fields: FieldTable): EntryField | undefined {
   const [head = ""] = name.split(".", 1);
   const object = fields.get(head);

@@ -257,7 +257,7 @@ class InfixParser extends TokenReader<InfixToken> {
     const lastToken = this.peek(-1);
     const source = this.text.slice(offset, lastToken.offset + lastToken.length);
     try {
-      // Replace the text before the function by spaces, so that the positions of errors stay correct.
+      // Replace the text before the function with spaces, so that the positions of errors stay correct.
       return parseFunctions(" ".repeat(offset) + source);
     } catch (cause) {
       throw cause instanceof FilterError ? this.createError(cause, cause.reason) : cause;

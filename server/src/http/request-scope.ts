@@ -15,7 +15,7 @@ export interface ScopedRequest {
   readonly audit?: PendingAudit | undefined;
 }
 
-/** A store that runs queries for the server itself, and from which a store for one request can be created. */
+/** A store that runs queries for the server itself, and that can create a store for one request. */
 export interface RequestScoped<Store> {
   /**
    * Returns a store of the same data for one request: its queries take turns with those of other tenants, and are

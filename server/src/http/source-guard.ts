@@ -40,7 +40,7 @@ export class SourceGuard {
       checkSite(headers);
       return;
     }
-    // A proxy may replace the Host header by an address of its own, but not the Origin.
+    // A proxy may set the Host header to an address of its own, but it does not change the Origin.
     if (origin === this.#publicUrl?.origin) {
       return;
     }

@@ -6,7 +6,7 @@ import { LogLink } from "./log-link.ts";
 import { logLimits } from "./log-limits.ts";
 
 /**
- * The connections by which a server appends to the log: two, to different NATS servers if there are several. A NATS
+ * The connections over which a server appends to the log: two, to different NATS servers if there are several. A NATS
  * server that is cut off, or can't reach the stream's leader, then delays a message only briefly.
  */
 export class LogLinks {

@@ -230,7 +230,7 @@ export class LoggedIngest {
       signal,
     );
     this.#appended += 1;
-    // A large message is an object, of which only the reference waits in the log.
+    // A large message is stored as an object. Only a reference to it waits in the log.
     this.#appendedBytes += isLarge ? 0 : message.byteLength;
     this.#recent.add({ tenantId, message, position });
   }

@@ -208,7 +208,7 @@ export class AttachedJob {
   }
 }
 
-/** The reason with which a canceled job is aborted. */
+/** The abort reason of a job that was canceled. */
 export const canceledReason = "the job was canceled";
 
 const shortenError = (end: JobEnd): JobEnd =>

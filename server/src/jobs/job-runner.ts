@@ -34,8 +34,8 @@ export interface RunnerTimes {
    */
   readonly startMs: number;
   /**
-   * Milliseconds between searches for jobs. They find jobs for which nobody called `wake`, such as those of a server
-   * that has ended.
+   * Milliseconds between searches for jobs. The searches find jobs for which `wake` was not called, such as jobs of a
+   * server that has ended.
    */
   readonly pollMs: number;
   /** Milliseconds for which a job is leased. The lease of a running job is renewed after each third of this time. */

@@ -65,7 +65,7 @@ export class MetricCell {
     this.traceFirstToken.merge(other.traceFirstToken);
   }
 
-  /** @param scope - with `traces`, usage and first tokens are those of the whole traces */
+  /** @param scope - with `traces`, the usage and the first tokens of whole traces are returned */
   toValues(scope: Scope): MetricValues {
     return {
       ...this.toCounts(scope),

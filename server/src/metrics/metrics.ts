@@ -15,8 +15,8 @@ export const scopes = ["traces", "models", "all"] as const;
 export type Scope = (typeof scopes)[number];
 
 /**
- * Runs are counted in four disjoint classes, from which the runs of each scope follow: a run can be the root of its
- * trace (1), call a model (2), both (3) or neither (0).
+ * Runs are counted in four disjoint classes, of which each scope combines some: a run can be the root of its trace (1),
+ * call a model (2), both (3) or neither (0).
  */
 export const classesByScope: { readonly [Name in Scope]: readonly number[] } = {
   traces: [1, 3],
@@ -115,7 +115,7 @@ export interface OverviewQuery extends MicrosRange {
   readonly countsOwnProjects: boolean;
 }
 
-/** The metrics of a project, without those of the period before. */
+/** The metrics of one project in an overview. For the period before, only the runs are counted. */
 export interface ProjectMetrics {
   readonly projectId: string;
   /** Whether the runs are included in the totals. */

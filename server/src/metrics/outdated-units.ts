@@ -5,7 +5,7 @@ import type { MicrosRange, UnitLevel } from "./metrics.ts";
 import { countRun, createCounts } from "./scanned-run.ts";
 import type { ScannedRun } from "./scanned-run.ts";
 
-// The rules by which a query combines stored metrics and runs, which are the same on each engine.
+// How a query combines stored metrics and runs. The rules are the same on both database engines.
 
 /** The counts of a range, and the parts of it whose runs could not be read in time. */
 export interface CollectedUnits {

@@ -116,7 +116,7 @@ async function readAnswer(
     const name = contentType === "" ? "no content type" : `the content type ${contentType}`;
     return createFailure(
       "malformed",
-      `The endpoint answered with ${name} instead of text/event-stream or application/json. Check that its address is that of the API.`,
+      `The endpoint answered with ${name} instead of text/event-stream or application/json. Check the address of the endpoint.`,
     );
   }
   const parser = new EventStreamParser(modelCallLimits.eventChars);

@@ -59,7 +59,7 @@ function checkOrigin(
   const isOwn =
     origin !== undefined &&
     URL.canParse(origin) &&
-    // A proxy may replace the Host header by an address of its own, but not the Origin.
+    // A proxy may set the Host header to an address of its own, but it does not change the Origin.
     (origin === publicUrl?.origin || new URL(origin).host === host);
   if (!isOwn || (site !== undefined && site !== "same-origin")) {
     throw new RequestError(

@@ -44,7 +44,7 @@ export class SecretMask {
   }
 }
 
-/** Masks a key in a text that arrives in parts, also where the key is divided between parts. */
+/** Masks a key in a text that arrives in parts, even where the key is split between two parts. */
 export class MaskedText {
   readonly #mask: SecretMask;
   #heldBack = "";

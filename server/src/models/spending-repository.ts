@@ -33,7 +33,9 @@ export interface SpendingWrites {
    * @throws RequestError 429: the budget of the day is not enough.
    */
   reserve(tenantId: string, reservation: SpendingReservation): Promise<void>;
-  /** Replaces the reserved cost of a call by its actual one: adds the difference, in dollars, which may be negative. */
+  /**
+   * Replaces the reserved cost of a call with its actual cost: adds the difference, in dollars, which may be negative.
+   */
   settle(tenantId: string, day: string, differenceDollars: number): Promise<void>;
 }
 

@@ -70,7 +70,7 @@ const parsePage = (query: QueryString): { readonly limit: number; readonly offse
 });
 
 /**
- * Whether to list archived prompts (`true`), the others (`false`, also if the parameter is absent), or both
+ * Whether to list archived prompts (`true`), the others (`false`, which is the default), or both
  * (`undefined`).
  */
 const parseArchived = (query: QueryString): boolean | undefined =>

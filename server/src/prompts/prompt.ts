@@ -193,7 +193,7 @@ export interface PromptWrites {
   update(tenantId: string, location: PromptLocation, changes: PromptChanges): Promise<Prompt>;
   /** Deletes a prompt with its commits, tags and likes, and returns its id. */
   delete(tenantId: string, location: PromptLocation): Promise<string>;
-  /** Deletes those of the prompts that the tenant owns, and returns their ids. */
+  /** Deletes the given prompts that the tenant owns, and returns their ids. */
   deleteMany(tenantId: string, ids: readonly string[]): Promise<readonly string[]>;
   /** Adds or removes the tenant's like, and returns the number of likes. Repeating the call changes nothing. */
   like(tenantId: string, location: PromptLocation, shouldLike: boolean): Promise<number>;

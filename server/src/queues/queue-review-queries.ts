@@ -106,7 +106,7 @@ const writeReview = (review: Parameters<ReviewState>, kind: "claim" | "release")
       })),
     );
 
-/** The queries with which people review the runs in annotation queues. */
+/** The queries for the review of runs in annotation queues. */
 export const queueReviewQueries = {
   readSizes: new Query((queue: Parameters<QueueKey>) => {
     const size = selectFromEntries(queue).select((eb) => eb.fn.countAll<number>().as("count"));

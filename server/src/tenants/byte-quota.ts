@@ -28,7 +28,7 @@ type BytesByTenant = Map<string, number>;
 
 /**
  * Limits how many bytes the payloads and attachments of a tenant's runs take. No sum is stored. Instead, all runs are
- * measured regularly, in small parts. Bytes that arrive between two measurements are added with the size with which
+ * measured regularly, in small parts. Requests that arrive between two measurements are added with the size in which
  * they were sent.
  */
 export class ByteQuota {

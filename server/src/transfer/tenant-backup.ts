@@ -128,7 +128,7 @@ interface WriteOptions {
  * Writes the rows of a file, then reads them back and compares their numbers and hashes.
  *
  * @returns the tables, as they were read back
- * @throws ServerError the database returns other rows than those of the file.
+ * @throws ServerError the rows that were read back differ from the rows of the file.
  */
 export async function writeTenantRows(
   file: string,

@@ -331,5 +331,5 @@ async function* readLines(file: string): AsyncGenerator<Buffer> {
 
 const lineEnd = 0x0a;
 
-/** Whether the first bytes of a file are those of gzip, so that the file is not a database. */
+/** Whether a file begins with the bytes that mark gzip. A database does not. */
 export const isCompressed = (start: Uint8Array): boolean => start[0] === 0x1f && start[1] === 0x8b;

@@ -51,8 +51,8 @@ export interface TenantPlace {
   /** The URL of a PostgreSQL database. @defaultValue the database of the data folder */
   readonly store?: string | undefined;
   /**
-   * File to which the keys that encrypt secrets are copied, or from which they are added. @defaultValue they are not
-   * copied
+   * A backup copies the keys that encrypt secrets to this file, and a restore adds the keys of this file to the data
+   * folder. @defaultValue the keys are not copied
    */
   readonly tokenKeyFile?: string | undefined;
 }

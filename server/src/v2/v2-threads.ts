@@ -235,8 +235,8 @@ const omitUnselectedCosts = <Item extends object>(turn: Item, selects: readonly 
 const costFields = ["TOTAL_COST", "PROMPT_COST", "COMPLETION_COST"];
 
 /**
- * Replaces the costs of turns, which are root runs, by those of all model calls of their traces. A turn keeps the cost
- * that it reports itself if no model call has one.
+ * Replaces the costs of turns, which are root runs, with the costs of all model calls in their traces. A turn keeps the
+ * cost that it reports itself if no model call has a cost.
  */
 async function addTraceCosts<Item extends Turn>(
   { store }: WithLinks<Store>,

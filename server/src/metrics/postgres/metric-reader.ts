@@ -83,8 +83,8 @@ export class PostgresMetricReader implements PromisedMetricReads {
   }
 
   /**
-   * Counts the runs of a range as far as their counts are stored: those of whole minutes, hours or days that are up to
-   * date. Must be the first call of its transaction.
+   * Counts the runs of a range from the stored counts of the minutes, hours or days in it. Also returns the ranges for
+   * which no counts are stored, or which are out of date. Must be the first call of its transaction.
    */
   async countStored(
     tenantId: string,

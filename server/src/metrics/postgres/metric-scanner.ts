@@ -27,7 +27,7 @@ export interface ScanQuery extends MicrosRange {
   readonly withPayloads: boolean;
 }
 
-/** Reads runs with the values by which metrics are counted. */
+/** Reads runs, with the values that metrics count and group by. */
 export class PostgresMetricScanner {
   readonly #db: PostgresDatabase;
 

@@ -112,7 +112,7 @@ const events = [
   ["deleted", "DELETE", "OLD"],
 ] as const;
 
-/** SQL that creates the function of the triggers of `runs`, or replaces that of an earlier format. */
+/** SQL that creates the trigger function of the table `runs`, or replaces the function of an earlier format. */
 export const markMetricsFunction = `
   CREATE OR REPLACE FUNCTION mark_metrics() RETURNS TRIGGER LANGUAGE plpgsql AS $$
     BEGIN

@@ -23,7 +23,7 @@ export interface ScanQuery extends MicrosRange {
   readonly conditions?: Conditions;
 }
 
-/** Reads runs with the values by which metrics are counted. */
+/** Reads runs, with the values that metrics count and group by. */
 export class MetricScanner {
   readonly #db: Connection;
   readonly #payloads: PayloadReader;

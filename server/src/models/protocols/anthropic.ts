@@ -188,8 +188,8 @@ function readStopReason(value: unknown, { answer }: AnswerReading): void {
 }
 
 /**
- * Adds the reported usage. The counts of input tokens arrive at the beginning of a stream, that of output tokens at the
- * end.
+ * Adds the reported usage. The counts of input tokens arrive at the beginning of a stream, and the count of output
+ * tokens at the end.
  */
 function addUsage(value: unknown, answer: AnswerBuilder): void {
   const usage = toObject(value);
