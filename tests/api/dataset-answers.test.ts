@@ -9,7 +9,6 @@ const token = "2f0e0d0c-0b0a-4908-8706-050403020100";
 describe("exports", () => {
   test.each([
     ["exportOpenAi", "openai_ft"],
-    ["exportCsv", "csv"],
     ["exportJsonl", "jsonl"],
   ] as const)("%s returns the lines of its endpoint", async (call, path) => {
     const text = `{"a":"é"}\n\r\n{"b":1}\r\n{"c":2}`;
@@ -21,6 +20,15 @@ describe("exports", () => {
       '{"c":2}',
     ]);
     expect(server.requests[0]?.target).toBe(`GET /datasets/${id}/${path}?as_of=prod`);
+  });
+
+  test("exportCsv keeps the line breaks of quoted cells", async () => {
+    const text = 'question,answer\r\n"one\r\n\r\n\nsays ""yes""\r\n",1\r\n,2\r\n';
+    const server = await mswServer(on.get("*/csv", () => new HttpResponse(text)));
+    const { datasets } = createDatasetResources(server.endpoint);
+    const lines = await datasets.exportCsv({ datasetId: id, asOf: "prod" }).toArray();
+    expect(lines.join("\n")).toBe('question,answer\n"one\r\n\r\n\nsays ""yes""\r\n",1\n,2');
+    expect(server.requests[0]?.target).toBe(`GET /datasets/${id}/csv?as_of=prod`);
   });
 
   test("a missing version is not reported as a missing dataset", async () => {

@@ -34,7 +34,7 @@ import { toJson } from "../http/request.ts";
 import { ServerInfoReader } from "../http/server-info.ts";
 import { toBody } from "../http/streamed-bodies.ts";
 import type { ByteSource } from "../http/streamed-bodies.ts";
-import { splitIntoLines } from "../http/text-lines.ts";
+import { splitCsvIntoLines, splitIntoLines } from "../http/text-lines.ts";
 import type { TenantIds } from "../tenant-ids.ts";
 import { cloneDataset } from "./dataset-clone.ts";
 import type { CloneTools, ClonedDataset } from "./dataset-clone.ts";
@@ -483,9 +483,13 @@ export class Datasets {
     return this.#streamExport("exportDatasetOpenAi", key);
   }
 
-  /** Exports the examples as CSV, one text line at a time. A quoted field may span several lines. */
+  /**
+   * Exports the examples as CSV, one text line at a time. A quoted cell may span several lines, also empty ones; joined
+   * with `"\n"`, the lines are the CSV. Line breaks of a cell stay as the server sent them. The carriage return of a
+   * line break that ends a row, and the line break at the end of the CSV, are left out.
+   */
   exportCsv(key: DatasetAsOf): Pages<string> {
-    return this.#streamExport("exportDatasetCsv", key);
+    return this.#streamExport("exportDatasetCsv", key, splitCsvIntoLines);
   }
 
   /** Exports the examples, one line of JSON each. */
@@ -528,13 +532,17 @@ export class Datasets {
     return translateDatasetNotFound(key, () => call(name, { path: { id }, signal: key.signal }));
   }
 
-  #streamExport(name: EndpointName, key: DatasetAsOf): Pages<string> {
+  #streamExport(
+    name: EndpointName,
+    key: DatasetAsOf,
+    splitLines: typeof splitIntoLines = splitIntoLines,
+  ): Pages<string> {
     assertDatasetKey(key);
     const query = { as_of: toVersion(key.asOf, "asOf") };
     const transport = this.#transport;
     return new Pages(async function* pages() {
       const id = await resolveDatasetId(transport.call, key, key);
-      yield* splitIntoLines(transport.download(name, { path: { id }, query, signal: key.signal }));
+      yield* splitLines(transport.download(name, { path: { id }, query, signal: key.signal }));
     });
   }
 }
