@@ -3,9 +3,6 @@ import type { Requester } from "./requester.ts";
 import type { Connection } from "../model/options/connection.ts";
 import { omitUndefined } from "../model/fields.ts";
 
-/** The value that disables undici's size limit for responses. */
-const unlimited = -1;
-
 /**
  * How responses are read. A response that is read as a whole has a size limit. A streamed response has none, because it
  * is never in memory as a whole.
@@ -40,7 +37,7 @@ export class ConnectionPools {
    */
   async getRequester(server: string | undefined, kind: PoolKind): Promise<Requester> {
     const name = `${kind} ${server ?? ""}`;
-    const limit = kind === "whole" ? this.#maxResponseBytes : unlimited;
+    const limit = kind === "whole" ? this.#maxResponseBytes : Number.POSITIVE_INFINITY;
     const pool = this.#pools.get(name) ?? openPool(this.#createConnection(server), limit);
     this.#pools.set(name, pool);
     return (await pool).requester;

@@ -17,7 +17,7 @@ const keepAliveMs = 4_000;
 
 /**
  * Creates pooled connections with explicit limits: undici's default timeouts are 300 s, and it does
- * not limit responses. At most `maxResponseBytes` of a response are read. `onConnected` is called
+ * not limit responses. At most `maxResponseBytes` of a response are read; `Infinity` is no limit. `onConnected` is called
  * for each established connection. Whether a proxy is used is decided from `connection` alone,
  * never from the environment.
  */
@@ -60,7 +60,8 @@ const createLimits = (
   bodyTimeout: timeoutMs,
   keepAliveTimeout: keepAliveMs,
   keepAliveMaxTimeout: 60_000,
-  maxResponseSize: maxResponseBytes,
+  // undici accepts only whole numbers; -1 is its value for no limit.
+  maxResponseSize: Number.isFinite(maxResponseBytes) ? maxResponseBytes : -1,
 });
 
 /** Connects to a proxy. If that fails, the error names the proxy. */

@@ -56,7 +56,9 @@ export const createTooLargeError = (maxResponseBytes: number): Error =>
  */
 export const hasNodeSockets = (): boolean => process.versions["bun"] === undefined;
 
-/** Creates the transport of a connection: at most `maxResponseBytes` of each response are read. */
+/**
+ * Creates the transport of a connection: at most `maxResponseBytes` of each response are read; `Infinity` is no limit.
+ */
 export type CreateTransport = (
   connection: Connection,
   maxResponseBytes: number,

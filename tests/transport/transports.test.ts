@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
+import { ConnectionPools } from "../../src/transport/connection-pools.ts";
 import { createFetchTransport } from "../../src/transport/fetch-transport.ts";
 import { createNodeTransport } from "../../src/transport/node-transport.ts";
 import type { Transport } from "../../src/transport/transport.ts";
@@ -117,6 +118,30 @@ test("a request with fetch is marked, so that a program's own fetch can leave it
   );
   await requester.request({ method: "GET", path: "/info" }, neverAborted());
   expect(marks).toEqual([true]);
+});
+
+test.each([
+  ["undici", {}],
+  ["fetch", { bun: "1.3.0" }],
+])("a streamed response over %s has no size limit, another one has", async (_name, versions) => {
+  vi.spyOn(process, "versions", "get").mockReturnValue({ ...process.versions, ...versions });
+  const text = "x".repeat(100_000);
+  await using server = await loopbackServer({ info: { body: text } });
+  const connection = createTestConnection(server.endpoint);
+  const pools = new ConnectionPools(connection, 10_000);
+  const request = { method: "GET", path: "/info" } as const;
+  const streaming = await pools.getRequester(undefined, "stream");
+  const { chunks } = await streaming.open(request, neverAborted());
+  const parts: Uint8Array[] = [];
+  for await (const chunk of chunks) {
+    parts.push(chunk);
+  }
+  expect(Buffer.concat(parts).toString()).toBe(text);
+  const reading = await pools.getRequester(undefined, "whole");
+  expect(await reading.request(request, neverAborted())).toMatchObject({
+    bodyFailure: { code: "UND_ERR_RES_EXCEEDED_MAX_SIZE" },
+  });
+  await pools.close();
 });
 
 test("options that only Bun's fetch supports are refused elsewhere, not ignored", () => {
