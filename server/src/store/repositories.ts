@@ -58,6 +58,7 @@ import { SqliteRunProjects } from "../projects/sqlite/run-projects.ts";
 import { PriceReader, PriceWriter } from "../prices/price-repository.ts";
 import type { PriceReads, PriceWrites } from "../prices/price.ts";
 import { priceTables } from "../prices/price-tables.ts";
+import { earlyCountRepairs } from "../runs/tables/run-list-tables.ts";
 import { sqliteMeasureIndexes } from "../runs/tables/run-measure-tables.ts";
 import { sharedTextTables, SqliteSharedTexts } from "../runs/shared-texts/sqlite-shared-texts.ts";
 import { RunPricer } from "../prices/run-pricer.ts";
@@ -148,6 +149,7 @@ export const addedTables: readonly string[] = [
   sharedTextTables,
   sqliteMeasureIndexes,
   traceFirstTokenMarks,
+  earlyCountRepairs,
 ];
 
 /** All queries, by resource. A reader thread runs one of them at a time. */

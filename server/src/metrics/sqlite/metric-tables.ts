@@ -1,18 +1,16 @@
 import { hourMicros, minuteMicros } from "../../model/durations.ts";
 import { allDimension } from "../metric-summary.ts";
 import { dimensions, markLevels, unitMicros } from "../metrics.ts";
+import { createFloorDivisionSql } from "../../storage/sqlite/floor-division.ts";
 
 const minutesPerHour = hourMicros / minuteMicros;
 
 /** Number of intervals of the table `run_counts` in an hour. Each interval has ten seconds. */
 const countIntervalsPerHour = 360;
 
-/**
- * SQL for the number of the unit of time in which a run starts. SQLite's division rounds towards zero, which would be
- * wrong before 1970.
- */
+/** SQL for the number of the unit of time in which a run starts. */
 export const unitSql = (row: string, micros: number): string =>
-  `((${row}.start_us - (${row}.start_us < 0) * ${micros - 1}) / ${micros})`;
+  createFloorDivisionSql(`${row}.start_us`, micros);
 
 /** A new version of a mark. It is random, so that a mark that was deleted and set again never has its old version. */
 export const newVersionSql = "abs(random() >> 11)";
@@ -77,7 +75,7 @@ export const metricTables = `
  */
 export const traceFirstTokenMarks = `
   INSERT INTO metric_marks
-    SELECT DISTINCT m.project_id, ${markLevels.unreadHour}, (m.unit - (m.unit < 0) * ${minutesPerHour - 1}) / ${minutesPerHour}, 1
+    SELECT DISTINCT m.project_id, ${markLevels.unreadHour}, ${createFloorDivisionSql("m.unit", minutesPerHour)}, 1
     FROM projects p CROSS JOIN metrics m ON m.project_id = p.id
     WHERE m.level = ${markLevels.minute} AND m.dimension = ${dimensions.indexOf(allDimension)}
     ${raiseVersionSql};

@@ -14,6 +14,7 @@ import { countIntervalMicros } from "../run-list.ts";
 import type { RunFilter } from "../run-query.ts";
 import type { RunPart, StoredRun } from "../run-row.ts";
 import { narrowByIndex } from "./index-lookups/narrow-by-index.ts";
+import { createFloorDivisionSql } from "../../storage/sqlite/floor-division.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import { toConditions } from "./run-conditions.ts";
 import type { Conditions } from "./run-conditions.ts";
@@ -191,7 +192,7 @@ export class RunListReader implements RunListReads {
       isRoot === undefined ? "is_root IN (0, 1)" : `is_root = ${Number(isRoot)}`;
     const rows = this.#db
       .prepareRaw(
-        `SELECT block / ${blocksPerInterval}, total(runs), total(errors) FROM run_counts
+        `SELECT ${createFloorDivisionSql("block", blocksPerInterval)}, total(runs), total(errors) FROM run_counts
          WHERE project_id = (SELECT id FROM projects WHERE id = ? AND tenant_id = ?) AND ${rootCondition}
            AND block >= ? AND block <= ? GROUP BY 1 HAVING total(runs) > 0 ORDER BY 1`,
       )

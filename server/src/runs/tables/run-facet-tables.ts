@@ -1,3 +1,4 @@
+import { createFloorDivisionSql } from "../../storage/sqlite/floor-division.ts";
 import { anyFacet, blockMicros } from "../facets.ts";
 
 /**
@@ -22,12 +23,8 @@ export const runFacetTables = `
     END;
 `;
 
-/**
- * SQL for the block of time of a row. SQLite's division rounds towards zero, which would be wrong for times before
- * 1970.
- */
-const blockSql = (row: string): string =>
-  `((${row}.start_us - (${row}.start_us < 0) * ${blockMicros - 1}) / ${blockMicros})`;
+/** SQL for the block of time of a row. */
+const blockSql = (row: string): string => createFloorDivisionSql(`${row}.start_us`, blockMicros);
 
 /**
  * SQL that adds missing facets of runs whose start was changed to a time before 1970, and of placeholders for missing

@@ -128,6 +128,35 @@ test("runs are counted over time, and the counts reflect later changes", async (
   expect((await counts())[0]).toEqual([11, 2]);
 });
 
+test("runs from before 1970 are counted in the intervals in which they began", async () => {
+  const server = await runServer();
+  const seconds = [-25, -20, -15, -5, 5, 15];
+  const post = seconds.map((second) =>
+    wireRun({ micros: second * 1_000_000, session_name: "early" }),
+  );
+  expect((await call(server, "POST /runs/batch", { body: { post } })).status).toBe(202);
+  const project = (await call(server, "GET /sessions?name=early")).json[0];
+  const counts = async (rest: string): Promise<readonly (readonly [string, number])[]> => {
+    const path = `GET /ui/runs/counts?session=${textOf(project?.["id"])}${rest}`;
+    const { json } = await call(server, path);
+    return (json["buckets"] as unknown as readonly { start: string; runs: number }[]).map(
+      ({ start, runs }) => [start.slice(0, 19), runs] as const,
+    );
+  };
+  expect(await counts("")).toEqual([
+    ["1969-12-31T23:59:30", 1],
+    ["1969-12-31T23:59:40", 2],
+    ["1969-12-31T23:59:50", 1],
+    ["1970-01-01T00:00:00", 1],
+    ["1970-01-01T00:00:10", 1],
+  ]);
+  expect(await counts("&buckets=2")).toEqual([
+    ["1969-12-31T23:59:20", 1],
+    ["1969-12-31T23:59:40", 3],
+    ["1970-01-01T00:00:00", 2],
+  ]);
+});
+
 test("suggestions are distinct values of the project's runs with the given prefix", async () => {
   const { server, session } = await fill(12);
   const words = async (rest: string): Promise<unknown> =>
