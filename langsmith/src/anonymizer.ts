@@ -39,15 +39,18 @@ export function createAnonymizer(
 ): <T>(data: T) => T {
   const maxDepth = options?.maxDepth ?? defaultDepth;
   return <T>(data: T): T => {
-    const nodes: StringNode[] = [];
-    collectTexts(data, { path: "", remainingDepth: maxDepth, seen: new WeakSet(), nodes });
-    const masked = new Map(
-      toProcessor(replacer)
-        .maskNodes(nodes.map((node) => ({ ...node })))
-        .map(({ path, value }) => [path, value]),
-    );
-    const texts = new Map(nodes.map(({ path, value }) => [path, masked.get(path) ?? value]));
-    return rebuild(data, { path: "", remainingDepth: maxDepth, seen: new WeakSet(), texts }) as T;
+    const root = { data };
+    const texts: CopiedText[] = [];
+    copyValue(data, {
+      parent: root,
+      key: "data",
+      path: "",
+      remainingDepth: maxDepth,
+      seen: new WeakSet(),
+      texts,
+    });
+    replaceTexts(texts, toProcessor(replacer));
+    return root.data;
   };
 }
 
@@ -102,7 +105,7 @@ function toProcessor(replacer: ReplacerType): StringNodeProcessor {
   if (typeof replacer === "function") {
     return {
       maskNodes: (nodes) =>
-        nodes.map(({ value, path }) => ({ value: replacer(value, path), path })),
+        nodes.map((node) => ({ ...node, value: replacer(node.value, node.path) })),
     };
   }
   if (!Array.isArray(replacer)) {
@@ -114,19 +117,57 @@ function toProcessor(replacer: ReplacerType): StringNodeProcessor {
   }));
   return {
     maskNodes: (nodes) =>
-      nodes.map(({ value, path }) => ({
-        value: rules.reduce((text, { pattern, replace }) => text.replace(pattern, replace), value),
-        path,
+      nodes.map((node) => ({
+        ...node,
+        value: rules.reduce(
+          (text, { pattern, replace }) => text.replace(pattern, replace),
+          node.value,
+        ),
       })),
   };
 }
 
-/** The position of a recursive walk through a value. */
-interface Walk {
-  readonly path: string;
-  readonly remainingDepth: number;
-  readonly seen: WeakSet<object>;
+/** A string of a copied value, and the member of the copy that holds it. */
+interface CopiedText extends StringNode {
+  readonly parent: object;
+  readonly key: string;
 }
+
+/**
+ * What a processor gets. Different strings can have the same path, as in `{ "a.b": "x", a: { b: "y" } }`, so each node
+ * also has a number. A processor that copies nodes returns the numbers, too.
+ */
+interface NumberedNode extends StringNode {
+  readonly _id: number;
+}
+
+/** Passes the strings of a copy to a processor, and writes what it returns into the copy. */
+function replaceTexts(texts: readonly CopiedText[], processor: StringNodeProcessor): void {
+  const nodes = texts.map(({ value, path }, index): NumberedNode => ({ value, path, _id: index }));
+  const unnumbered = new Map<string, string[]>();
+  for (const node of processor.maskNodes(nodes)) {
+    const text = texts[(node as Partial<NumberedNode>)._id ?? -1];
+    if (text === undefined) {
+      unnumbered.set(node.path, [...(unnumbered.get(node.path) ?? []), node.value]);
+    } else {
+      setMember(text, node.value);
+    }
+  }
+  for (const text of texts) {
+    const values = unnumbered.get(text.path);
+    if (values !== undefined) {
+      // A processor may return only what it changed. If it returns fewer values than there are strings with this path,
+      // its last value replaces all further strings, because one of them may be the one that it masked.
+      setMember(text, (values.length > 1 ? values.shift() : values[0]) ?? "");
+    }
+  }
+}
+
+/** Sets an own member, also if its key is `__proto__`. */
+const setMember = ({ parent, key }: Pick<CopiedText, "parent" | "key">, value: unknown): void => {
+  const flags = { configurable: true, enumerable: true, writable: true };
+  Object.defineProperty(parent, key, { value, ...flags });
+};
 
 const isObjectOrList = (value: unknown): value is object =>
   typeof value === "object" &&
@@ -134,55 +175,44 @@ const isObjectOrList = (value: unknown): value is object =>
   (Array.isArray(value) ||
     [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null));
 
-const enterMember = (
-  walk: Walk,
-  key: string,
-  parent: object,
-): Pick<Walk, "path" | "remainingDepth"> => ({
-  path: Array.isArray(parent)
-    ? `${walk.path}[${key}]`
-    : [walk.path, key].filter((part) => part !== "").join("."),
-  remainingDepth: walk.remainingDepth - 1,
-});
-
-function collectTexts(value: unknown, walk: Walk & { readonly nodes: StringNode[] }): void {
-  if (typeof value === "string") {
-    walk.nodes.push({ value, path: walk.path });
-    return;
-  }
-  if (!isObjectOrList(value) || walk.remainingDepth <= 0 || walk.seen.has(value)) {
-    return;
-  }
-  walk.seen.add(value);
-  for (const [key, member] of Object.entries(value) as [string, unknown][]) {
-    collectTexts(member, { ...walk, ...enterMember(walk, key, value) });
-  }
-  walk.seen.delete(value);
+/** The position of a recursive walk through a value, and the strings that were found so far. */
+interface Walk {
+  /** The member of the copy into which the value is copied. */
+  readonly parent: object;
+  readonly key: string;
+  readonly path: string;
+  readonly remainingDepth: number;
+  readonly seen: WeakSet<object>;
+  readonly texts: CopiedText[];
 }
 
-function rebuild(
-  value: unknown,
-  walk: Walk & { readonly texts: ReadonlyMap<string, string> },
-): unknown {
+/** Copies a value, and collects its strings. */
+function copyValue(value: unknown, walk: Walk): void {
+  const { parent, key, path, remainingDepth, seen, texts } = walk;
   if (typeof value === "string") {
-    return walk.texts.get(walk.path) ?? value;
+    texts.push({ value, path, parent, key });
   }
   if (!isObjectOrList(value)) {
-    return value;
+    setMember(walk, value);
+    return;
   }
-  if (walk.remainingDepth <= 0) {
-    return "[too deep to anonymize]";
+  if (remainingDepth <= 0 || seen.has(value)) {
+    setMember(walk, remainingDepth <= 0 ? "[too deep to anonymize]" : "[circular]");
+    return;
   }
-  if (walk.seen.has(value)) {
-    return "[circular]";
+  const isList = Array.isArray(value);
+  const copy = isList ? [] : {};
+  setMember(walk, copy);
+  seen.add(value);
+  for (const [name, member] of Object.entries(value) as [string, unknown][]) {
+    const objectPath = path === "" ? name : `${path}.${name}`;
+    copyValue(member, {
+      ...walk,
+      parent: copy,
+      key: name,
+      path: isList ? `${path}[${name}]` : objectPath,
+      remainingDepth: remainingDepth - 1,
+    });
   }
-  walk.seen.add(value);
-  const entries = (Object.entries(value) as [string, unknown][]).map(
-    ([key, member]): [string, unknown] => [
-      key,
-      rebuild(member, { ...walk, ...enterMember(walk, key, value) }),
-    ],
-  );
-  walk.seen.delete(value);
-  return Array.isArray(value) ? entries.map(([, member]) => member) : Object.fromEntries(entries);
+  seen.delete(value);
 }

@@ -43,6 +43,47 @@ test("the value itself stays as it is", () => {
   expect(data).toEqual(before);
 });
 
+const samePaths = { "a.b": "ada@example.org", a: { b: "call" }, c: ["d"], "c[0]": "e" };
+
+test.each([
+  ["rules", [{ pattern: email, replace: "<email>" }]],
+  ["a function", (value: string) => value.toUpperCase()],
+  [
+    "a processor that copies nodes",
+    {
+      maskNodes: (nodes: { value: string; path: string }[]) =>
+        nodes.map((node) => ({ ...node, value: `${node.value}!` })),
+    },
+  ],
+] as const)("%s replaces each of two strings that have the same path", (_, given) => {
+  const replacer = given as Parameters<typeof createAnonymizer>[0];
+  const masked = createAnonymizer(replacer)(samePaths);
+  expect(masked).toEqual(real.createAnonymizer(replacer)(samePaths));
+  expect(masked).not.toEqual(samePaths);
+});
+
+test("a processor that returns only paths masks all strings of a path", () => {
+  const inOrder = createAnonymizer({
+    maskNodes: (nodes) => nodes.map(({ value, path }) => ({ path, value: `${value}!` })),
+  });
+  expect(inOrder(samePaths)).toEqual({
+    "a.b": "ada@example.org!",
+    a: { b: "call!" },
+    c: ["d!"],
+    "c[0]": "e!",
+  });
+  const once = createAnonymizer({ maskNodes: () => [{ path: "a.b", value: "-" }] });
+  expect(once(samePaths)).toEqual({ ...samePaths, "a.b": "-", a: { b: "-" } });
+});
+
+test("a key that the copy must not inherit from stays a key", () => {
+  const parsed: unknown = JSON.parse(
+    '{"__proto__":{"text":"ada@example.org"},"":"bob@example.org"}',
+  );
+  const masked = createAnonymizer([{ pattern: email, replace: "-" }])(parsed);
+  expect(JSON.stringify(masked)).toBe('{"__proto__":{"text":"-"},"":"-"}');
+});
+
 test("what is too deep to be searched is not recorded", () => {
   const masked = createAnonymizer([{ pattern: email }], { maxDepth: 2 })(data);
   expect(JSON.stringify(masked)).not.toContain("bob@");
