@@ -74,8 +74,8 @@ export class IngestWriter {
   readonly #loops: readonly Promise<void>[];
   readonly #extendTimer: NodeJS.Timeout;
   readonly #counts = { applied: 0, duplicates: 0, deadLetters: 0 };
-  /** The service whose outage was reported last, so that each outage is reported once. */
-  #reportedOutage: "store" | "log" | undefined;
+  /** The services whose outage was reported, so that each outage and each recovery is reported once. */
+  readonly #reportedOutages = new Set<"store" | "log">();
 
   constructor(
     log: LogConnection,
@@ -438,8 +438,8 @@ export class IngestWriter {
   }
 
   #reportOutage(service: "store" | "log", reason: string): void {
-    if (this.#reportedOutage !== service && !this.#isClosing) {
-      this.#reportedOutage = service;
+    if (!this.#reportedOutages.has(service) && !this.#isClosing) {
+      this.#reportedOutages.add(service);
       this.#warn(
         service === "store"
           ? `the store accepts no writes, so runs wait in the ingest log: ${reason}`
@@ -449,8 +449,7 @@ export class IngestWriter {
   }
 
   #reportRecovery(service: "store" | "log"): void {
-    if (this.#reportedOutage === service) {
-      this.#reportedOutage = undefined;
+    if (this.#reportedOutages.delete(service)) {
       this.#warn(
         `the ${service === "store" ? "store accepts runs of" : "writer reads"} the ingest log again`,
       );

@@ -214,12 +214,12 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
     });
     await Promise.all(someRuns(50).map((run) => send(store.defaultTenantId, run)));
     await expect.poll(() => attempts, { timeout: 30_000 }).toBeGreaterThan(12);
-    expect(warnings).toEqual([expect.stringMatching(/store takes no runs.*can't be reached/)]);
+    expect(warnings).toEqual([expect.stringMatching(/store accepts no writes.*can't be reached/)]);
     isAway = false;
     await expect.poll(() => isEmpty(log)).toBe(true);
     expect(await countRuns(store)).toBe(50);
     expect(writer.counts).toEqual({ applied: 50, duplicates: 0, deadLetters: 0 });
-    expect(warnings.slice(1)).toEqual([expect.stringMatching(/store takes .* again/)]);
+    expect(warnings.slice(1)).toEqual([expect.stringMatching(/store accepts .* again/)]);
   });
 
   test("what the store refuses becomes a dead letter without its neighbors, and can be replayed", async () => {
