@@ -211,9 +211,13 @@ test("an option that a wrapper can't use causes a warning", () => {
   wrapAISDK(ai, { client, traceRawHttp: true });
   const processor = new OpenAIAgentsTracingProcessor({ client, name: "agents" });
   expect(typeof processor.onSpanStart).toBe("function");
+  const openai = new OpenAI({ apiKey: "none" });
+  const named = { client, tracingEnabled: true, runName: "ask" };
+  expect(wrapOpenAI(openai, named)).toBe(openai);
   expect(warn.mock.calls.flat()).toEqual([
     expect.stringContaining("The option traceRawHttp of wrapAISDK has no effect"),
     expect.stringContaining("OpenAIAgentsTracingProcessor have no effect"),
+    expect.stringContaining("The option runName of wrapOpenAI has no effect. Known: client, name,"),
   ]);
 });
 

@@ -16,14 +16,7 @@ interface WrapOptions {
 }
 
 /** Options that cause no warning. */
-const supportedOptions = new Set([
-  "client",
-  "name",
-  "metadata",
-  "tags",
-  "tracingEnabled",
-  "runName",
-]);
+const supportedOptions = new Set(["client", "name", "metadata", "tags", "tracingEnabled"]);
 
 /**
  * Converts the options of a wrapper. Returns `undefined` if tracing is off when the client is wrapped. Its calls are
