@@ -80,24 +80,32 @@ test("hooks that throw reach neither the caller nor the run's content", async ()
   });
 });
 
-test("an aggregator that throws leaves the chunks", async () => {
+const failingSum = () => {
+  throw new Error("sum");
+};
+
+test.each([
+  { verb: "threw", aggregator: failingSum },
+  { verb: "rejected", aggregator: async () => failingSum() },
+])("an aggregator that $verb leaves the chunks, with a warning", async ({ verb, aggregator }) => {
+  vi.mocked(console.warn).mockClear();
   const stream = traceable(
     async function* stream() {
       yield* [1, 2];
     },
-    {
-      ...options("aggregator"),
-      aggregator: () => {
-        throw new Error("sum");
-      },
-    },
+    { ...options(`aggregator ${verb}`), aggregator },
   );
   const chunks: number[] = [];
   for await (const chunk of stream()) {
     chunks.push(chunk);
   }
   expect(chunks).toEqual([1, 2]);
-  expect((await runsOf("aggregator"))[0]).toMatchObject({ outputs: { outputs: [1, 2] } });
+  await expect
+    .poll(async () => runsOf(`aggregator ${verb}`))
+    .toMatchObject([{ outputs: { outputs: [1, 2] } }]);
+  expect(vi.mocked(console.warn).mock.calls).toEqual([
+    [`[@millrace/langsmith] The aggregator ${verb} (Error: sum), so the chunks are recorded.`],
+  ]);
 });
 
 test("what the function throws is thrown, whatever it is", async () => {

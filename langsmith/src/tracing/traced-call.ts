@@ -233,16 +233,21 @@ export class TracedCall {
       this.#end(chunks);
       return;
     }
-    let aggregated: unknown = chunks;
+    const handleFailure = (verb: string, error: unknown): void => {
+      warnOnce(`The aggregator ${verb} (${describeError(error)}), so the chunks are recorded.`);
+      this.#end(chunks);
+    };
+    let aggregated: unknown;
     try {
       aggregated = aggregator(chunks);
     } catch (error) {
-      warnOnce(`The aggregator threw (${describeError(error)}), so the chunks are recorded.`);
+      handleFailure("threw", error);
+      return;
     }
     if (isThenable(aggregated)) {
       void Promise.resolve(aggregated).then(
         (value) => this.#end(value),
-        () => this.#end(chunks),
+        (error: unknown) => handleFailure("rejected", error),
       );
       return;
     }
