@@ -302,3 +302,23 @@ test("listThreads computes the figures of a conversation from its root runs", as
   });
   expect(second?.last_outputs).toContain('"answer":2');
 });
+
+test("listThreads adds up costs, also costs of 0, and returns null if no run has a cost", async () => {
+  const costs = { free: [0, 0], paid: [0, 0.25], unknown: [undefined] };
+  for (const [threadId, totals] of Object.entries(costs)) {
+    for (const total of totals) {
+      await client.createRun({
+        name: "turn",
+        run_type: "llm",
+        project_name: "costs",
+        inputs: {},
+        outputs: total === undefined ? {} : { usage_metadata: { total_cost: total } },
+        end_time: Date.now() + 1,
+        extra: { metadata: { thread_id: threadId } },
+      });
+    }
+  }
+  const threads = await client.listThreads({ projectName: "costs" });
+  const totals = threads.map((thread) => [thread.thread_id, thread.total_cost] as const);
+  expect(Object.fromEntries(totals)).toEqual({ free: 0, paid: 0.25, unknown: null });
+});

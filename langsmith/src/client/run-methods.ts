@@ -381,7 +381,9 @@ function summarizeThread(threadId: string, unsorted: Run[]): ListThreadsItem {
     .toSorted((left, right) => left - right);
   const quantile = (fraction: number): number =>
     (latencies[Math.ceil(fraction * latencies.length) - 1] ?? 0) / 1_000;
-  const costs = runs.flatMap((run) => Number(Reflect.get(run, "total_cost") ?? []) || []);
+  const costs = runs
+    .map((run) => Number(Reflect.get(run, "total_cost") ?? Number.NaN))
+    .filter((cost) => Number.isFinite(cost));
   return {
     thread_id: threadId,
     runs,
