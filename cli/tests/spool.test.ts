@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -106,6 +106,32 @@ test("refused runs become dead letters: listed with their reason, and sent again
   });
   expect(strict.accepted).toEqual(new Set(ids));
   expect(segments(data)).toEqual([]);
+});
+
+test("dead letters that can't be read stay on disk, are named, and make the command fail", async () => {
+  const data = await folder();
+  const strict = await server(422);
+  await record(strict.url, data);
+  const [name = ""] = segments(data);
+  const path = join(data, name);
+  writeFileSync(path, Buffer.from(readFileSync(path)).fill(0, 100, 110));
+  mkdirSync(join(data, "dead", "99999999-00000001.seg"));
+  strict.status = 202;
+  for (const _attempt of ["first", "second"]) {
+    const { code, output, errors } = await millrace("replay", data, "--endpoint", strict.url);
+    expect({ code, output }).toEqual({
+      code: 1,
+      output: "delivered 0, refused 0, remaining 0, lost 0 records\n",
+    });
+    expect(errors).toContain(
+      `error: parts of ${name}, dead/99999999-00000001.seg can't be read and stay on disk; "millrace spool verify" lists them\n`,
+    );
+  }
+  const { output } = await millrace("spool", "verify", data);
+  expect(output).toMatch(
+    /^dead\/\S+\.seg: damaged at byte 0, \d+ bytes\ndead\/99999999-00000001\.seg: can't be read: EISDIR: .*\n$/,
+  );
+  expect(segments(data)).toHaveLength(2);
 });
 
 test("records that are not sent in time remain, are reported, and make the command fail", async () => {

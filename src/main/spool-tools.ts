@@ -1,11 +1,16 @@
-import { readdir, readFile, rm } from "node:fs/promises";
+import { readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { OptionError } from "../model/errors.ts";
 import { checkHeaders } from "../model/options/headers.ts";
 import { resolveOptions, findSendingProblem } from "../model/options/options.ts";
 import { deadLetterFolder, parseDeadLetter } from "../workers/spool/dead-letters.ts";
 import type { DeadLetterReason } from "../workers/spool/dead-letters.ts";
-import { frameKind, readSegment, parseSalt } from "../workers/spool/spool-format.ts";
+import {
+  frameHeadBytes,
+  frameKind,
+  readSegment,
+  parseSalt,
+} from "../workers/spool/spool-format.ts";
 import { openFolder } from "../workers/spool/spool-folder.ts";
 import { isAbandoned, isWriterDirectory } from "../workers/spool/writer-directory.ts";
 import { quarantineFolderName, Spool } from "../workers/spool/spool.ts";
@@ -19,14 +24,17 @@ export type SpoolFileState =
   | "owned"
   /** The file belongs to a client that has ended. The next client sends it. */
   | "waiting"
-  /** The file contains dead letters: the server refused its records. Only {@link replaySpool} sends them again. */
+  /**
+   * The file contains dead letters: the server refused its records. Only {@link replaySpool} sends them again. Parts that
+   * it can't read stay in the file.
+   */
   | "dead"
   /** The file is quarantined because a part of it can't be read. Its readable records were sent. */
   | "quarantined";
 
 /** What `inspectSpool` has found in one file of a spool. */
 export interface SpoolFile {
-  /** Path relative to the spool's folder. */
+  /** Path relative to the spool's folder; that of a folder if its files can't be listed. */
   readonly path: string;
   readonly state: SpoolFileState;
   readonly bytes: number;
@@ -43,17 +51,20 @@ export type { RefusedRun } from "../model/records/shipping.ts";
 
 /**
  * A part of a spool file that can't be read. It begins at the byte `at`. It is `damaged`, was not written completely
- * (`torn`), or was written by a newer version of Millrace (`newer`).
+ * (`torn`), or was written by a newer version of Millrace (`newer`). A file that can't be opened or read, for example
+ * because of its permissions, is `unreadable` from the byte 0.
  */
 export interface SpoolFault {
-  readonly is: "damaged" | "torn" | "newer";
+  readonly is: "damaged" | "torn" | "newer" | "unreadable";
   readonly at: number;
   readonly bytes?: number;
+  /** The file system's message; only of `unreadable`. */
+  readonly reason?: string;
 }
 
 /**
  * Lists the files in a spool's folder, the oldest first, without changing them. A file that is removed meanwhile is
- * left out.
+ * left out. A file that can't be read is listed with the fault `unreadable`.
  *
  * @throws the file system's error if the folder can't be read.
  */
@@ -61,17 +72,39 @@ export async function inspectSpool(folder: string): Promise<readonly SpoolFile[]
   const files: SpoolFile[] = [];
   for (const name of (await readdir(folder)).toSorted()) {
     const state = readState(folder, name);
-    for (const segment of state === undefined ? [] : await listSegments(join(folder, name))) {
-      const path = join(name, segment);
+    if (state !== undefined) {
+      files.push(...(await inspectDirectory(folder, name, state)));
+    }
+  }
+  return files;
+}
+
+async function inspectDirectory(
+  folder: string,
+  directory: string,
+  state: SpoolFileState,
+): Promise<readonly SpoolFile[]> {
+  let segments: readonly string[];
+  try {
+    segments = await listSegments(join(folder, directory));
+  } catch (error) {
+    return [{ path: directory, state, bytes: 0, ...createUnreadableContent(error) }];
+  }
+  const files: SpoolFile[] = [];
+  for (const segment of segments) {
+    const path = join(directory, segment);
+    try {
       const bytes = await readIfPresent(join(folder, path));
-      if (bytes !== undefined && state !== undefined) {
-        files.push({
-          path,
-          state,
-          bytes: bytes.length,
-          ...readContent(bytes, parseSalt(segment) ?? 0),
-        });
+      if (bytes !== undefined) {
+        const content = readContent(bytes, parseSalt(segment) ?? 0);
+        files.push({ path, state, bytes: bytes.length, ...content });
       }
+    } catch (error) {
+      const size = await stat(join(folder, path)).then(
+        (stats) => stats.size,
+        () => 0,
+      );
+      files.push({ path, state, bytes: size, ...createUnreadableContent(error) });
     }
   }
   return files;
@@ -90,13 +123,30 @@ function readState(folder: string, name: string): SpoolFileState | undefined {
   return isAbandoned(join(folder, name), name) ? "waiting" : "owned";
 }
 
-async function listSegments(folder: string): Promise<readonly string[]> {
-  const names = await readdir(folder).catch((): string[] => []);
+/**
+ * Lists the files in a directory of the spool, the oldest first; none if there is no such directory.
+ *
+ * @throws the file system's error if the directory can't be read.
+ */
+async function listSegments(directory: string): Promise<readonly string[]> {
+  const names = (await ifPresent(readdir(directory))) ?? [];
   return names.filter((name) => parseSalt(name) !== undefined).toSorted();
 }
 
-const readIfPresent = (path: string): Promise<Buffer | undefined> =>
-  readFile(path).catch(() => undefined);
+/**
+ * Reads a file; `undefined` if it does not exist.
+ *
+ * @throws the file system's error if the file exists and can't be read.
+ */
+const readIfPresent = (path: string): Promise<Buffer | undefined> => ifPresent(readFile(path));
+
+const ifPresent = <T>(reading: Promise<T>): Promise<T | undefined> =>
+  reading.catch((error: unknown) => {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") {
+      return undefined;
+    }
+    throw error;
+  });
 
 /** The content of a spool file, and the parts of the file that can't be read. */
 type Content = Pick<SpoolFile, "records" | "faults" | "notes">;
@@ -111,13 +161,40 @@ function readContent(bytes: Buffer, salt: number): Content {
       faults.push({ is: part.is, at: part.at, ...size });
       continue;
     }
+    const letter = part.kind === frameKind.refused ? readDeadLetter(part.body) : undefined;
+    if (part.kind === frameKind.refused && letter === undefined) {
+      faults.push({ is: "damaged", at: part.at, bytes: frameHeadBytes + part.body.length });
+      continue;
+    }
     records += part.records;
-    if (part.kind === frameKind.refused) {
-      notes.push(parseDeadLetter(part.body).note);
+    if (letter !== undefined) {
+      notes.push(letter.note);
     }
   }
   return { records, faults, notes };
 }
+
+/** Like {@link parseDeadLetter}, but returns `undefined` if the dead letter is malformed. */
+function readDeadLetter(body: Buffer): ReturnType<typeof parseDeadLetter> | undefined {
+  try {
+    return parseDeadLetter(body);
+  } catch {
+    // The caller reports the frame as a fault of the file.
+    return undefined;
+  }
+}
+
+const createUnreadableContent = (error: unknown): Content => ({
+  records: 0,
+  faults: [
+    {
+      is: "unreadable",
+      at: 0,
+      reason: error instanceof Error ? error.message : String(error),
+    },
+  ],
+  notes: [],
+});
 
 /** Options of {@link replaySpool}. */
 export interface ReplayOptions extends Omit<ClientOptions, "spoolDir" | "enabled"> {
@@ -137,11 +214,17 @@ export interface ReplayResult {
   readonly dropped: number;
   /** Number of records that are still on disk, waiting to be sent. */
   readonly left: number;
+  /**
+   * Paths, relative to the spool's folder, of files that are still there because parts of them can't be read.
+   * {@link inspectSpool} lists these parts. Their records are in none of the counts.
+   */
+  readonly unreadable: readonly string[];
 }
 
 /**
  * Sends the records in a spool's folder, including dead letters, and returns their counts by outcome. Files of running
- * clients are left unchanged. Records that the server refuses again become dead letters again.
+ * clients are left unchanged. Records that the server refuses again become dead letters again. Parts of dead letters that
+ * this version can't read stay on disk, and are not sent.
  *
  * @throws `OptionError` if an option has an invalid value.
  * @throws `Error` if the folder belongs to another user, or every user can write to it.
@@ -165,9 +248,7 @@ export async function replaySpool({
   }
   // An environment variable that disables tracing must not prevent sending records that were stored earlier.
   const options = { ...resolved, enabled: true };
-  if (deadLetters) {
-    await requeueDeadLetters(clientOptions.spoolDir);
-  }
+  const keptFiles = deadLetters ? await requeueDeadLetters(clientOptions.spoolDir) : [];
   const checkedHeaders = options.otlp?.headers ?? checkHeaders(headers);
   const recording = new Recording(options, { headers: checkedHeaders, logger }, process.env);
   let timer: NodeJS.Timeout | undefined;
@@ -181,14 +262,24 @@ export async function replaySpool({
   const files = await inspectSpool(clientOptions.spoolDir);
   const waiting = files.filter(({ state }) => state === "waiting");
   const remaining = waiting.reduce((sum, { records }) => sum + records, 0);
-  return { delivered, rejected, dropped, left: remaining };
+  const unreadable = waiting.filter(({ faults }) => faults.length > 0).map(({ path }) => path);
+  return {
+    delivered,
+    rejected,
+    dropped,
+    left: remaining,
+    unreadable: [...keptFiles, ...unreadable],
+  };
 }
 
 /**
- * Moves dead letters, the records that the server refused, back to the records that the spool sends. If the process
- * crashes between copying and removing a file, its records are sent twice.
+ * Moves dead letters, the records that the server refused, back to the records that the spool sends. Parts that can't be
+ * read stay in their files. If the process crashes between copying and removing records, they are sent twice.
+ *
+ * @returns the paths, relative to the spool's folder, of the files that remain.
+ * @throws the file system's error if the folder can't be read or written.
  */
-async function requeueDeadLetters(folder: string): Promise<void> {
+async function requeueDeadLetters(folder: string): Promise<readonly string[]> {
   const deadLetterPath = join(folder, deadLetterFolder);
   const spool = new Spool({
     folder,
@@ -198,17 +289,66 @@ async function requeueDeadLetters(folder: string): Promise<void> {
     onLost: () => undefined,
     onFault: () => undefined,
   });
+  const keptFiles: string[] = [];
   try {
     for (const name of await listSegments(deadLetterPath)) {
-      const bytes = await readFile(join(deadLetterPath, name));
-      for (const part of readSegment(bytes, parseSalt(name) ?? 0)) {
-        if (part.is === "frame" && part.kind === frameKind.refused) {
-          spool.append(parseDeadLetter(part.body).records, part.records);
-        }
+      if (!(await requeueFile(join(deadLetterPath, name), parseSalt(name) ?? 0, spool))) {
+        keptFiles.push(join(deadLetterFolder, name));
       }
-      await rm(join(deadLetterPath, name), { force: true });
     }
   } finally {
     spool.close();
   }
+  return keptFiles;
+}
+
+/**
+ * Moves the records of a file of dead letters to the spool. Returns `false` if the file remains, because it or a part of
+ * it can't be read.
+ */
+async function requeueFile(path: string, salt: number, spool: Spool): Promise<boolean> {
+  let bytes: Buffer | undefined;
+  try {
+    bytes = await readIfPresent(path);
+  } catch {
+    // The caller reports the file.
+    return false;
+  }
+  if (bytes === undefined) {
+    return true;
+  }
+  const unreadBytes = requeueRecords(bytes, salt, spool);
+  if (unreadBytes.length === 0) {
+    await rm(path, { force: true });
+    return true;
+  }
+  if (unreadBytes.length < bytes.length) {
+    await replaceFile(path, unreadBytes);
+  }
+  return false;
+}
+
+/** Appends the records of a file of dead letters to the spool, and returns the other parts of the file. */
+function requeueRecords(bytes: Buffer, salt: number, spool: Spool): Buffer {
+  const parts = [...readSegment(bytes, salt)];
+  const unreadParts: Buffer[] = [];
+  for (const [index, part] of parts.entries()) {
+    const letter =
+      part.is === "frame" && part.kind === frameKind.refused
+        ? readDeadLetter(part.body)
+        : undefined;
+    if (part.is === "frame" && letter !== undefined) {
+      spool.append(letter.records, part.records);
+    } else {
+      unreadParts.push(bytes.subarray(part.at, parts[index + 1]?.at));
+    }
+  }
+  return Buffer.concat(unreadParts);
+}
+
+/** Replaces the content of a file: after a crash it has the old content or the new one. */
+async function replaceFile(path: string, content: Buffer): Promise<void> {
+  const temporaryPath = `${path}.tmp`;
+  await writeFile(temporaryPath, content, { mode: 0o600, flush: true });
+  await rename(temporaryPath, path);
 }

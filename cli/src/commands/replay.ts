@@ -29,7 +29,7 @@ export function addReplay(program: Command): void {
 
 async function replay(folder: string, flags: ReplayFlags): Promise<void> {
   const { endpoint, apiKey, limit, deadLetters } = flags;
-  const { delivered, rejected, dropped, left } = await send({
+  const { delivered, rejected, dropped, left, unreadable } = await send({
     spoolDir: folder,
     endpoint,
     apiKey,
@@ -39,10 +39,19 @@ async function replay(folder: string, flags: ReplayFlags): Promise<void> {
   process.stdout.write(
     `delivered ${delivered}, refused ${rejected}, remaining ${left}, lost ${dropped} records\n`,
   );
+  const problems: string[] = [];
   if (rejected + dropped + left > 0) {
-    throw new Error(
+    problems.push(
       "some records were not delivered; run the same command again to retry those that remain or were refused",
     );
+  }
+  if (unreadable.length > 0) {
+    problems.push(
+      `parts of ${unreadable.join(", ")} can't be read and stay on disk; "millrace spool verify" lists them`,
+    );
+  }
+  if (problems.length > 0) {
+    throw new Error(problems.join("; "));
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { addHelpExamples } from "../examples.ts";
-import type { SpoolFile } from "millrace/spool";
+import type { SpoolFault, SpoolFile } from "millrace/spool";
+import { toPrintable } from "../to-printable.ts";
 
 /** Adds `millrace spool inspect|verify`. */
 export function addSpool(program: Command): void {
@@ -27,9 +28,8 @@ export function addSpool(program: Command): void {
     .action(async (folder: string) => {
       const files = await inspect(folder);
       for (const { path, faults } of files) {
-        for (const { is, at, bytes } of faults) {
-          const size = bytes === undefined ? "" : `, ${bytes} bytes`;
-          process.stdout.write(`${path}: ${is} at byte ${at}${size}\n`);
+        for (const fault of faults) {
+          process.stdout.write(`${path}: ${formatFault(fault)}\n`);
         }
       }
       const faultyCount = files.filter(({ faults }) => faults.length > 0).length;
@@ -50,6 +50,14 @@ async function inspect(folder: string): Promise<readonly SpoolFile[]> {
 
 const countRecords = (files: readonly SpoolFile[]): number =>
   files.reduce((sum, { records }) => sum + records, 0);
+
+function formatFault({ is, at, bytes, reason }: SpoolFault): string {
+  if (is === "unreadable") {
+    return `can't be read: ${toPrintable(reason ?? "unknown reason")}`;
+  }
+  const size = bytes === undefined ? "" : `, ${bytes} bytes`;
+  return `${is} at byte ${at}${size}`;
+}
 
 function formatFile({ path, state, bytes, records, faults, notes }: SpoolFile): string {
   const faultsText = faults.length === 0 ? "" : `  ${faults.length} faults`;
