@@ -58,6 +58,20 @@ test("the results count the rows, and can be iterated", async () => {
   expect(iterated).toEqual(results.results);
 });
 
+test("the line about the result ends with the address, or with the name if there is no address", async () => {
+  const data = await createDataset({ q: 1 });
+  const printed = vi.mocked(console.log).mock.calls;
+  const addressed = await evaluate(async () => ({ a: 1 }), { data, client });
+  vi.spyOn(client.millrace.datasets, "url").mockRejectedValue(new Error("no tenant"));
+  const unaddressed = await evaluate(async () => ({ a: 1 }), { data, client });
+  expect(printed.flat()).toEqual([
+    expect.stringContaining(
+      `Evaluated 1 rows as the experiment ${addressed.experimentName}: ${server.url}/`,
+    ),
+    `Evaluated 1 rows as the experiment ${unaddressed.experimentName}`,
+  ]);
+});
+
 test("a grading function gets the values as they are, and its key is the key of the feedback", async () => {
   const graded: unknown[] = [];
   const grade = (key: string | undefined) =>

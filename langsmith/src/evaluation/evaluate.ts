@@ -244,9 +244,9 @@ class ExperimentRun {
       });
       const result = await evaluation;
       printSummaryFailures(result.summaryScores);
-      console.log(
-        `Evaluated ${result.rows} rows as the experiment ${result.experiment.name}: ${result.experiment.url ?? ""}`,
-      );
+      const { name: experimentName, url } = result.experiment;
+      const address = url === undefined ? "" : `: ${url}`;
+      console.log(`Evaluated ${result.rows} rows as the experiment ${experimentName}${address}`);
       return await this.#toResults(result);
     } catch (error) {
       throw translateAdvice(error);
