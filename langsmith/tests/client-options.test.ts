@@ -85,6 +85,51 @@ test("hideInputs and hideOutputs hide, as a switch and as a function", async () 
   expect(run.outputs).toEqual({ answer: "rain" });
 });
 
+/** Returns the entries of the header `baggage` of a run, decoded. */
+function readSentBaggage(config: ClientConfig): Record<string, string> {
+  const run = new RunTree({
+    name: "caller",
+    client: createClient(config),
+    project_name: "mill",
+    metadata: { key: "k-1", city: "Paris" },
+    tags: ["k-1", "mail ada@example.org"],
+  });
+  const entries = run
+    .toHeaders()
+    .baggage.split(",")
+    .map((entry) => entry.split("=") as [string, string]);
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name.replace("langsmith-", ""), decodeURIComponent(value)]),
+  );
+}
+
+test("request headers carry what hideMetadata or the anonymizer leaves of the metadata", () => {
+  const rest = { project: "mill", tags: "k-1,mail ada@example.org" };
+  expect(readSentBaggage({})).toEqual({ ...rest, metadata: '{"key":"k-1","city":"Paris"}' });
+  expect(readSentBaggage({ hideMetadata: true })).toEqual(rest);
+  expect(readSentBaggage({ anonymizer: maskKeys })).toEqual({
+    ...rest,
+    metadata: '{"key":"***","city":"Paris"}',
+  });
+  const hideMetadata = ({ key: _, ...others }: Record<string, unknown>) => others;
+  expect(readSentBaggage({ hideMetadata })).toEqual({ ...rest, metadata: '{"city":"Paris"}' });
+});
+
+test("request headers carry no metadata if the function that filters it throws", () => {
+  const hideMetadata = (): never => {
+    throw new Error("no");
+  };
+  expect(readSentBaggage({ hideMetadata })).not.toHaveProperty("metadata");
+});
+
+test("with MILLRACE_REDACT, metadata and tags in request headers are masked", () => {
+  vi.stubEnv("MILLRACE_REDACT", "emails");
+  const { tags, metadata } = readSentBaggage({});
+  expect(tags).toMatch(/^k-1,mail /);
+  expect(tags).not.toContain("ada@example.org");
+  expect(metadata).toBe('{"key":"k-1","city":"Paris"}');
+});
+
 test("an asynchronous anonymizer is refused when the client is created", () => {
   expect(() => new Client({ anonymizer: async (values) => values })).toThrow(OptionError);
   expect(() => new Client({ anonymizer: async (values) => values })).toThrow(

@@ -2,6 +2,7 @@ import { Client as MillraceClient } from "millrace";
 import type { ClientConfig } from "./client-config.ts";
 import { toClientOptions } from "./client-config.ts";
 import { readVariable } from "../environment.ts";
+import type { KVMap } from "../schemas.ts";
 
 /** The key of the member by which Millrace recognizes its clients. */
 const recorderKey = Symbol.for("millrace.recorder");
@@ -51,6 +52,25 @@ export class BaseClient {
   get #apiUrl(): string {
     return this.config.apiUrl ?? readVariable("ENDPOINT") ?? defaultApiUrl;
   }
+}
+
+/** The data of a run that request headers carry to another process, and that a client's options may filter. */
+interface PropagatedFields {
+  readonly metadata?: KVMap | undefined;
+  readonly tags?: readonly string[] | undefined;
+}
+
+/**
+ * Applies `hideMetadata` and `redact` of a client to the metadata and tags that request headers would carry, as
+ * Millrace's own runs do. What can't be filtered is left out.
+ */
+export function filterPropagated(client: object, fields: PropagatedFields): PropagatedFields {
+  const recorder: unknown = Reflect.get(client, recorderKey);
+  // A program may pass a client of another library, which has no recorder.
+  const { filterPropagated: filter } = (recorder ?? {}) as {
+    readonly filterPropagated?: (fields: PropagatedFields) => PropagatedFields;
+  };
+  return filter === undefined ? fields : filter(fields);
 }
 
 /** Converts the items of a list while the list is read. */

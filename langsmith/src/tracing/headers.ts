@@ -15,7 +15,15 @@ export interface Baggage {
 }
 
 /** Writes the header `baggage`. */
-export function writeBaggage({ metadata, tags, project_name: projectName }: Baggage): string {
+export function writeBaggage({
+  metadata,
+  tags,
+  project_name: projectName,
+}: {
+  readonly metadata?: KVMap | undefined;
+  readonly tags?: readonly string[] | undefined;
+  readonly project_name: string;
+}): string {
   const entries = [
     metadata !== undefined && Object.keys(metadata).length > 0
       ? ["langsmith-metadata", JSON.stringify(metadata)]

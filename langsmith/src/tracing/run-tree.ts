@@ -1,3 +1,4 @@
+import { filterPropagated } from "../client/base-client.ts";
 import type { Client } from "../client/client.ts";
 import { findSharedClient } from "../client/shared-client.ts";
 import {
@@ -349,13 +350,15 @@ export class RunTree implements BaseRun {
     return run;
   }
 
-  /** Returns request headers that make this run the parent of runs in another process. Also adds them to `headers`. */
+  /**
+   * Returns request headers that make this run the parent of runs in another process. Also adds them to `headers`. The
+   * client's options apply to the metadata and tags that the headers carry.
+   */
   toHeaders(headers?: HeadersLike): { "langsmith-trace": string; baggage: string } {
     const result = {
       "langsmith-trace": this.dotted_order,
       baggage: writeBaggage({
-        metadata: readMetadata(this),
-        ...(this.tags === undefined ? {} : { tags: this.tags }),
+        ...filterPropagated(this.client, { metadata: readMetadata(this), tags: this.tags }),
         project_name: this.project_name,
       }),
     };
