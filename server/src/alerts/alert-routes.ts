@@ -66,21 +66,20 @@ export function addUiAlertRoutes(app: FastifyInstance, store: AlertStore): void 
     handler: async (request) => {
       const { body, tenantId } = request;
       const { session_id, window_minutes: windowMinutes, webhook_id, ...otherFields } = body;
-      const webhookId = await checkWebhook(store, tenantId, webhook_id);
+      const requestStore = store.forRequest(request);
+      const webhookId = await checkWebhook(requestStore, tenantId, webhook_id);
       return toJson(
-        await store
-          .forRequest(request)
-          .write.alerts.create(tenantId, parseId(session_id, "session_id"), {
-            name: otherFields.name,
-            figure: otherFields.figure,
-            scope: otherFields.scope,
-            group: otherFields.group,
-            filter: otherFields.filter ?? null,
-            direction: otherFields.direction,
-            threshold: otherFields.threshold,
-            windowMinutes,
-            webhookId,
-          }),
+        await requestStore.write.alerts.create(tenantId, parseId(session_id, "session_id"), {
+          name: otherFields.name,
+          figure: otherFields.figure,
+          scope: otherFields.scope,
+          group: otherFields.group,
+          filter: otherFields.filter ?? null,
+          direction: otherFields.direction,
+          threshold: otherFields.threshold,
+          windowMinutes,
+          webhookId,
+        }),
       );
     },
   });
@@ -94,7 +93,8 @@ export function addUiAlertRoutes(app: FastifyInstance, store: AlertStore): void 
       const { body, tenantId } = request;
       const { name, figure, scope, group, filter, direction, threshold } = body;
       const { window_minutes: windowMinutes, webhook_id, is_enabled: isEnabled } = body;
-      const alert = await store.forRequest(request).write.alerts.update(tenantId, readId(request), {
+      const requestStore = store.forRequest(request);
+      const alert = await requestStore.write.alerts.update(tenantId, readId(request), {
         ...(name !== undefined && { name }),
         ...(figure !== undefined && { figure }),
         ...(scope !== undefined && { scope }),
@@ -104,7 +104,7 @@ export function addUiAlertRoutes(app: FastifyInstance, store: AlertStore): void 
         ...(threshold !== undefined && { threshold }),
         ...(windowMinutes !== undefined && { windowMinutes }),
         ...(webhook_id !== undefined && {
-          webhookId: await checkWebhook(store, tenantId, webhook_id),
+          webhookId: await checkWebhook(requestStore, tenantId, webhook_id),
         }),
         ...(isEnabled !== undefined && { isEnabled }),
       });

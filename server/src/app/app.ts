@@ -338,7 +338,7 @@ export function createApp(
       outbound: automation.outbound,
       sender: automation.sender,
     });
-    addLaunchRoutes(authenticatedApp, { ...launch, access: models.access, runner });
+    addLaunchRoutes(authenticatedApp, { ...judging, store, access: models.access, runner });
   });
   return app;
 }

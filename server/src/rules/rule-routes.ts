@@ -7,6 +7,7 @@ import { selectRunFields } from "../filter/fields.ts";
 import { readFilter } from "../filter/filter-parameter.ts";
 import { firstValue, parseId } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
+import { scopeToRequest } from "../http/request-scope.ts";
 import type { RequestScoped } from "../http/request-scope.ts";
 import { route } from "../http/route.ts";
 import { Time } from "../http/schema-parts.ts";
@@ -85,18 +86,18 @@ export function addUiRuleRoutes(app: FastifyInstance, dependencies: RuleRouteDep
     }),
     handler: async (request) => {
       const { body, tenantId, headers } = request;
+      const scoped = scopeToRequest(dependencies, request);
       const action = parseAction(body.action);
       readFilter(selectRunFields(true), "filter", body.filter);
-      await assertActionTarget(dependencies, tenantId, action);
+      await assertActionTarget(scoped, tenantId, action);
       await checkAccess(dependencies, headers, action);
-      const rule = await store
-        .forRequest(request)
-        .write.rules.create(tenantId, parseId(body.session_id, "session_id"), {
-          name: body.name,
-          filter: body.filter.trim(),
-          samplingRate: body.sampling_rate,
-          action,
-        });
+      const projectId = parseId(body.session_id, "session_id");
+      const rule = await scoped.store.write.rules.create(tenantId, projectId, {
+        name: body.name,
+        filter: body.filter.trim(),
+        samplingRate: body.sampling_rate,
+        action,
+      });
       onChange();
       return toJson(rule);
     },
@@ -109,17 +110,18 @@ export function addUiRuleRoutes(app: FastifyInstance, dependencies: RuleRouteDep
     }),
     handler: async (request) => {
       const { body, tenantId } = request;
+      const scoped = scopeToRequest(dependencies, request);
       readFilter(selectRunFields(true), "filter", body.filter);
       const id = readId(request);
       const action = body.action && parseAction(body.action);
       if (action !== undefined) {
-        await assertActionTarget(dependencies, tenantId, action);
+        await assertActionTarget(scoped, tenantId, action);
       }
       if (body.is_enabled !== false) {
-        const { action: current } = await store.read.rules.find(tenantId, id);
+        const { action: current } = await scoped.store.read.rules.find(tenantId, id);
         await checkAccess(dependencies, request.headers, action ?? current);
       }
-      const rule = await store.forRequest(request).write.rules.update(tenantId, id, {
+      const rule = await scoped.store.write.rules.update(tenantId, id, {
         ...(body.name !== undefined && { name: body.name }),
         ...(body.filter !== undefined && { filter: body.filter.trim() }),
         ...(body.sampling_rate !== undefined && { samplingRate: body.sampling_rate }),
@@ -147,16 +149,17 @@ export function addUiRuleRoutes(app: FastifyInstance, dependencies: RuleRouteDep
     }),
     handler: async (request) => {
       const { body, tenantId } = request;
+      const { read, write } = store.forRequest(request);
       const id = readId(request);
       const range = readRange(body);
       if (range !== undefined) {
-        const { action } = await store.read.rules.find(tenantId, id);
+        const { action } = await read.rules.find(tenantId, id);
         await checkAccess(dependencies, request.headers, action);
       }
       const rule =
         range === undefined
-          ? await store.forRequest(request).write.rules.endPast(tenantId, id)
-          : await store.forRequest(request).write.rules.beginPast(tenantId, id, range);
+          ? await write.rules.endPast(tenantId, id)
+          : await write.rules.beginPast(tenantId, id, range);
       onChange();
       return toJson(rule);
     },
@@ -165,9 +168,10 @@ export function addUiRuleRoutes(app: FastifyInstance, dependencies: RuleRouteDep
     ...route(uiEndpoints.retryRule, { tag, summary: "Tries the failed actions again." }),
     handler: async (request) => {
       const id = readId(request);
-      const { action } = await store.read.rules.find(request.tenantId, id);
+      const { read, write } = store.forRequest(request);
+      const { action } = await read.rules.find(request.tenantId, id);
       await checkAccess(dependencies, request.headers, action);
-      const count = await store.forRequest(request).write.rules.retry(request.tenantId, id);
+      const count = await write.rules.retry(request.tenantId, id);
       onChange();
       return { count };
     },

@@ -37,9 +37,9 @@ export function addLaunchRoutes(app: FastifyInstance, dependencies: LaunchRouteD
       tag: apiTag,
       summary: "Lists the latest jobs that run experiments, the newest first.",
     }),
-    handler: async ({ tenantId }) => ({
+    handler: async (request) => ({
       jobs: (
-        await dependencies.store.read.jobs.list(tenantId, {
+        await dependencies.store.forRequest(request).read.jobs.list(request.tenantId, {
           limit: maxSearchedJobs,
           offset: 0,
           isActive: false,
@@ -56,9 +56,11 @@ export function addLaunchRoutes(app: FastifyInstance, dependencies: LaunchRouteD
         "Estimates what experiments cost, and fills in their prompts with the first example.",
       body: launchBody,
     }),
-    handler: async ({ body, tenantId }) => {
+    handler: async (request) => {
+      const { body, tenantId } = request;
       assertScorers(body);
-      const { targets, isMeasured } = await estimateCost(dependencies, tenantId, body);
+      const scoped = scopeToRequest(dependencies, request);
+      const { targets, isMeasured } = await estimateCost(scoped, tenantId, body);
       return { is_measured: isMeasured, targets: targets.map(toEstimateJson) };
     },
   });
