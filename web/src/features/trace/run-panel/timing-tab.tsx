@@ -11,18 +11,18 @@ import { CostText } from "./cost-text.tsx";
 /** The times of a run (start, duration, self time and others), its token usage and its cost. */
 export const TimingTab = ({
   details: run,
-  view: { model, facts, window, path },
+  view: { model, facts, fullRange, path },
   runIndex: index,
 }: {
   readonly details: TraceRunDetails;
-  readonly view: TraceView;
+  readonly view: Pick<TraceView, "model" | "facts" | "fullRange" | "path">;
   readonly runIndex: number;
 }) => {
   const selfMicros = facts?.selfTimes[index];
   const criticalMicros = path.get(index)?.reduce((sum, { from, to }) => sum + to - from, 0);
   const parent = model.parents[index] ?? -1;
   const isEarly = parent >= 0 && (model.starts[index] ?? 0) < (model.starts[parent] ?? 0);
-  const offsetMicros = (model.starts[index] ?? 0) - Math.min(0, window.from);
+  const offsetMicros = (model.starts[index] ?? 0) - fullRange.from;
   const rows: readonly (readonly [string, ReactNode])[] = [
     ["Start", formatTime(run.startMs)],
     ["Offset from trace start", formatDuration(Math.max(0, offsetMicros) / 1_000)],
