@@ -17,7 +17,12 @@ import { lockFolder } from "../storage/sqlite/folder-lock.ts";
 import { assertMillraceDatabase } from "../storage/sqlite/identity.ts";
 import { databaseFileName } from "../storage/sqlite/open-database.ts";
 import { SqliteDatabase } from "../storage/sqlite/sqlite-database.ts";
-import { appendTokenKeys } from "../storage/sqlite/token-keys.ts";
+import {
+  addTokenKeys,
+  appendTokenKeys,
+  assertTokenKeys,
+  tokenKeyFileName,
+} from "../storage/sqlite/token-keys.ts";
 import { copyTokenKey } from "../store/backup.ts";
 import { createTenantLock } from "../store/postgres/call-plan.ts";
 import { commandLimits, connectCommand, readSnapshot } from "../store/postgres/command-session.ts";
@@ -142,7 +147,7 @@ async function backUpStore(file: string, tenant: string, store: string): Promise
  * restore that is interrupted changes nothing.
  *
  * @throws {@link ServerError} the file is damaged or of a later version, the tenant has data and `replace` is not set,
- * or a server uses the data folder.
+ * or a server uses the data folder. Or the tenant was restored, but the keys of `tokenKeyFile` could not be added.
  */
 export async function restoreTenant(
   file: string,
@@ -153,6 +158,9 @@ export async function restoreTenant(
     throw new ServerError("BACKUP", `there is no file ${options.tokenKeyFile}`);
   }
   try {
+    if (options.tokenKeyFile !== undefined) {
+      assertTokenKeys(options.tokenKeyFile);
+    }
     return await (options.store === undefined
       ? restoreIntoFolder(file, checked, options)
       : restoreIntoStore(file, checked, { ...options, store: options.store }));
@@ -183,9 +191,7 @@ async function restoreIntoFolder(
   const folder = prepareFolder(options.dataDir);
   const lock = lockFolder(folder);
   try {
-    if (options.tokenKeyFile !== undefined) {
-      appendTokenKeys(folder, options.tokenKeyFile);
-    }
+    const hasKeys = existsSync(join(folder, tokenKeyFileName));
     const db = openWriter(join(folder, databaseFileName));
     restrictFiles(folder);
     try {
@@ -206,6 +212,7 @@ async function restoreIntoFolder(
         audit: new AuditRepository(new SqliteDatabase(db)),
       });
       db.exec("COMMIT");
+      addKeysOfBackup(folder, options, { areFirst: !hasKeys });
       return result;
     } finally {
       rollBack(db);
@@ -213,6 +220,37 @@ async function restoreIntoFolder(
     }
   } finally {
     lock.release();
+  }
+}
+
+/**
+ * Adds the keys of `tokenKeyFile` to those of a data folder. The tenant is committed before, so that a restore that
+ * fails adds no keys.
+ *
+ * @param areFirst - whether the folder had no keys before the restore. Opening the database has created one then, and
+ * the keys of the backup come before it, so that new links are encrypted with a key of which there is a copy.
+ * @throws ServerError the keys can't be written.
+ */
+function addKeysOfBackup(
+  folder: string,
+  { tenant, tokenKeyFile }: TenantRestoreOptions,
+  { areFirst }: { readonly areFirst: boolean },
+): void {
+  if (tokenKeyFile === undefined) {
+    return;
+  }
+  try {
+    if (areFirst) {
+      addTokenKeys(folder, tokenKeyFile);
+    } else {
+      appendTokenKeys(folder, tokenKeyFile);
+    }
+  } catch (cause) {
+    throw new ServerError(
+      "BACKUP",
+      `the tenant ${tenant} was restored, but the keys of ${tokenKeyFile} were not added to ${join(folder, tokenKeyFileName)}: ${messageOf(cause)}. Add the lines of the first file to the end of the second one`,
+      { cause },
+    );
   }
 }
 
@@ -248,14 +286,13 @@ async function restoreIntoStore(
   checkedFile: CheckedFile,
   options: TenantRestoreOptions & { readonly store: string },
 ): Promise<TenantRestoreResult> {
+  const folder = options.tokenKeyFile === undefined ? "" : prepareFolder(options.dataDir);
   const connection = await connectCommand(options.store);
   try {
     await migrate(connection, postgresFormats);
     await findOrCreateDefaultTenant(connection);
     const result = await restoreIntoPostgres(file, checkedFile, { options, client: connection });
-    if (options.tokenKeyFile !== undefined) {
-      appendTokenKeys(prepareFolder(options.dataDir), options.tokenKeyFile);
-    }
+    addKeysOfBackup(folder, options, { areFirst: false });
     return result;
   } finally {
     await connection.close();

@@ -127,6 +127,17 @@ const qualifiedKeyPattern = /([\da-f-]{36})\/[\da-f-]{36}/;
 const derive = (key: Buffer, purpose: string): Buffer =>
   createHmac("sha256", key).update(purpose).digest();
 
+/**
+ * Checks that a file contains keys that can be added to those of a data folder.
+ *
+ * @throws Error the file can't be read or contains no key.
+ */
+export function assertTokenKeys(file: string): void {
+  if (parseKeys(readFileSync(file, "utf8")).length === 0) {
+    throw new Error(`${file} contains no key for share links`);
+  }
+}
+
 const parseKeys = (text: string): readonly Buffer[] =>
   text
     .split("\n")
@@ -161,13 +172,11 @@ function writeKeyFile(folder: string, text: string): void {
  * Puts the keys of a file before the keys of a data folder. The first key encrypts new tokens; every key can decrypt
  * the tokens that it has encrypted.
  *
- * @throws Error if the file contains no key.
+ * @throws Error the file can't be read or contains no key.
  */
 export function addTokenKeys(folder: string, file: string): void {
+  assertTokenKeys(file);
   const addedText = readFileSync(file, "utf8").trim();
-  if (parseKeys(addedText).length === 0) {
-    throw new Error(`${file} contains no key for share links`);
-  }
   const existingText = readKeyFile(folder);
   if (!existingText.startsWith(addedText)) {
     writeKeyFile(folder, `${addedText}\n${existingText}`);
@@ -181,10 +190,8 @@ export function addTokenKeys(folder: string, file: string): void {
  * @throws Error the file can't be read or contains no key.
  */
 export function appendTokenKeys(folder: string, file: string): void {
+  assertTokenKeys(file);
   const added = parseKeys(readFileSync(file, "utf8"));
-  if (added.length === 0) {
-    throw new Error(`${file} contains no key for share links`);
-  }
   const text = readKeyFile(folder);
   const knownKeys = new Set(parseKeys(text).map((key) => key.toString("base64url")));
   const missing = added

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import {
   cpSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -362,5 +363,39 @@ describe("a backup of a tenant", () => {
     const other = await temporaryFolder();
     expect(await restore("default", other)).toBe("");
     expect(await restore("default", other)).toContain("has data already");
+  }, 120_000);
+
+  test("adds the keys of links only if it is restored", async () => {
+    const story = await copyStory();
+    const backup = join(story.dataDir, "acme.backup");
+    const tokenKeyFile = join(story.dataDir, "acme.key");
+    await createTenantBackup(backup, { ...story, tenant: "acme", tokenKeyFile });
+    const restore = (folder: string, tenant: string, keys = tokenKeyFile) =>
+      errorOf(() => restoreTenant(backup, { dataDir: folder, tenant, tokenKeyFile: keys }));
+    const readKeys = (folder: string) => readFileSync(join(folder, "token.key"), "utf8");
+
+    const foreignKeys = join(story.dataDir, "foreign.key");
+    writeFileSync(foreignKeys, `${"k".repeat(43)}\n`);
+    const before = readKeys(story.dataDir);
+    expect(await restore(story.dataDir, "copy", foreignKeys)).toContain("nothing was changed");
+    expect(readKeys(story.dataDir)).toBe(before);
+
+    // In a folder without keys, the added ones come first: they encrypt the links that are created next.
+    const empty = await temporaryFolder();
+    expect(await restore(empty, "acme")).toBe("");
+    expect(readKeys(empty).startsWith(readFileSync(tokenKeyFile, "utf8"))).toBe(true);
+
+    const other = await temporaryFolder();
+    await createKey(other, "first");
+    expect(await restore(other, "acme", backup)).toMatch(
+      /nothing was changed: .*acme\.backup contains no key for share links/,
+    );
+    // A folder in the place of the new file: the keys can't be written.
+    mkdirSync(join(other, "token.key.new"));
+    expect(await restore(other, "acme")).toMatch(
+      /the tenant acme was restored, but the keys of .*acme\.key were not added to .*token\.key/,
+    );
+    rmSync(join(other, "token.key.new"), { recursive: true });
+    expect(await restore(other, "acme")).toContain("has data already");
   }, 120_000);
 });
