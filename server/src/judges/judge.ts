@@ -9,10 +9,8 @@ export type JudgeScore =
 /** Maximum number of characters of an answer that an error message quotes. */
 const quotedChars = 200;
 
-const resultMembers = {
-  score: { description: "from 0 to 1", sample: "0.5" },
-  verdict: { description: "true or false", sample: "true" },
-} as const;
+/** What a result may be, as the message to the judge describes it. */
+const resultDescriptions = { score: "from 0 to 1", verdict: "true or false" } as const;
 
 /**
  * Creates the request to a judge from its prompt. Both the messages and the output schema describe the form of its
@@ -25,7 +23,7 @@ export function createJudgeRequest(
   const resultText =
     form.kind === "categories"
       ? `"category": one of ${form.categories.map((name) => JSON.stringify(name)).join(", ")}`
-      : `"${form.kind}": ${resultMembers[form.kind].description}`;
+      : `"${form.kind}": ${resultDescriptions[form.kind]}`;
   return {
     model,
     messages: [
