@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { describeState, isActive } from "./job.ts";
+import { describeActive, describeState, isActive } from "./job.ts";
 import type { Job } from "./job.ts";
 import { JobRow } from "./job-row.tsx";
 import { isStartedInThisTab, jobsKey, latestJobsQuery } from "./queries.ts";
@@ -15,14 +15,13 @@ const maxShownJobs = 5;
 const noticeMs = 8_000;
 
 /**
- * The menu of jobs in the bar at the top of the page. It shows how many jobs are running and their progress. When a job
- * that was started in this tab ends, it shows a notice.
+ * The menu of jobs in the bar at the top of the page. It shows how many jobs are running or, if none is, how many are
+ * queued, and the progress of the latest ones. When a job that was started in this tab ends, it shows a notice.
  */
 export const JobMenu = ({ tenantId }: { readonly tenantId: string }) => {
   const { data: jobs = [] } = useQuery(latestJobsQuery);
   const [isOpen, setIsOpen] = useState(false);
   const { notices, dismiss } = useNotices(jobs);
-  const activeCount = jobs.filter(isActive).length;
   if (jobs.length === 0) {
     return null;
   }
@@ -46,7 +45,7 @@ export const JobMenu = ({ tenantId }: { readonly tenantId: string }) => {
             className="job-button"
             onClick={() => setIsOpen(!isOpen)}
           >
-            {activeCount === 0 ? "Jobs" : `${activeCount} running`}
+            {describeActive(jobs) ?? "Jobs"}
           </Button>
         </Popover.Target>
         <Popover.Dropdown className="job-menu">

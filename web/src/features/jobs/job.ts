@@ -86,6 +86,17 @@ export const parseJobs = (value: unknown): readonly Job[] =>
 /** Whether a job has not ended. */
 export const isActive = ({ state }: Job): boolean => state === "queued" || state === "running";
 
+/** How many jobs are running or, if none is, how many are queued; `undefined` if all have ended. */
+export function describeActive(jobs: readonly Job[]): string | undefined {
+  for (const state of ["running", "queued"] as const) {
+    const count = jobs.filter((job) => job.state === state).length;
+    if (count > 0) {
+      return `${count} ${state}`;
+    }
+  }
+  return undefined;
+}
+
 /** The state of a job as a label. */
 export const describeState = (job: Job): string =>
   isActive(job) && job.isCancelRequested ? "Canceling" : stateLabels[job.state];

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import {
+  describeActive,
   describeProgress,
   describeState,
   parseJob,
@@ -52,6 +53,14 @@ test("a running job that was canceled is canceling, an ended one is what it beca
   const failed = { ...running, state: "failed", is_cancel_requested: true, error: "404" };
   expect(describeState(parseJob(failed))).toBe("Failed");
   expect(parseJob(failed)).toMatchObject({ error: "404" });
+});
+
+test.each([
+  { states: ["running", "queued", "queued", "succeeded"], text: "1 running" },
+  { states: ["queued", "queued", "failed"], text: "2 queued" },
+  { states: ["canceled", "succeeded", "failed"], text: undefined },
+])("of the jobs $states, the menu says: $text", ({ states, text }) => {
+  expect(describeActive(states.map((state) => parseJob({ ...running, state })))).toBe(text);
 });
 
 test("a response that is no list of jobs, or has a job of an unknown state, is an error", () => {
