@@ -28,8 +28,9 @@ export const NewPrompt = ({ onClose }: { readonly onClose: () => void }) => {
   });
   const createWithCommit = async (): Promise<void> => {
     setState({ isBusy: true });
+    let isCreated = createdRepo === repo;
     try {
-      if (createdRepo !== repo) {
+      if (!isCreated) {
         await createPrompt({
           repo_handle: repo,
           description,
@@ -37,13 +38,15 @@ export const NewPrompt = ({ onClose }: { readonly onClose: () => void }) => {
           is_public: isPublic,
         });
         setCreatedRepo(repo);
+        isCreated = true;
       }
       await commitManifest({ owner: "-", repo }, { manifest: toManifest(draft) });
       await client.invalidateQueries({ queryKey: ["prompts"] });
       onClose();
       await navigate({ to: "/prompts/$repo", params: { repo } });
     } catch (cause) {
-      const isTaken = cause instanceof ApiError && cause.status === 409;
+      // The commit can also be a conflict, for example if another client has committed to the new prompt.
+      const isTaken = !isCreated && cause instanceof ApiError && cause.status === 409;
       const message = cause instanceof Error ? cause.message : String(cause);
       setState({
         isBusy: false,
