@@ -2,6 +2,7 @@ import { Worker } from "node:worker_threads";
 import { toDistFileUrl } from "./dist-files.ts";
 import { messageOf, RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
+import { TenantQueues } from "./tenant-queues.ts";
 import { threadOptions, waitForFirstMessage } from "./threads.ts";
 
 declare const resultTypeMarker: unique symbol;
@@ -45,8 +46,8 @@ export interface WorkOptions {
 
 /**
  * Worker threads for tasks whose duration depends on the client, such as parsing a body. Each thread performs one
- * task at a time, and each tenant has at most one running task, so that no tenant occupies all threads. A thread whose
- * task takes too long is terminated.
+ * task at a time. Tenants take turns, and each has at most one running task, so that no tenant occupies all threads. A
+ * thread whose task takes too long is terminated.
  *
  * States of a thread: started for a task -> busy -> idle -> busy ... -> ended, by a task that takes too long or by
  * `close`.
@@ -54,7 +55,7 @@ export interface WorkOptions {
 export class WorkThreads {
   readonly #timeoutMs: number;
   readonly #threadsMax: number;
-  readonly #queue: QueuedTask[] = [];
+  readonly #queues = new TenantQueues<QueuedTask>();
   readonly #busyTenants = new Set<string>();
   readonly #threads = new Set<Worker>();
   readonly #idle: Worker[] = [];
@@ -83,7 +84,7 @@ export class WorkThreads {
       return Promise.reject(new RequestError(503, "the server is closing"));
     }
     if (
-      this.#queue.length >= serverLimits.workWaiting ||
+      this.#queues.size >= serverLimits.workWaiting ||
       this.#queuedBytes + bytes > serverLimits.pendingBytes
     ) {
       return Promise.reject(
@@ -99,7 +100,7 @@ export class WorkThreads {
         buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [],
       );
       this.#queuedBytes += bytes;
-      this.#queue.push({
+      this.#queues.add(tenantId, {
         tenantId,
         task,
         transferList: [...new Set(transferList)],
@@ -113,8 +114,12 @@ export class WorkThreads {
 
   async close(): Promise<void> {
     this.#isOpen = false;
-    for (const { reject } of this.#queue.splice(0)) {
-      reject(new RequestError(503, "the server is closing"));
+    for (
+      let queued = this.#queues.dequeue(() => true);
+      queued !== undefined;
+      queued = this.#queues.dequeue(() => true)
+    ) {
+      queued.reject(new RequestError(503, "the server is closing"));
     }
     await Promise.all([...this.#threads].map((thread) => thread.terminate()));
   }
@@ -124,8 +129,9 @@ export class WorkThreads {
     for (;;) {
       const hasThread =
         this.#idle.length > 0 || this.#threads.size + this.#startingCount < this.#threadsMax;
-      const index = this.#queue.findIndex(({ tenantId }) => !this.#busyTenants.has(tenantId));
-      const [next] = hasThread && index !== -1 ? this.#queue.splice(index, 1) : [];
+      const next = hasThread
+        ? this.#queues.dequeue((tenantId) => !this.#busyTenants.has(tenantId))
+        : undefined;
       if (next === undefined) {
         return;
       }

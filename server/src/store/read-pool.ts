@@ -5,7 +5,7 @@ import { determineWeight } from "./reader-protocol.ts";
 import type { QueryWeight, ReaderQuery } from "./reader-protocol.ts";
 import type { Readers } from "./repositories.ts";
 import type { ResourceCall } from "../storage/thread-reply.ts";
-import { TenantQueues } from "../tenants/tenant-queues.ts";
+import { TenantQueues } from "../storage/tenant-queues.ts";
 
 interface PoolSizes {
   /** Number of reader threads. */

@@ -43,6 +43,18 @@ test("a tenant's tasks run one after the other, and another tenant's do not wait
   await Promise.all(mine);
 });
 
+test("a tenant with one task has its turn although two tenants have queued many before", async () => {
+  const work = open(20_000);
+  const finished: string[] = [];
+  const run = async (tenantId: string): Promise<void> => {
+    await work.run(tenantId, quick);
+    finished.push(tenantId);
+  };
+  const many = Array.from({ length: 50 });
+  await Promise.all([...many.flatMap(() => [run("me"), run("you")]), run("they")]);
+  expect(finished.indexOf("they")).toBeLessThan(many.length);
+});
+
 test("the thread returns the error of a rejected body, and the content of a batch", async () => {
   const work = open(20_000);
   const batch = (text: string) => ({ kind: "batch", chunks: [Buffer.from(text)] }) as const;

@@ -3,6 +3,11 @@ export class TenantQueues<Item> {
   /** Queues by tenant, none of them empty. The order of the tenants is the order of their turns. */
   readonly #queues = new Map<string, Set<Item>>();
 
+  /** Number of the waiting items of all tenants. */
+  get size(): number {
+    return [...this.#queues.values()].reduce((sum, queue) => sum + queue.size, 0);
+  }
+
   countItems(tenantId: string): number {
     return this.#queues.get(tenantId)?.size ?? 0;
   }
