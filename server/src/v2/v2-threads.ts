@@ -27,6 +27,8 @@ import type { Turn } from "./v2-turns.ts";
 /** Maximum number of root runs that one request groups into threads. */
 const maxRoots = 10_000;
 
+const tooManyInRange = `the time range has more than ${maxRoots} traces: narrow it with min_start_time and max_start_time`;
+
 const threadsBodyMembers = {
   project_id: Maybe(Type.String({ maxLength: 64 })),
   min_start_time: Maybe(Type.String({ maxLength: 64 })),
@@ -113,11 +115,13 @@ async function readThreads(
     ? await readTurns(dependencies, request, {
         v1Query: { ...v1Query, filter, trace_filter: traceFilter, tree_filter: treeFilter },
         fields: ["THREAD_ID"],
+        tooMany: tooManyInRange,
       })
     : [];
   const matchingThreadIds = new Set(matchingTurns.map(({ thread_id: id }) => id));
   const threads = new Map<string, Turn[]>();
-  for (const turn of await readTurns(dependencies, request, { v1Query })) {
+  const turnsInRange = await readTurns(dependencies, request, { v1Query, tooMany: tooManyInRange });
+  for (const turn of turnsInRange) {
     const { thread_id: id } = turn;
     if (id !== undefined && (!isFiltered || matchingThreadIds.has(id))) {
       const turns = threads.get(id) ?? [];
@@ -179,6 +183,7 @@ export async function listV2ThreadTraces(
     ? await readTurns(dependencies, request, {
         v1Query: { session, filter: threadFilter },
         fields: ["TRACE_ID"],
+        tooMany: `the thread has more than ${maxRoots} traces, too many to number them: remove TURN_NUMBER from selects`,
       })
     : [];
   const turnNumbers = new Map(
@@ -209,7 +214,10 @@ export async function readV2ThreadStats(
 ): Promise<unknown> {
   const selects = allValues(readQuery(request), "selects") ?? [];
   const v1Query = toV1ThreadQuery(request, "session_id");
-  const turns = await readTurns(dependencies, request, { v1Query });
+  const turns = await readTurns(dependencies, request, {
+    v1Query,
+    tooMany: `more than ${maxRoots} traces of the thread match: pass a filter that selects fewer, such as start_time > 2026-01-31`,
+  });
   const stats = computeThreadStats(turns);
   if (!selects.includes("FEEDBACK_STATS")) {
     return selectStats(selects, stats);
@@ -286,7 +294,13 @@ async function readTurns(
   {
     v1Query,
     fields = turnFields,
-  }: { readonly v1Query: V1RunQuery; readonly fields?: readonly string[] },
+    tooMany,
+  }: {
+    readonly v1Query: V1RunQuery;
+    readonly fields?: readonly string[];
+    /** The error if there are more root runs than can be grouped: how the caller can read fewer. */
+    readonly tooMany: string;
+  },
 ): Promise<readonly Turn[]> {
   const turns: Turn[] = [];
   let cursor: string | null = null;
@@ -304,10 +318,7 @@ async function readTurns(
     cursor = page.nextCursor;
   } while (cursor !== null && turns.length < maxRoots);
   if (cursor !== null) {
-    throw new RequestError(
-      422,
-      `the time range has more than ${maxRoots} traces: narrow it with min_start_time and max_start_time`,
-    );
+    throw new RequestError(422, tooMany);
   }
   return turns;
 }
