@@ -1,11 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
+import { exampleMembers } from "../api/datasets/example-query.ts";
 import type { Call } from "../api/http/http.ts";
 import { splitIntoChunks } from "../api/http/pages.ts";
 import { ServerInfoReader } from "../api/http/server-info.ts";
 import { ConflictError, HttpError } from "../model/errors.ts";
-import { parseExample } from "../model/resources/example.ts";
+import { parseExample, splitKey } from "../model/resources/example.ts";
 import type { Example } from "../model/resources/example.ts";
 import { Fields, parseList } from "../model/fields.ts";
+import type { KeyValues } from "../model/run.ts";
 import type { RejectedRow } from "../model/resources/upload.ts";
 import type { TapeRow } from "./tape-rows.ts";
 import { randomBytes } from "node:crypto";
@@ -187,13 +189,15 @@ export class ExampleChunks {
   async #findExisting(
     rows: readonly TapeRow[],
     datasetId: string,
-  ): Promise<ReadonlyMap<string, Example>> {
+  ): Promise<ReadonlyMap<string, ExistingExample>> {
     const ids = [...new Set(rows.map(({ id }) => id))];
-    const existingExamples = new Map<string, Example>();
+    const hasAttachments = rows.some(({ attachments }) => attachments.length > 0);
+    const select = hasAttachments ? exampleMembers : undefined;
+    const existingExamples = new Map<string, ExistingExample>();
     for (const chunk of splitIntoChunks(ids)) {
-      const query = { dataset: datasetId, id: chunk, limit: chunk.length };
+      const query = { dataset: datasetId, id: chunk, limit: chunk.length, select };
       const page = await this.#call("listExamples", { query });
-      for (const example of parseList(page, "examples", parseExample)) {
+      for (const example of parseList(page, "examples", parseExistingExample)) {
         existingExamples.set(example.id, example);
       }
     }
@@ -224,23 +228,54 @@ function reject(row: TapeRow, reason: string, { onRejected }: OutcomeListener): 
   onRejected(row, { row: row.row, id: row.id, reason, content: formatExample(row) });
 }
 
+/** An example that the server has stored. */
+interface ExistingExample extends Example {
+  /** Names of the members that the server returned, as on the wire. */
+  readonly returnedMembers: ReadonlySet<string>;
+}
+
+const parseExistingExample = (value: unknown): ExistingExample => ({
+  ...parseExample(value),
+  returnedMembers: new Set(Object.keys(Object(value) as object)),
+});
+
 /**
- * Whether a row and a stored example have the same inputs and outputs, and the stored metadata contains the row's
- * metadata. Splits and attachments are not compared.
+ * Whether a row is the same as a stored example: both have the same inputs and outputs, and what else the row contains
+ * is equal in the stored example. A member that the server does not return, and the bytes of attachments, are not
+ * compared.
  */
-function isSame({ members }: TapeRow, { inputs, outputs, metadata }: Example): boolean {
+function isSame({ members, attachments }: TapeRow, example: ExistingExample): boolean {
   const rowValues = new Map(
     members.map(([name, json]) => [name, JSON.parse(json.toString()) as unknown]),
   );
-  const rowMetadata = Object.entries(
-    (rowValues.get("metadata") ?? {}) as Readonly<Record<string, unknown>>,
-  );
+  const { [splitKey]: metadataSplits, ...rowMetadata } = (rowValues.get("metadata") ??
+    {}) as KeyValues;
+  const splits = rowValues.get("split") ?? metadataSplits;
+  const sourceRunId = rowValues.get("source_run_id") as string | undefined;
+  const { returnedMembers } = example;
   return (
-    isDeepStrictEqual(rowValues.get("inputs") ?? {}, inputs) &&
-    isDeepStrictEqual(rowValues.get("outputs") ?? undefined, outputs) &&
-    rowMetadata.every(([name, value]) => isDeepStrictEqual(value, metadata[name]))
+    isDeepStrictEqual(rowValues.get("inputs") ?? {}, example.inputs) &&
+    isDeepStrictEqual(rowValues.get("outputs") ?? undefined, example.outputs) &&
+    Object.entries(rowMetadata).every(([name, value]) =>
+      isDeepStrictEqual(value, example.metadata[name]),
+    ) &&
+    (splits === undefined ||
+      example.splits.length === 0 ||
+      hasSameNames([splits].flat(), example.splits)) &&
+    (sourceRunId === undefined ||
+      !returnedMembers.has("source_run_id") ||
+      sourceRunId.toLowerCase() === example.sourceRunId?.toLowerCase()) &&
+    (attachments.length === 0 ||
+      !returnedMembers.has("attachment_urls") ||
+      hasSameNames(
+        attachments.map(({ name }) => name),
+        Object.keys(example.attachments ?? {}),
+      ))
   );
 }
+
+const hasSameNames = (left: readonly unknown[], right: readonly string[]): boolean =>
+  isDeepStrictEqual(new Set(left), new Set(right));
 
 /**
  * Members of an example that are sent as separate parts of a multipart body. The other members are in the example's

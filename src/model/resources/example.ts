@@ -25,7 +25,7 @@ export interface Example {
 }
 
 /** Key of the splits in an example's metadata (docs/wire.md). */
-const splitKey = "dataset_split";
+export const splitKey = "dataset_split";
 
 /** @throws {@link ResponseError} if `value` is not an example. */
 export function parseExample(value: unknown): Example {
