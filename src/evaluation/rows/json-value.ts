@@ -71,8 +71,7 @@ class Conversion {
     try {
       return this.#convert(value, path);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : "unknown reason";
-      return this.#replace(path, `can't be read (${reason})`, "[unserializable]");
+      return this.#replaceUnreadable(path, error);
     }
   }
 
@@ -136,11 +135,24 @@ class Conversion {
       return this.#replace(path, `is a ${kind}, whose content is not read`, `[${kind}]`);
     }
     return Object.fromEntries(
-      Object.keys(value).map((key) => [
-        key,
-        this.convert(readMember(value, key, this), `${path}.${key}`),
-      ]),
+      Object.keys(value).map((key) => [key, this.#convertMember(value, key, `${path}.${key}`)]),
     );
+  }
+
+  /** Reads and converts a member. If its getter throws, only this member is replaced. */
+  #convertMember(value: object, key: string, path: string): unknown {
+    let member: unknown;
+    try {
+      member = Reflect.get(value, key);
+    } catch (error) {
+      return this.#replaceUnreadable(path, error);
+    }
+    return this.convert(member, path);
+  }
+
+  #replaceUnreadable(path: string, error: unknown): string {
+    const reason = error instanceof Error ? error.message : "unknown reason";
+    return this.#replace(path, `can't be read (${reason})`, "[unserializable]");
   }
 
   #replace(path: string, problem: string, marker: string): string {
@@ -148,18 +160,6 @@ class Conversion {
       this.problems.push(`${path} ${problem}; it is stored as ${JSON.stringify(marker)}`);
     }
     return marker;
-  }
-}
-
-/** Reads a member. If its getter throws, only this member is replaced. */
-function readMember(value: object, key: string, conversion: Conversion): unknown {
-  try {
-    return Reflect.get(value, key);
-  } catch (error) {
-    conversion.problems.push(
-      `The getter of ${key} threw (${error instanceof Error ? error.message : "unknown reason"})`,
-    );
-    return "[unserializable]";
   }
 }
 
