@@ -11,6 +11,8 @@ import { assertExperimentsOnDataset } from "../experiments/experiment-check.ts";
 import { allMembers, toExampleJson } from "../datasets/examples/example-json.ts";
 import { findDataset } from "../datasets/dataset-handlers.ts";
 import { createAttachmentLinker } from "../datasets/examples/example-handlers.ts";
+import { runFields } from "../filter/fields.ts";
+import { readFilter } from "../filter/filter-parameter.ts";
 import { parseId } from "../http/query-string.ts";
 import { pageMembers, toPageSize, parseOffset, sendPage } from "./v2-page.ts";
 import { parseSelects, readV2Runs } from "./v2-runs.ts";
@@ -21,7 +23,7 @@ const Ids = (maxItems: number) => Type.Array(Type.String({ maxLength: 64 }), { m
 export const v2ExperimentRunsBody = Type.Object({
   experiment_ids: Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: 100 }),
   example_ids: Maybe(Ids(1_000)),
-  /** Filter expressions that the runs of an experiment must match, by experiment id. */
+  /** Filter expressions by experiment id. The runs of an experiment must match all of its expressions. */
   filters: Maybe(Type.Record(Type.String(), Type.Array(Type.String(), { maxItems: 20 }))),
   comparative_experiment_id: Maybe(Type.String({ maxLength: 64 })),
   selects: Maybe(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 200 })),
@@ -169,8 +171,9 @@ async function addRuns(
   { experimentId, exampleIds, selects, runs }: AddRunsOptions,
 ): Promise<void> {
   const { body } = request;
-  const filters = body.filters?.[experimentId] ?? [];
-  const filter = filters.length > 1 ? `and(${filters.join(", ")})` : filters[0];
+  const filters = (body.filters?.[experimentId] ?? [])
+    .map((text) => readFilter(runFields, "filters", text))
+    .filter((filter) => filter !== undefined);
   let cursor: string | null = null;
   do {
     const page = await readV2Runs(dependencies, request, {
@@ -178,12 +181,12 @@ async function addRuns(
         session: [parseId(experimentId, "experiment_ids")],
         reference_example: [...exampleIds],
         is_root: true,
-        filter,
         order: "asc",
         limit: serverLimits.queryMax,
         cursor,
       },
       selects,
+      filters,
       parts: ["referenceExampleId"],
       comparativeId: readComparativeId(body),
     });

@@ -3,6 +3,7 @@ import type { Store } from "../store/store.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
+import type { CheckedFilter } from "../filter/checker.ts";
 import { RequestError } from "../model/errors.ts";
 import { Maybe } from "../http/schema-parts.ts";
 import type { RunPart, StoredRun } from "../runs/run-row.ts";
@@ -109,6 +110,8 @@ export type V1RunQuery = { readonly [Name in keyof RunQueryBody]: RunQueryBody[N
 interface ReadRunsOptions {
   readonly v1Query: V1RunQuery;
   readonly selects: readonly string[];
+  /** Filters that the runs must match in addition to those of the query. */
+  readonly filters?: readonly CheckedFilter[];
   /** Parts of the runs that the caller needs in addition to the selected fields. */
   readonly parts?: readonly RunPart[];
   /** If set, only feedback that belongs to this comparison is included. */
@@ -119,7 +122,7 @@ interface ReadRunsOptions {
 export async function readV2Runs(
   dependencies: WithLinks<Store>,
   request: Pick<FastifyRequest, "tenantId" | "baseUrl">,
-  { v1Query, selects, parts = [], comparativeId }: ReadRunsOptions,
+  { v1Query, selects, filters = [], parts = [], comparativeId }: ReadRunsOptions,
 ): Promise<{
   readonly items: readonly Buffer[];
   readonly runs: readonly StoredRun[];
@@ -131,6 +134,10 @@ export async function readV2Runs(
   const { query } = parseRunQuery(Object.fromEntries(definedMembers) as RunQueryBody);
   const { runs, nextPosition } = await store.read.runs.query(tenantId, {
     ...query,
+    filter:
+      filters.length === 0
+        ? query.filter
+        : { ...query.filter, runFilters: [...(query.filter.runFilters ?? []), ...filters] },
     parts: new Set([...findRequiredParts(findRequiredMembers(["ID", ...selects])), ...parts]),
   });
   const ids = selects.includes("FEEDBACK_STATS") ? runs.map(({ row }) => row.id) : [];
