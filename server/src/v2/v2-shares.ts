@@ -30,15 +30,16 @@ export async function shareV2Run(
   const { tenantId, body } = request;
   const run = await store.read.runs.find(tenantId, readRunId(request));
   const root = run && (await store.read.runs.find(tenantId, run.row.traceId));
-  const requestedProjectId = body?.session_id ?? body?.project_id ?? undefined;
+  const requestedProjectId = parseFirstId([
+    ["session_id", body?.session_id],
+    ["project_id", body?.project_id],
+  ]);
   const requestedTraceId = body?.trace_id ?? undefined;
   const matchesRequest =
     root !== undefined &&
     (requestedTraceId === undefined || parseId(requestedTraceId, "trace_id") === root.row.id) &&
     (requestedProjectId === undefined ||
-      [root, run].some(
-        (candidate) => candidate?.row.projectId === parseId(requestedProjectId, "session_id"),
-      ));
+      [root, run].some((candidate) => candidate?.row.projectId === requestedProjectId));
   if (!matchesRequest) {
     throw new RequestError(404, "Run not found");
   }
@@ -119,10 +120,23 @@ function parseThread(
 ): SharedThread {
   const { id } = request.params as { readonly id: string };
   const query = readQuery(request);
-  const requestedProjectId =
-    body.project_id ??
-    body.session_id ??
-    firstValue(query, "project_id") ??
-    firstValue(query, "session_id");
-  return { projectId: parseId(requestedProjectId, "project_id"), threadId: id };
+  const projectId = parseFirstId([
+    ["project_id", body.project_id],
+    ["session_id", body.session_id],
+    ["project_id", firstValue(query, "project_id")],
+    ["session_id", firstValue(query, "session_id")],
+  ]);
+  return { projectId: projectId ?? parseId(undefined, "project_id"), threadId: id };
+}
+
+/**
+ * Parses the first id that is present, of several parameters with the same meaning; `undefined` if all are absent.
+ *
+ * @throws RequestError 422: it is not a UUID. The error names the parameter.
+ */
+function parseFirstId(
+  parameters: readonly (readonly [name: string, id: string | null | undefined])[],
+): string | undefined {
+  const [name, id] = parameters.find(([, value]) => (value ?? undefined) !== undefined) ?? [];
+  return name === undefined ? undefined : parseId(id, name);
 }
