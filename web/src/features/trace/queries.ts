@@ -106,6 +106,8 @@ async function readTrace(
 export interface TraceRunDetails extends RunDetails {
   readonly files: readonly Attachment[];
   readonly projectId: string | undefined;
+  /** The id in the run's metadata that names its thread, as the server reports it. */
+  readonly threadId: string | undefined;
   readonly referenceExampleId: string | undefined;
   readonly firstTokenMs: number | undefined;
   readonly tokens: Readonly<Record<"prompt" | "completion" | "total", number>>;
@@ -186,6 +188,7 @@ async function readRun(path: string, signal: AbortSignal): Promise<TraceRunDetai
     ...parseRunDetails(value),
     files: parseAttachments(value["s3_urls"]),
     projectId: readText("session_id"),
+    threadId: readText("thread_id"),
     referenceExampleId: readText("reference_example_id"),
     firstTokenMs: firstTokenTime === undefined ? undefined : Date.parse(firstTokenTime),
     tokens: {

@@ -17,6 +17,7 @@ function showOffset(items: readonly Item[]): string | null | undefined {
     ...parseRunDetails({ id: idOf(items.length), start_time: "2026-03-01T14:05:09Z" }),
     files: [],
     projectId: undefined,
+    threadId: undefined,
     referenceExampleId: undefined,
     firstTokenMs: undefined,
     tokens: { prompt: 1_234, completion: 0, total: 1_234 },

@@ -134,7 +134,7 @@ const ThreadLink = ({
     ...createTraceRunQuery(rootId ?? ""),
     enabled: rootId !== undefined,
   });
-  const threadId = findThreadId(root?.metadata);
+  const threadId = findThreadId(root);
   return threadId === undefined ? null : (
     <Link
       to="/o/$tenantId/projects/p/$projectId/thread"
