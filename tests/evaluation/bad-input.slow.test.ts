@@ -238,6 +238,16 @@ describe("options and data", () => {
     ],
     ["evaluators that are a text", { evaluators: "x" }, "`evaluators` must be an array"],
     ["no evaluator", { evaluators: [null] }, "evaluators[0] must be a function, or an object"],
+    [
+      "an evaluator without a name",
+      { evaluators: [{ name: "", evaluate: () => 1 }] },
+      "evaluators[0].name must be a string of 1 to 180 characters",
+    ],
+    [
+      "an evaluator with a long name",
+      { evaluators: [add, { name: "n".repeat(181), evaluate: () => 1 }] },
+      "evaluators[1].name must be a string of 1 to 180 characters",
+    ],
     ["a summary evaluator", { summaryEvaluators: "x" }, "`summaryEvaluators` must be an array"],
     ["a client that is none", { client: {} }, "`client` must be a Client of millrace"],
     ["null as a client", { client: null }, "`client` must be a Client of millrace"],

@@ -11,7 +11,7 @@ import type { UntypedRow } from "../result.ts";
 import { createRowContext, rowContexts } from "./row-context.ts";
 import type { RowContext } from "./row-context.ts";
 import { unwrap } from "../../scorers/scorers.ts";
-import { toRowScores } from "./scores.ts";
+import { maxKeyLength, toRowScores } from "./scores.ts";
 import { startRowRunKey } from "../target.ts";
 import type { RowRun, StartRowRun, Target, TargetContext, TargetFunction } from "../target.ts";
 
@@ -344,7 +344,7 @@ export function toNamedTarget(target: Target<unknown, unknown, unknown>): NamedT
 
 /**
  * @throws {@link ValidationError} if an evaluator is neither a function nor an object with a name and the method
- * `evaluate`, or if two evaluators have the same name.
+ * `evaluate`, if a name is not a string of 1 to 180 characters, or if two evaluators have the same name.
  */
 export function toNamedEvaluators(
   evaluators: readonly Evaluator<unknown, unknown, unknown>[],
@@ -363,6 +363,11 @@ export function toNamedEvaluators(
     if (typeof object?.evaluate !== "function" || typeof object.name !== "string") {
       throw new ValidationError(
         `evaluators[${index}] must be a function, or an object { name, evaluate } with a function`,
+      );
+    }
+    if (object.name === "" || object.name.length > maxKeyLength) {
+      throw new ValidationError(
+        `evaluators[${index}].name must be a string of 1 to ${maxKeyLength} characters, because it is the key of the evaluator's feedback`,
       );
     }
     return { name: object.name, evaluate: (args) => object.evaluate(args) };
