@@ -122,6 +122,15 @@ test("a feature of the UI imports no other feature, except those that are shared
   expect(forbidden).toEqual([]);
 });
 
+test("the UI formats numbers and times for English, not for the language of the browser", () => {
+  const withoutLanguage = /\b(?:toLocale\w*|Intl\.\w+Format)\((?!\s*"en")/;
+  const top = join(root, "web/src");
+  const paths = filesOf("web/src").map(({ path }) => path);
+  expect(
+    paths.filter((path) => withoutLanguage.test(readFileSync(join(top, path), "utf8"))),
+  ).toEqual([]);
+});
+
 test.each(packages)(
   "%s: no folder has too many files, and every file name describes its content",
   (folder) => {

@@ -62,7 +62,9 @@ const TextPreview = ({ file: { address } }: { readonly file: Attachment }) => {
       const preview = await blob.slice(0, previewBytes).text();
       const omittedBytes = blob.size - previewBytes;
       setText(
-        omittedBytes > 0 ? `${preview}\n… ${omittedBytes.toLocaleString()} more bytes` : preview,
+        omittedBytes > 0
+          ? `${preview}\n… ${omittedBytes.toLocaleString("en")} more bytes`
+          : preview,
       );
     } catch {
       setText("The server is not responding. Check that it is running.");

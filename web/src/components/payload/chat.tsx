@@ -57,7 +57,7 @@ export const Chat = ({
             className="chat-more"
             onClick={() => setShownCount(shownCount + pageSize)}
           >
-            Show more messages ({hiddenCount.toLocaleString()} hidden)
+            Show more messages ({hiddenCount.toLocaleString("en")} hidden)
           </button>
         </li>
       )}

@@ -73,7 +73,7 @@ const ValueText = ({ row, query }: { readonly row: JsonRow; readonly query: stri
   const { kind, text, size, isOpen } = row;
   switch (kind) {
     case "array":
-      return <span data-toggle>{size === 0 ? "[]" : `[${size.toLocaleString()}]`}</span>;
+      return <span data-toggle>{size === 0 ? "[]" : `[${size.toLocaleString("en")}]`}</span>;
     case "object":
       return <span data-toggle>{size === 0 ? "{}" : `{${toVisibleText(text)}}`}</span>;
     case "string":
@@ -86,7 +86,7 @@ const ValueText = ({ row, query }: { readonly row: JsonRow; readonly query: stri
           )}
           {isOpen !== undefined && (
             <span className="json-more" data-toggle>
-              {isOpen ? "Show less" : `Show all ${size.toLocaleString()} characters`}
+              {isOpen ? "Show less" : `Show all ${size.toLocaleString("en")} characters`}
             </span>
           )}
         </>

@@ -90,7 +90,7 @@ export const JsonTools = ({
         <output>
           {matches.count === 0
             ? "No matches"
-            : `${matches.currentMatchIndex + 1} of ${matches.count.toLocaleString()}`}
+            : `${matches.currentMatchIndex + 1} of ${matches.count.toLocaleString("en")}`}
         </output>
       )}
       <span className="json-buttons">

@@ -74,7 +74,7 @@ export const TraceTools = (props: TraceToolsProps) => {
 
 const SearchField = ({ view, search, selectedRun, searchRef, change, onStep }: TraceToolsProps) => {
   const matchIndex = view.matches.indexOf(selectedRun);
-  const countText = view.matches.length.toLocaleString();
+  const countText = view.matches.length.toLocaleString("en");
   const onKeyDown = (event: KeyboardEvent<HTMLInputElement>): void => {
     if (event.key === "Enter") {
       onStep("match", event.shiftKey ? -1 : 1);
@@ -98,7 +98,7 @@ const SearchField = ({ view, search, selectedRun, searchRef, change, onStep }: T
       />
       {search.find !== undefined && (
         <output>
-          {matchIndex < 0 ? countText : `${(matchIndex + 1).toLocaleString()} of ${countText}`}
+          {matchIndex < 0 ? countText : `${(matchIndex + 1).toLocaleString("en")} of ${countText}`}
           {view.isSearching ? " …" : ""}
         </output>
       )}
@@ -164,7 +164,7 @@ const TypeMenu = ({
         {counts.map(([type, count]) => (
           <div key={type} className="type-line">
             <RunTypeBadge type={type} />
-            <span>{count.toLocaleString()}</span>
+            <span>{count.toLocaleString("en")}</span>
             <SegmentedControl
               size="xs"
               aria-label={`Runs of type ${toVisibleText(type)}`}

@@ -106,7 +106,7 @@ const ExampleComments = ({ exampleId }: { readonly exampleId: string }) => {
   const total = data?.pages[0]?.total ?? 0;
   return (
     <section className="example-part">
-      <h2>Comments{total > 0 && <small className="quiet"> {total.toLocaleString()}</small>}</h2>
+      <h2>Comments{total > 0 && <small className="quiet"> {total.toLocaleString("en")}</small>}</h2>
       <Suspense fallback={<Loading resourceName="comments" />}>
         <Comments target={target} />
       </Suspense>

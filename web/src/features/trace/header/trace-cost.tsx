@@ -28,7 +28,7 @@ export const TraceCost = ({ model }: { readonly model: TraceModel }) => {
     ...(unknownCount === 0
       ? []
       : [
-          `The cost of ${unknownCount.toLocaleString()} of ${pluralize(callCount, "model call")} is unknown: select one to see why.`,
+          `The cost of ${unknownCount.toLocaleString("en")} of ${pluralize(callCount, "model call")} is unknown: select one to see why.`,
         ]),
   ];
   const total = formatDollars(sumModelCalls(model, costs));

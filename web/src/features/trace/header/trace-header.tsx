@@ -102,7 +102,7 @@ export const TraceFacts = ({
       "limit",
       isTruncated && (
         <span key="limit" className="bad">
-          Only the first {traceRunLimit.toLocaleString()} runs are shown
+          Only the first {traceRunLimit.toLocaleString("en")} runs are shown
         </span>
       ),
     ],

@@ -13,7 +13,7 @@ export const RunHead = ({ details: run }: { readonly details: TraceRunDetails })
   <>
     <h1>
       <bdi>{toVisibleText(run.name.slice(0, maxNameChars))}</bdi>
-      {run.name.length > maxNameChars && `… (${run.name.length.toLocaleString()} characters)`}
+      {run.name.length > maxNameChars && `… (${run.name.length.toLocaleString("en")} characters)`}
     </h1>
     <p className="summary">
       <RunTypeBadge type={run.runType} />

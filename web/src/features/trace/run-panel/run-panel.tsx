@@ -115,7 +115,7 @@ const RunTabs = (props: RunPanelProps & { readonly details: TraceRunDetails }) =
           {tabs.map((tab) => (
             <Tabs.Tab key={tab} value={tab}>
               {tabLabels[tab]}
-              {(counts[tab] ?? 0) > 0 && <small> {counts[tab]?.toLocaleString()}</small>}
+              {(counts[tab] ?? 0) > 0 && <small> {counts[tab]?.toLocaleString("en")}</small>}
             </Tabs.Tab>
           ))}
         </RunTabList>

@@ -42,7 +42,7 @@ export const TimingTab = ({
         ? ""
         : formatDuration(Math.max(0, run.firstTokenMs - run.startMs)),
     ],
-    ["Descendants", Math.max(0, (model.subtreeSizes[index] ?? 1) - 1).toLocaleString()],
+    ["Descendants", Math.max(0, (model.subtreeSizes[index] ?? 1) - 1).toLocaleString("en")],
     ["Prompt tokens", formatCount(run.tokens.prompt)],
     ["Completion tokens", formatCount(run.tokens.completion)],
     ["Total tokens", formatCount(run.tokens.total)],
@@ -75,4 +75,4 @@ export const TimingTab = ({
 const hasCost = ({ total, unknownReason }: RunCost): boolean =>
   total !== undefined || unknownReason !== undefined;
 
-const formatCount = (count: number): string => (count === 0 ? "" : count.toLocaleString());
+const formatCount = (count: number): string => (count === 0 ? "" : count.toLocaleString("en"));
