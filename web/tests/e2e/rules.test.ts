@@ -196,7 +196,7 @@ describe.skipIf(browser === undefined)("rules, alerts and webhooks, in Chromium"
     await expect
       .poll(async () => latest.innerText(), { timeout: 15_000 })
       .toMatch(/status 500.*\(\d attempts?\) Next attempt at 2\d{3}-\d\d-\d\d \d\d:\d\d:\d\d\./s);
-    // The last attempt is made 17 hours after the first; the row is changed to what is stored then.
+    // The last attempt is made about 18 hours after the first; the row is changed to what is stored then.
     const db = openDatabase(join(dataDir, databaseFileName));
     db.exec(
       "UPDATE webhook_deliveries SET state = 2, attempts = 8, next_us = NULL WHERE state = 0",
