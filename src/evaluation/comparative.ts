@@ -9,7 +9,7 @@ import { defaultEvaluatorProject } from "./evaluate.ts";
 import { withClient } from "./start-evaluation.ts";
 import { findProject, readUrl } from "./store/experiment.ts";
 import { createFeedbackId, createNamedId } from "./ids.ts";
-import { checkStoredOptions, checkText, ranges, readNumber } from "./option-checks.ts";
+import { checkSignal, checkStoredOptions, checkText, ranges, readNumber } from "./option-checks.ts";
 import { runPool } from "./rows/row-pool.ts";
 import { signTest } from "./significance.ts";
 import { fromOutputs } from "./payload.ts";
@@ -132,8 +132,8 @@ type UntypedOptions = EvaluateComparativeOptions<unknown, unknown, unknown>;
  * Compares experiments over the same dataset, example by example. The scores become feedback on the experiments' runs,
  * as part of a comparison that the UI shows.
  *
- * @param experiments - names of at least two experiments.
- * @throws `ValidationError` (as a rejection) if an option is invalid, an experiment does not exist, or the experiments
+ * @param experiments - names of at least two experiments, each once.
+ * @throws `ValidationError` (as a rejection) if an option is invalid, an experiment does not exist or is named twice, or the experiments
  * have different datasets.
  */
 export async function evaluateComparative<
@@ -150,9 +150,7 @@ export async function evaluateComparative<
     subject: "evaluateComparative",
     error: ValidationError,
   });
-  if (!Array.isArray(experiments) || new Set(experiments).size < 2) {
-    throw new ValidationError("evaluateComparative: pass the names of at least two experiments");
-  }
+  checkExperiments(experiments);
   const { evaluators, seed = 1 } = options;
   if (
     !Array.isArray(evaluators) ||
@@ -165,6 +163,9 @@ export async function evaluateComparative<
     throw new ValidationError("`seed` must be a whole number, or false for no random order");
   }
   checkStoredOptions(options);
+  checkSignal(options.signal);
+  const evaluatorProject =
+    checkText("evaluatorProject", options.evaluatorProject) ?? defaultEvaluatorProject;
   const concurrency = readNumber("concurrency", options.concurrency, ranges.concurrency);
   const timeoutMs = readNumber("timeoutMs", options.timeoutMs, ranges.timeoutMs);
   const name = checkText("name", options.name) ?? experiments.join(" vs. ");
@@ -180,9 +181,27 @@ export async function evaluateComparative<
         concurrency,
         timeoutMs,
         name,
+        evaluatorProject,
         signal: joinSignals(options.signal),
       }),
   );
+}
+
+function checkExperiments(experiments: readonly string[]): void {
+  if (
+    !Array.isArray(experiments) ||
+    experiments.length < 2 ||
+    experiments.some((name: unknown) => typeof name !== "string" || name === "")
+  ) {
+    throw new ValidationError("evaluateComparative: pass the names of at least two experiments");
+  }
+  const names: readonly string[] = experiments;
+  const duplicate = names.find((name, index) => names.indexOf(name) !== index);
+  if (duplicate !== undefined) {
+    throw new ValidationError(
+      `evaluateComparative: the experiment ${JSON.stringify(duplicate)} is named more than once. Name each experiment once`,
+    );
+  }
 }
 
 /** The validated arguments. */
@@ -194,6 +213,7 @@ interface Request {
   readonly concurrency: number;
   readonly timeoutMs: number;
   readonly name: string;
+  readonly evaluatorProject: string;
   readonly signal: AbortSignal;
 }
 
@@ -338,7 +358,7 @@ interface Judgement {
 }
 
 async function callEvaluator(
-  { client, options, timeoutMs, signal, name: comparison }: Request,
+  { client, evaluatorProject, timeoutMs, signal, name: comparison }: Request,
   { example, runs }: OrderedRuns,
   {
     evaluator,
@@ -355,7 +375,7 @@ async function callEvaluator(
   const evaluatorRun = client.startRun({
     name,
     parent: null,
-    projectName: options.evaluatorProject ?? defaultEvaluatorProject,
+    projectName: evaluatorProject,
     inputs: { inputs, outputs, referenceOutputs },
     metadata: { comparison, example_id: example.id, run_ids: runs.map(({ run }) => run.id) },
   });

@@ -15,7 +15,14 @@ import { FinalCalls } from "./final-calls.ts";
 import { fingerprintCode, openExperiment, readUrl } from "./store/experiment.ts";
 import type { OpenExperiment } from "./store/experiment.ts";
 import { createRunId, IdCounter } from "./ids.ts";
-import { checkClient, checkStoredOptions, checkText, ranges, readNumber } from "./option-checks.ts";
+import {
+  checkClient,
+  checkSignal,
+  checkStoredOptions,
+  checkText,
+  ranges,
+  readNumber,
+} from "./option-checks.ts";
 import type { EvaluateOptions, EvaluatorOptions } from "./options.ts";
 import type { UntypedRow, EvaluationResult, ExperimentInfo } from "./result.ts";
 import { runPool } from "./rows/row-pool.ts";
@@ -144,9 +151,7 @@ function checkOptions(target: UntypedTarget, options: UntypedOptions) {
 /** @throws {@link ValidationError} if an option that all evaluations have is invalid. */
 export function checkEvaluatorOptions(options: EvaluatorOptions<unknown, unknown, unknown>) {
   const { signal, onRow } = options;
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw new ValidationError("`signal` must be an AbortSignal");
-  }
+  checkSignal(signal);
   if (onRow !== undefined && typeof onRow !== "function") {
     throw new ValidationError("`onRow` must be a function");
   }

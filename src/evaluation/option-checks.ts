@@ -66,6 +66,13 @@ export function checkClient(client: Client | undefined): void {
   }
 }
 
+/** @throws {@link ValidationError} if the option is given and is not an AbortSignal. */
+export function checkSignal(signal: AbortSignal | undefined): void {
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw new ValidationError("`signal` must be an AbortSignal");
+  }
+}
+
 const isKeyValues = (value: unknown): value is KeyValues =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 

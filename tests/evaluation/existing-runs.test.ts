@@ -5,6 +5,7 @@ import {
   evaluateExperiment,
   evaluateTraces,
 } from "../../src/evaluation/index.ts";
+import { ValidationError } from "../../src/main/index.ts";
 import { add, createSums, isRight, openClient, settle, toArray } from "./evaluation-setup.ts";
 
 test("evaluators are called for the runs of an existing experiment", async () => {
@@ -144,7 +145,27 @@ test("experiments are compared pairwise, in a random order that the seed determi
   await expect(
     evaluateComparative(["right", "none"], { evaluators: [() => [1, 0]], client }),
   ).rejects.toThrow('there is no experiment "none" over a dataset');
-  await expect(evaluateComparative(["right"], { evaluators: [() => [1]], client })).rejects.toThrow(
-    "pass the names of at least two experiments",
-  );
+});
+
+test.each<[string, unknown, object, string]>([
+  ["one experiment", ["a"], {}, "pass the names of at least two experiments"],
+  ["an empty name", ["a", ""], {}, "pass the names of at least two experiments"],
+  ["a name twice", ["a", "b", "a"], {}, 'the experiment "a" is named more than once'],
+  ["an odd signal", ["a", "b"], { signal: "soon" }, "`signal` must be an AbortSignal"],
+  ["null as a signal", ["a", "b"], { signal: null }, "`signal` must be an AbortSignal"],
+  [
+    "an empty project",
+    ["a", "b"],
+    { evaluatorProject: "" },
+    "`evaluatorProject` must be a non-empty string",
+  ],
+])("a comparison of experiments refuses %s", async (_, experiments, options, message) => {
+  const { client } = await openClient();
+  const error = await evaluateComparative(experiments as readonly string[], {
+    evaluators: [() => [1, 0]],
+    client,
+    ...options,
+  }).catch((failure: unknown) => failure);
+  expect(error).toBeInstanceOf(ValidationError);
+  expect((error as Error).message).toContain(message);
 });
