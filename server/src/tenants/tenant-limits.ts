@@ -80,12 +80,13 @@ export class TenantLimits {
     if (ingestBytes === undefined || daily === undefined) {
       return;
     }
-    if ((await daily.read(tenantId)) >= ingestBytes) {
+    const sentBytes = await daily.read(tenantId);
+    if (sentBytes >= ingestBytes) {
       const nowMs = this.#nowMs();
       this.#options.onRefused("ingest_bytes");
       throw new RequestError(
         429,
-        `the tenant has sent ${ingestBytes.toLocaleString("en")} bytes today, the limit of this server (--tenant-ingest-bytes): the next day begins at midnight UTC`,
+        `the tenant has sent ${sentBytes.toLocaleString("en")} bytes today, and the limit of this server is ${ingestBytes.toLocaleString("en")} bytes a day (--tenant-ingest-bytes): the next day begins at midnight UTC`,
         Math.ceil((dayMs - (nowMs % dayMs)) / 1_000),
       );
     }

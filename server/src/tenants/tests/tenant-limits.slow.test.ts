@@ -47,12 +47,14 @@ test("a tenant may send its rate, and a short burst, and is told when to send ag
 test("the bytes of a day are limited until midnight UTC, for each tenant by itself", async () => {
   const { limits, refused, endDay } = createLimits({ ingestBytes: 100 });
   await limits.admitIngest("a");
-  limits.countIngest("a", 100);
+  limits.countIngest("a", 150);
   await expect(limits.admitIngest("a")).rejects.toThrow(
     expect.objectContaining({
       status: 429,
       retryAfterSeconds: 60,
-      message: expect.stringMatching(/100 bytes today.*--tenant-ingest-bytes/) as string,
+      message: expect.stringMatching(
+        /has sent 150 bytes today.* is 100 bytes a day.*--tenant-ingest-bytes/,
+      ) as string,
     }) as Error,
   );
   await limits.admitIngest("b");
@@ -163,7 +165,9 @@ test("a tenant that has sent its bytes of the day is refused with the reason, an
   expect((await send()).status).toBe(200);
   await expect.poll(async () => (await send()).status).toBe(429);
   expect((await send()).json).toEqual({
-    detail: expect.stringContaining("has sent 1,000 bytes today") as string,
+    detail: expect.stringMatching(
+      /has sent \d,\d{3} bytes today, .* is 1,000 bytes a day/,
+    ) as string,
   });
   expect((await call(server, "GET /sessions", { headers })).status).toBe(200);
 });
