@@ -26,7 +26,7 @@ interface UploadWriterDependencies {
 /**
  * Stores datasets that are uploaded in several steps. All of their examples belong to one version, whose time is the
  * beginning of the upload. If the server crashes during an upload, SQLite deletes the incomplete dataset at the next
- * start. On PostgreSQL, a later sweep of deleted datasets deletes it once it is a day old.
+ * start. On PostgreSQL, the leader deletes it once it is a day old.
  */
 export class UploadWriter implements UploadWrites {
   readonly #db: Database;

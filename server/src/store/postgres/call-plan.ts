@@ -113,7 +113,11 @@ export function planWrite({ resource, method, args }: ResourceCall<Writers>): Wr
     };
   }
   if (resource === "datasets" && method === "sweep") {
-    return { tenant: { kind: "retiredDataset" }, locks: [] };
+    // The servers erase one after the other, so that a deletion is answered only when no rows are left.
+    return {
+      tenant: { kind: "retiredDataset" },
+      locks: [{ name: "all/erasures", isShared: false }],
+    };
   }
   if (resource === "prompts" && method === "count") {
     // This write only adds 1 to counts, so it needs no lock.

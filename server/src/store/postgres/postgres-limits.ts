@@ -21,6 +21,8 @@ export const postgresLimits = {
   startMs: 15_000,
   /** Milliseconds between two steps of background work. */
   maintainMs: 1_000,
+  /** Milliseconds between two searches for datasets that are deleted but not erased. */
+  erasureMs: 60_000,
 } as const;
 
 /** Returns the limits of a pool with at most `size` sessions. */

@@ -68,6 +68,8 @@ export class PostgresWriter {
   #cacheVersion = 0;
   #maintainTimer: NodeJS.Timeout | undefined;
   #maintaining: Promise<void> | undefined;
+  /** When the leader searches for deleted datasets again. */
+  #nextErasureMs = 0;
 
   constructor(
     sessions: SessionFactory,
@@ -151,12 +153,13 @@ export class PostgresWriter {
     await this.#notices.close();
   }
 
-  #writeOnce(write: PostgresWrite): Promise<unknown> {
+  /** Performs a write. If it `isRepeatable`, it is repeated after the loss of a connection. */
+  #writeOnce(write: PostgresWrite, { isRepeatable = false } = {}): Promise<unknown> {
     const { tenant, locks } = planWrite(write);
     const plan = {
       tenant: tenant.kind === "tenant" ? tenant.tenantId : allTenants,
       locks,
-      isRepeatable: false,
+      isRepeatable,
     };
     const queueName = locks.at(-1)?.name;
     const run = (): Promise<unknown> =>
@@ -219,10 +222,11 @@ export class PostgresWriter {
       const startMs = performance.now();
       try {
         const plan = { tenant: allTenants, locks: [], isRepeatable: true };
-        const hasMore = await this.#transact(this.#pools.writes, plan, (session) =>
+        const hasMorePartitions = await this.#transact(this.#pools.writes, plan, (session) =>
           session.writers.runEngine.maintain(),
         );
-        delayMs = hasMore ? performance.now() - startMs : delayMs;
+        const hasMoreDatasets = await this.#eraseDatasets();
+        delayMs = hasMorePartitions || hasMoreDatasets ? performance.now() - startMs : delayMs;
       } catch (cause) {
         delayMs *= failureFactor;
         if (!this.#closing.signal.aborted) {
@@ -231,6 +235,22 @@ export class PostgresWriter {
       }
     }
     this.#scheduleMaintenance(delayMs);
+  }
+
+  /**
+   * Erases some rows of deleted datasets and of abandoned uploads, which servers that ended have left behind. Returns
+   * whether more rows are left.
+   */
+  async #eraseDatasets(): Promise<boolean> {
+    if (performance.now() < this.#nextErasureMs) {
+      return false;
+    }
+    const sweep = { resource: "datasets", method: "sweep", args: [], checkResults: [] } as const;
+    const hasMore = (await this.#writeOnce(sweep, { isRepeatable: true })) === true;
+    if (!hasMore) {
+      this.#nextErasureMs = performance.now() + postgresLimits.erasureMs;
+    }
+    return hasMore;
   }
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { Socket } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { querySql, runSql, testServerUrl } from "../../../../tests/support/postgres-server.ts";
 import { PostgresStores } from "../../../../tests/support/postgres-stores.ts";
 import { StoreFixture } from "../../../../tests/support/store-fixture.ts";
@@ -44,32 +44,9 @@ describe.skipIf(testServerUrl === undefined)("two servers on one PostgreSQL data
     });
 
   const createDataset = async (tenantId: string, id = randomUUID()): Promise<string> => {
-    await first.write.datasets.create(tenantId, {
-      id,
-      name: `dataset ${randomUUID()}`,
-      description: null,
-      dataType: "kv",
-      inputsSchema: null,
-      outputsSchema: null,
-      extra: null,
-      transformations: null,
-      externallyManaged: false,
-      baselineExperimentId: null,
-      createdMicros: 1_000,
-    });
+    await first.write.datasets.create(tenantId, draftDataset(id));
     return id;
   };
-
-  const draftExample = (datasetId: string, rest: Partial<ExampleDraft> = {}): ExampleDraft => ({
-    id: randomUUID(),
-    hasGeneratedId: true,
-    datasetId,
-    sourceRunId: null,
-    inputs: '{"question":"why"}',
-    outputs: null,
-    metadata: "{}",
-    ...rest,
-  });
 
   /** Calls a function with each store in turn, `count` times, all at the same time. */
   const callAll = <Result>(count: number, call: (store: Store, index: number) => Promise<Result>) =>
@@ -505,6 +482,64 @@ describe.skipIf(testServerUrl === undefined)("opening the store in PostgreSQL", 
     await store.close();
     await database.drop();
   });
+});
+
+test.skipIf(testServerUrl === undefined)(
+  "a server erases deleted datasets and uploads that another server left behind, except for uploads of the last day",
+  async () => {
+    const fixture = await PostgresStores.create();
+    onTestFinished(() => fixture.close());
+    const { adminUrl } = fixture.database;
+    const ended = await fixture.open();
+    const tenantId = ended.defaultTenantId;
+    const [deleted, abandoned, uploading, stored] = [
+      randomUUID(),
+      randomUUID(),
+      randomUUID(),
+      randomUUID(),
+    ];
+    for (const id of [deleted, stored]) {
+      await ended.write.datasets.create(tenantId, draftDataset(id));
+      await ended.write.examples.create(tenantId, [draftExample(id)]);
+    }
+    await ended.write.uploads.begin(tenantId, draftDataset(abandoned));
+    const nowMicros = Date.now() * 1_000;
+    await ended.write.uploads.begin(tenantId, draftDataset(uploading, nowMicros));
+    await ended.write.datasets.deleteMany(tenantId, [deleted]);
+    await ended.close();
+    await fixture.open();
+    const readIds = (sql: string): Promise<unknown> =>
+      querySql(adminUrl, [sql]).then((rows) => rows.map(({ id }) => id));
+    await expect
+      .poll(() => readIds("SELECT id FROM datasets ORDER BY id"))
+      .toEqual([uploading, stored].toSorted());
+    expect(await readIds("SELECT dataset_id AS id FROM examples")).toEqual([stored]);
+  },
+);
+
+const draftDataset = (id = randomUUID(), createdMicros = 1_000) => ({
+  id,
+  name: `dataset ${randomUUID()}`,
+  description: null,
+  dataType: "kv" as const,
+  inputsSchema: null,
+  outputsSchema: null,
+  extra: null,
+  transformations: null,
+  externallyManaged: false,
+  baselineExperimentId: null,
+  createdMicros,
+});
+
+const draftExample = (datasetId: string, rest: Partial<ExampleDraft> = {}): ExampleDraft => ({
+  id: randomUUID(),
+  hasGeneratedId: true,
+  datasetId,
+  sourceRunId: null,
+  inputs: '{"question":"why"}',
+  outputs: null,
+  metadata: "{}",
+  ...rest,
 });
 
 /** Divides a URL at its host and port. */
