@@ -251,7 +251,7 @@ export class Delivery {
     const rejected = countRecords(refused);
     this.#writeDeadLetter(tape, rejected, refused);
     tape.journal?.discard();
-    return this.#countOutcomes({ ...report, rejected });
+    return this.#countSettled({ ...report, rejected });
   }
 
   #settleUndelivered(
@@ -262,14 +262,14 @@ export class Delivery {
     const outcomeCounts = countOutcomes(tape);
     this.#writeDeadLetter(tape, outcomeCounts.rejected, refused);
     this.#writeQuarantined(tape, outcomeCounts.quarantined);
-    const finalCounts = this.#countOutcomes(outcomeCounts);
+    const settledCounts = this.#countSettled(outcomeCounts);
     if (outcomeCounts.pending === 0) {
       tape.journal?.discard();
-      return finalCounts;
+      return settledCounts;
     }
     const result = {
-      delivered: finalCounts.delivered,
-      lost: finalCounts.lost + outcomeCounts.pending,
+      delivered: settledCounts.delivered,
+      lost: settledCounts.lost + outcomeCounts.pending,
     };
     // Counting the pending records as spooled or lost is the last step. A recording call may evict a tape while the
     // program's stack is exhausted; if an earlier step then fails, the tape stays in the queue.
@@ -303,7 +303,7 @@ export class Delivery {
     }
   }
 
-  #countOutcomes({
+  #countSettled({
     delivered,
     rejected,
     quarantined = 0,

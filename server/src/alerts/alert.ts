@@ -78,7 +78,7 @@ export interface AlertStatus {
   readonly streak: number;
 }
 
-/** A stored alert. It watches a figure of a project, over a time window that ends now. */
+/** A stored alert. It watches one metric of a project, over a time window that ends now. */
 export interface Alert extends AlertDraft {
   readonly id: string;
   readonly projectId: string;

@@ -100,19 +100,20 @@ export function startRun(client: TracingClient, options: StartOptions = {}): Run
 const startOptionNames: KeyTable<StartOptions> = { ...runOptionNames, parent: 1 };
 
 /**
- * Starts a run as {@link startRun} does, with options that were already checked for unknown names. With `recorded:
- * false` the caller records it.
+ * Starts a run as {@link startRun} does, with options that were already checked for unknown names.
+ *
+ * @param isRecorded whether the start is recorded here; otherwise the caller records it
  */
 export function startWithCheckedOptions(
   client: TracingClient,
   options: StartOptions,
-  recorded = true,
+  isRecorded = true,
 ): RunTree {
   // A JavaScript caller may pass null. Recording must not throw for it.
   const untypedOptions: unknown = options;
   const safeOptions = typeof untypedOptions === "object" && untypedOptions !== null ? options : {};
   const parent = chooseParent(client, safeOptions);
-  return RunTree.start({ client, parent, recorded }, safeOptions);
+  return RunTree.start({ client, parent, recorded: isRecorded }, safeOptions);
 }
 
 function chooseParent(client: TracingClient, options: StartOptions): RunTree | undefined {

@@ -183,7 +183,7 @@ export class Shipper {
     };
   }
 
-  /** Masks records in place. Returns the results, if there are rules. */
+  /** Masks secrets in the records in place. Returns how many were masked; an empty object if there are no rules. */
   #redact(records: Uint8Array): Pick<ExpandedTape, "redacted"> {
     return this.#redactor === undefined ? {} : { redacted: this.#redactor.redact(records) };
   }

@@ -79,29 +79,29 @@ function createRootSql(condition: string): string {
  * Statements that do for runs of a removed week what the triggers do for deleted runs. Whole hours are marked, because
  * usually no run is left in them.
  *
- * @param table - the table with the runs of the week; `range` is a subquery for some of its rows
+ * @param table - the table with the runs of the week; `rowsSql` is a subquery that selects the rows that are deleted in this step
  */
 export function createForgetMetricsSql({
   table,
-  range,
+  rowsSql,
 }: {
   readonly table: string;
-  readonly range: string;
+  readonly rowsSql: string;
 }): readonly string[] {
   return [
     `SELECT pg_advisory_xact_lock_shared(${metricLockSql})`,
     `INSERT INTO metric_marks (tenant_id, project_id, level, unit)
-       SELECT DISTINCT c.tenant_id, c.project_id, ${markLevels.unreadHour}, ${unitSql("c", hourMicros)} FROM ${range} c
+       SELECT DISTINCT c.tenant_id, c.project_id, ${markLevels.unreadHour}, ${unitSql("c", hourMicros)} FROM ${rowsSql} c
        ON CONFLICT DO NOTHING`,
     // The roots above the runs may be in other weeks.
     `INSERT INTO metric_marks (tenant_id, project_id, level, unit)
        SELECT DISTINCT t.tenant_id, f.project_id, ${markLevels.minute}, f.unit
-         FROM (SELECT DISTINCT c.tenant_id, c.trace_id, c.root_us FROM ${range} c WHERE ${summedCondition}) t,
+         FROM (SELECT DISTINCT c.tenant_id, c.trace_id, c.root_us FROM ${rowsSql} c WHERE ${summedCondition}) t,
            LATERAL (${createRootSql("")}) f
          WHERE NOT EXISTS (SELECT FROM ${table} o WHERE o.tenant_id = t.tenant_id AND o.trace_id = t.trace_id
            AND o.id = t.trace_id AND o.root_us = t.root_us)
        ON CONFLICT DO NOTHING`,
-    createDeleteUnitsSql(range),
+    createDeleteUnitsSql(rowsSql),
   ];
 }
 

@@ -161,7 +161,7 @@ export function createTraceModelsSql(runAlias: string): string {
     WHERE ${createTraceCallSql(runAlias)} AND jsonb_typeof(m.model) = 'string')`;
 }
 
-/** SQL for the sum of a measure of the model calls of a run's trace; NULL if none of them has it. */
+/** SQL that sums a measure over all model calls in a run's trace; NULL if no call has the measure. */
 const createTraceSumSql = (runAlias: string, measure: IndexedMeasure): string =>
   `(SELECT sum(t.${measure}) FROM runs t WHERE ${createTraceCallSql(runAlias)})`;
 

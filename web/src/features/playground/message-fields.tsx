@@ -112,7 +112,7 @@ const MessageText = ({ message: { id, role, text }, onChange }: MessageProps) =>
   text.length > maxEditedChars ? (
     <>
       <p className="note">
-        This text of {formatBytes(text.length)} is sent as it is. It is too long to be edited here.
+        This text ({formatBytes(text.length)}) is too long to edit here. It is sent unchanged.
       </p>
       <LongText text={text} />
     </>

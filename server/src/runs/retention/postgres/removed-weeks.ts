@@ -6,12 +6,12 @@ import { forgetTextsSql, textLockSql } from "../../postgres/text-index/text-tabl
 import { forgetSharedTextsSql } from "../../shared-texts/postgres-shared-texts.ts";
 
 /**
- * Returns statements that mark the metrics of runs as out of date. `table` is the table of one week, and `range` is a
- * subquery for some of its rows.
+ * Returns statements that mark the metrics of runs as out of date. `table` is the table of one week, and `rowsSql` is a
+ * subquery that selects the rows that are deleted in this step.
  */
 export type CreateMetricMarksSql = (runs: {
   readonly table: string;
-  readonly range: string;
+  readonly rowsSql: string;
 }) => readonly string[];
 
 interface RemovedWeek {
@@ -85,17 +85,17 @@ export class RemovedWeeks {
     return 0;
   }
 
-  /** Deletes the data of the runs in a range of rows. @param range - subquery for the rows */
-  async #deleteDataOfRuns(table: string, range: string): Promise<number> {
+  /** Deletes the data of the runs of the rows that a subquery selects. */
+  async #deleteDataOfRuns(table: string, rowsSql: string): Promise<number> {
     await this.#db.query(textLockSql);
     // Lock runs in the order of their ids, as all transactions do, so that no deadlock occurs.
     const { rows: counts } = await this.#db.execute<{ readonly runs: number }>(
-      `SELECT count(*) AS runs FROM (SELECT FROM run_keys k JOIN ${range} c ON k.tenant_id = c.tenant_id AND k.id = c.id
+      `SELECT count(*) AS runs FROM (SELECT FROM run_keys k JOIN ${rowsSql} c ON k.tenant_id = c.tenant_id AND k.id = c.id
          ORDER BY k.tenant_id, k.id FOR UPDATE OF k) l`,
     );
     // A new statement sees the runs that other transactions have stored while this one waited for their locks.
     const { rows: receivedAgain } = await this.#db.execute<RunId>(
-      `SELECT k.tenant_id, k.id FROM ${range} c JOIN run_keys k ON k.tenant_id = c.tenant_id AND k.id = c.id
+      `SELECT k.tenant_id, k.id FROM ${rowsSql} c JOIN run_keys k ON k.tenant_id = c.tenant_id AND k.id = c.id
        JOIN runs r ON r.tenant_id = k.tenant_id AND r.trace_id = k.trace_id AND r.id = k.id AND r.root_us = k.root_us`,
     );
     const parameters = [
@@ -104,7 +104,7 @@ export class RemovedWeeks {
     ];
     for (const [name, column] of [...tablesOfRuns, ["run_keys", "id"]]) {
       await this.#db.execute(
-        `DELETE FROM ${name} t USING ${range} c WHERE t.tenant_id = c.tenant_id AND t.${column} = c.id
+        `DELETE FROM ${name} t USING ${rowsSql} c WHERE t.tenant_id = c.tenant_id AND t.${column} = c.id
            AND NOT EXISTS (SELECT FROM unnest($1::text[], $2::text[]) a (tenant_id, id)
              WHERE a.tenant_id = c.tenant_id AND a.id = c.id)`,
         parameters,
@@ -112,13 +112,13 @@ export class RemovedWeeks {
     }
     await this.#db.execute(
       `INSERT INTO run_facet_candidates (tenant_id, project_id, facet)
-       SELECT DISTINCT c.tenant_id, c.project_id, v.facet FROM ${range} c, unnest(c.facets) v (facet)
+       SELECT DISTINCT c.tenant_id, c.project_id, v.facet FROM ${rowsSql} c, unnest(c.facets) v (facet)
        ON CONFLICT DO NOTHING`,
     );
-    for (const statement of this.#createMetricMarksSql({ table, range })) {
+    for (const statement of this.#createMetricMarksSql({ table, rowsSql })) {
       await this.#db.execute(statement);
     }
-    await this.#db.execute(forgetTextsSql(range));
+    await this.#db.execute(forgetTextsSql(rowsSql));
     return counts[0]?.runs ?? 0;
   }
 

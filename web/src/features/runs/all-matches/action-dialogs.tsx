@@ -113,8 +113,8 @@ export const DeleteRunsDialog = ({ target, onClose }: ActionDialogProps) => {
       onClose={onClose}
     >
       <p>
-        This deletes the runs, all runs below them, and their feedback, attachments and queue
-        entries. This can&apos;t be undone.
+        This deletes the selected runs and all their child runs, with the feedback, attachments and
+        queue entries of these runs. This can&apos;t be undone.
       </p>
       <TargetNote target={target} />
     </Confirm>

@@ -22,7 +22,7 @@ export const MetadataTab = ({ details }: { readonly details: TraceRunDetails }) 
       <Payload label="Metadata" value={hasMetadata ? metadata : undefined} mode="json" />
       {otherExtra !== undefined && <Payload label="Extra fields" value={otherExtra} mode="json" />}
       {serialized !== undefined && (
-        <Payload label="Configuration of the component" value={serialized} mode="json" />
+        <Payload label="Serialized component" value={serialized} mode="json" />
       )}
     </>
   );
