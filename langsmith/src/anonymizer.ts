@@ -1,3 +1,5 @@
+import { toRecordedForm } from "./recorded-form.ts";
+
 /** A string inside a value, and its path: the keys that lead to it. */
 export interface StringNode {
   value: string;
@@ -186,27 +188,33 @@ interface Walk {
   readonly texts: CopiedText[];
 }
 
-/** Copies a value, and collects its strings. */
-function copyValue(value: unknown, walk: Walk): void {
+/** Copies a value in the form in which it is recorded, and collects its strings. */
+function copyValue(original: unknown, walk: Walk): void {
   const { parent, key, path, remainingDepth, seen, texts } = walk;
+  const isObject = typeof original === "object" && original !== null;
+  if (isObject && seen.has(original)) {
+    setMember(walk, "[circular]");
+    return;
+  }
+  const value = isObject ? toRecordedForm(original) : original;
   if (typeof value === "string") {
     texts.push({ value, path, parent, key });
   }
-  if (!isObjectOrList(value)) {
+  if (!isObject || !isObjectOrList(value)) {
     setMember(walk, value);
     return;
   }
-  if (remainingDepth <= 0 || seen.has(value)) {
-    setMember(walk, remainingDepth <= 0 ? "[too deep to anonymize]" : "[circular]");
+  if (remainingDepth <= 0) {
+    setMember(walk, "[too deep to anonymize]");
     return;
   }
   const isList = Array.isArray(value);
   const copy = isList ? [] : {};
   setMember(walk, copy);
-  seen.add(value);
+  seen.add(original);
   for (const [name, member] of Object.entries(value) as [string, unknown][]) {
     const objectPath = path === "" ? name : `${path}.${name}`;
-    copyValue(member, {
+    copyValue(name === "toJSON" && typeof member === "function" ? undefined : member, {
       ...walk,
       parent: copy,
       key: name,
@@ -214,5 +222,5 @@ function copyValue(value: unknown, walk: Walk): void {
       remainingDepth: remainingDepth - 1,
     });
   }
-  seen.delete(value);
+  seen.delete(original);
 }

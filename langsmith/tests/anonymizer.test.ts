@@ -76,6 +76,62 @@ test("a processor that returns only paths masks all strings of a path", () => {
   expect(once(samePaths)).toEqual({ ...samePaths, "a.b": "-", a: { b: "-" } });
 });
 
+class Message {
+  readonly content = "ada@example.org";
+}
+
+class Serializable {
+  readonly #content = "ada@example.org";
+
+  toJSON(): object {
+    return { kwargs: { content: this.#content } };
+  }
+}
+
+test("strings in instances of classes, maps, sets and errors are replaced, as they are recorded", () => {
+  const mask = createAnonymizer([{ pattern: email, replace: "-" }]);
+  const error = Object.assign(new Error("to ada@example.org"), { code: "ada@example.org" });
+  const masked = mask({
+    message: new Message(),
+    json: new Serializable(),
+    text: { toJSON: () => "ada@example.org" },
+    map: new Map([["key", new Message()]]),
+    pairs: new Map([[new Message(), 1]]),
+    set: new Set(["ada@example.org"]),
+    error,
+    url: new URL("https://example.org/?to=ada@example.org"),
+    search: new URLSearchParams({ to: "x" }),
+    boxed: Object("ada@example.org") as unknown,
+    headers: new Headers({ from: "ada@example.org" }),
+  });
+  expect(masked).toMatchObject({
+    message: { content: "-" },
+    json: { kwargs: { content: "-" } },
+    text: "-",
+    map: { key: { content: "-" } },
+    pairs: [[{ content: "-" }, 1]],
+    set: ["-"],
+    error: { name: "Error", message: "to -", code: "-" },
+    url: "https://example.org/?to=-",
+    search: "to=x",
+    boxed: "-",
+    headers: { from: "-" },
+  });
+  expect(JSON.stringify(masked)).not.toContain("ada@");
+});
+
+test("dates, bytes, promises and streams stay as they are", () => {
+  const values = [
+    new Date(0),
+    new Uint8Array([1]),
+    new ArrayBuffer(1),
+    Promise.resolve(1),
+    new ReadableStream(),
+  ];
+  const masked = createAnonymizer([{ pattern: email }])(values);
+  expect(masked.map((value, index) => value === values[index])).toEqual(values.map(() => true));
+});
+
 test("a key that the copy must not inherit from stays a key", () => {
   const parsed: unknown = JSON.parse(
     '{"__proto__":{"text":"ada@example.org"},"":"bob@example.org"}',
