@@ -173,6 +173,25 @@ test("an evaluator has a run of its own, its failure is recorded, and its scores
   });
 });
 
+test("an evaluator judges the outputs that are passed, also null, otherwise those that were logged", async () => {
+  const project = await createVitestProject({
+    "outputs.test.js": `${imports}
+        describe("outputs", { enabled: false }, () => {
+          test("a", { inputs: { a: 1 } }, async () => {
+            logOutputs("logged");
+            const judged = [];
+            const judge = ({ outputs }) => { judged.push(outputs); };
+            await score(judge);
+            await score(judge, "passed");
+            await score(judge, null);
+            plainExpect(judged).toEqual(["logged", "passed", null]);
+          });
+        });`,
+  });
+  const { code, output } = await project.run();
+  expect({ code, output }).toMatchObject({ code: 0 });
+});
+
 test("outputs that can't be read, and timers that stay fake, cost nothing else", async () => {
   const { client, url } = await openClient();
   const project = await createVitestProject({

@@ -23,7 +23,8 @@ export function logOutputs(outputs: unknown): void {
 export function score(key: string, value: NonNullable<EvaluatorResult>): void;
 /**
  * Scores the current test with an evaluator, such as `exactMatch()`. The evaluator is called with the example, and with
- * the outputs that are passed or were logged. If the evaluator throws, the error is recorded as its failure.
+ * the outputs that are passed, also `null`, or otherwise with the logged ones. If the evaluator throws, the error is
+ * recorded as its failure.
  *
  * @returns the scores, for example to check them with `expect`.
  * @throws `ValidationError` if there are no outputs, outside of a test of millrace/vitest, or if the test has ended.
@@ -52,5 +53,5 @@ export function score(
       "score: there are no outputs to judge. Pass them as the second argument, or call logOutputs first",
     );
   }
-  return attempt.evaluate(evaluator, value ?? attempt.outputs);
+  return attempt.evaluate(evaluator, value === undefined ? attempt.outputs : value);
 }
