@@ -17,9 +17,9 @@ const keepAliveMs = 4_000;
 
 /**
  * Creates pooled connections with explicit limits: undici's default timeouts are 300 s, and it does
- * not limit responses. At most `maxResponseBytes` of a response are read; `Infinity` is no limit. `onConnected` is called
- * for each established connection. Whether a proxy is used is decided from `connection` alone,
- * never from the environment.
+ * not limit responses. At most `maxResponseBytes` of a response are read; `Infinity` is no limit.
+ * `onConnected` is called for each established connection. Whether a proxy is used is decided from
+ * `connection` alone, never from the environment.
  */
 export function createDispatcher(
   connection: Connection,
