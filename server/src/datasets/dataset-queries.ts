@@ -107,6 +107,13 @@ const selectDatasets = () =>
 const isValidAt = (micros: Expression<number>) =>
   sql<number>`CASE WHEN e.from_us <= ${micros} AND (e.to_us IS NULL OR e.to_us > ${micros}) THEN 1 ELSE 0 END`;
 
+/**
+ * SQL for the new `modified_us` of a dataset, which must increase with every change: the time of the change, or a
+ * microsecond after the stored one if the clock was set back or a client has backdated the change.
+ */
+const laterModification = (micros: Expression<number>) =>
+  sql<number>`CASE WHEN modified_us < ${micros} THEN ${micros} ELSE modified_us + 1 END`;
+
 type DatasetKey = { readonly tenantId: string; readonly id: string };
 
 /** The queries of datasets, their versions and their tags. */
@@ -140,13 +147,12 @@ export const datasetQueries = {
         example_count: sql.lit(0),
       }),
   ),
-  // `modified_us` must increase with every update, even if the clock was set back.
   update: new Query((row: Parameters<Pick<DatasetTable, "id" | "modified_us"> & DatasetColumns>) =>
     builder
       .updateTable("datasets")
       .set({
         ...columnsOf(row, ["name_json", "body"]),
-        modified_us: sql`CASE WHEN modified_us < ${row.modified_us} THEN ${row.modified_us} ELSE modified_us + 1 END`,
+        modified_us: laterModification(row.modified_us),
       })
       .where("id", "=", row.id),
   ),
@@ -213,7 +219,7 @@ export const datasetQueries = {
         .updateTable("datasets")
         .set({
           version_us: micros,
-          modified_us: micros,
+          modified_us: laterModification(micros),
           example_count: sql`example_count + ${countChange}`,
         })
         .where("id", "=", id),

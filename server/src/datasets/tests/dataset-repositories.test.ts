@@ -197,6 +197,19 @@ describe.each(engines)("datasets on %s", (_engine, open) => {
     });
   });
 
+  test("are modified later with each version, even if a client has backdated it", async () => {
+    const { id, modifiedMicros: micros } = await create();
+    await addVersion(id, micros + 20);
+    expect(await createReader().find(tenantId, id)).toMatchObject({ modifiedMicros: micros + 20 });
+    const columns = { ...toDatasetColumns(draft()), id, modified_us: micros + 40 };
+    await engine.transact(() => engine.db.run(datasetQueries.update, columns));
+    await addVersion(id, micros + 30);
+    expect(await createReader().find(tenantId, id)).toMatchObject({
+      versionMicros: micros + 30,
+      modifiedMicros: micros + 41,
+    });
+  });
+
   test("are listed by filter, in order and in pages, with their experiments", async () => {
     const metadata = { team: "a", deep: { x: 1 } };
     const { id } = await create({ name: "b1", extra: { metadata }, createdMicros: 3 });
@@ -233,7 +246,7 @@ describe.each(engines)("datasets on %s", (_engine, open) => {
   });
 
   test("have versions, which are found by time and by tag", async () => {
-    const { id } = await create();
+    const { id } = await create({ createdMicros: 3 });
     const reader = createReader();
     const find = (asOf: Parameters<typeof reader.findVersion>[2], tenant = tenantId) =>
       reader.findVersion(tenant, id, asOf);
