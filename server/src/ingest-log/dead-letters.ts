@@ -1,4 +1,6 @@
+import type { StoredMsg } from "nats";
 import { RequestError } from "../model/errors.ts";
+import { errorCodeOf, errorCodes } from "./jetstream-errors.ts";
 import type { LogConnection } from "./log-connection.ts";
 import { logLimits, logNames } from "./log-limits.ts";
 import type { DeadLetter } from "./log-report.ts";
@@ -54,6 +56,7 @@ export async function listDeadLetters(
 /**
  * Puts dead letters back into the log, so that a writer tries again to store their runs: those with the given numbers,
  * or all. Returns how many were replayed. An interrupted replay can be repeated, because a run is stored only once.
+ * Several replays may run at the same time.
  *
  * @throws RequestError 404: there is no dead letter with one of the numbers; the others were replayed. 429 or 503: the
  * log is full or can't be reached.
@@ -65,14 +68,9 @@ export async function replayDeadLetters(
   const wanted = sequences === "all" ? undefined : new Set(sequences);
   let replayed = 0;
   for await (const { letter, message } of readDeadLetters(log, wanted)) {
-    const object = findObject(message);
-    await log.append(object === undefined ? message : await restoreObject(log, object));
-    await log.manager.streams.deleteMessage(logNames.deadStream, letter.sequence);
-    if (object !== undefined) {
-      await log.deleteObject(object.name);
-    }
+    const isReplayed = await replayLetter(log, letter.sequence, message);
     wanted?.delete(letter.sequence);
-    replayed += 1;
+    replayed += isReplayed ? 1 : 0;
   }
   if (wanted !== undefined && wanted.size > 0) {
     throw new RequestError(
@@ -81,6 +79,33 @@ export async function replayDeadLetters(
     );
   }
   return replayed;
+}
+
+/** Returns false if another replay has deleted the dead letter meanwhile. */
+async function replayLetter(
+  log: LogConnection,
+  sequence: number,
+  message: Uint8Array,
+): Promise<boolean> {
+  const object = findObject(message);
+  try {
+    await log.append(object === undefined ? message : await restoreObject(log, object));
+    await log.manager.streams.deleteMessage(logNames.deadStream, sequence);
+  } catch (cause) {
+    // The error of a deletion that finds no message depends on the version of NATS.
+    const isDeleted = await readLetter(log, sequence).then(
+      (letter) => letter === undefined,
+      () => false,
+    );
+    if (isDeleted) {
+      return false;
+    }
+    throw cause;
+  }
+  if (object !== undefined) {
+    await log.deleteObject(object.name);
+  }
+  return true;
 }
 
 interface StoredLetter {
@@ -99,14 +124,28 @@ async function* readDeadLetters(
     if (deleted.has(sequence) || wanted?.has(sequence) === false) {
       continue;
     }
-    const { data, header } = await log.manager.streams.getMessage(logNames.deadStream, {
-      seq: sequence,
-    });
+    const stored = await readLetter(log, sequence);
+    if (stored === undefined) {
+      continue;
+    }
+    const { data, header } = stored;
     const { time, tenantId, reason } = parseDescription(header.get(logNames.deadHeader));
     yield {
       letter: { sequence, time, tenantId, reason, bytes: data.byteLength },
       message: data,
     };
+  }
+}
+
+/** Reads the message of a dead letter; `undefined` if a replay has deleted it. */
+async function readLetter(log: LogConnection, sequence: number): Promise<StoredMsg | undefined> {
+  try {
+    return await log.manager.streams.getMessage(logNames.deadStream, { seq: sequence });
+  } catch (cause) {
+    if (errorCodeOf(cause) === errorCodes.noMessage) {
+      return undefined;
+    }
+    throw cause;
   }
 }
 

@@ -4,6 +4,7 @@
 export const errorCodes = {
   noPeers: 10_005,
   noResources: 10_023,
+  noMessage: 10_037,
   noStorage: 10_047,
   noStream: 10_059,
   notClustered: 10_074,

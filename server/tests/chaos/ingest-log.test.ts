@@ -9,10 +9,14 @@ import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
 import { startServer } from "@millrace/server";
 import { connect, RetentionPolicy } from "nats";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { IngestWriter } from "../../dist/ingest-log/ingest-writer.js";
 import type { AppliedStore } from "../../dist/ingest-log/ingest-writer.js";
-import { listDeadLetters, replayDeadLetters } from "../../dist/ingest-log/dead-letters.js";
+import {
+  addDeadLetter,
+  listDeadLetters,
+  replayDeadLetters,
+} from "../../dist/ingest-log/dead-letters.js";
 import { LogConnection } from "../../dist/ingest-log/log-connection.js";
 import { logNames } from "../../dist/ingest-log/log-limits.js";
 import { readLogState } from "../../dist/ingest-log/log-state.js";
@@ -534,6 +538,50 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
       deadLetters: 0,
     });
   }, 120_000);
+
+  test("dead letters that another replay deletes meanwhile are left out", async () => {
+    const log = await openLog(await startNats(1));
+    const addLetters = async (...texts: readonly string[]): Promise<readonly number[]> => {
+      for (const text of texts) {
+        await addDeadLetter(log, Buffer.from(text), { tenantId: "t", reason: text });
+      }
+      const letters = await listDeadLetters(log, 10);
+      return letters.map(({ sequence }) => sequence);
+    };
+    const { streams } = log.manager;
+    /** Deletes a dead letter when the first one is read, before or after that. */
+    const deleteWhileReading = (sequence: number, when: "before" | "after"): void => {
+      const read = streams.getMessage.bind(streams);
+      vi.spyOn(streams, "getMessage").mockImplementationOnce(async (...query) => {
+        const first = when === "after" ? await read(...query) : undefined;
+        await streams.deleteMessage(logNames.deadStream, sequence);
+        return first ?? read(...query);
+      });
+    };
+    const [first = 0, second = 0] = await addLetters("a", "b", "c");
+    deleteWhileReading(second, "after");
+    const listed = await listDeadLetters(log, 10);
+    expect(listed.map(({ reason }) => reason)).toEqual(["a", "c"]);
+    deleteWhileReading(first, "before");
+    expect(await replayDeadLetters(log, "all")).toBe(1);
+    expect(await listDeadLetters(log, 10)).toEqual([]);
+
+    // The one that is read is deleted before it is replayed, in the second case with its object.
+    const [small = 0] = await addLetters("d", "e");
+    deleteWhileReading(small, "after");
+    expect(await replayDeadLetters(log, "all")).toBe(1);
+    const [large = 0] = await addLetters("f".repeat(log.messageBytes + 1), "g");
+    const objects = await log.objects.list();
+    await log.deleteObject(objects[0]?.name ?? "");
+    deleteWhileReading(large, "after");
+    expect(await replayDeadLetters(log, "all")).toBe(1);
+
+    // An object that is missing for another reason is still an error.
+    await addLetters("h".repeat(log.messageBytes + 1));
+    const [object] = await log.objects.list();
+    await log.deleteObject(object?.name ?? "");
+    await expect(replayDeadLetters(log, "all")).rejects.toThrow(/the object .* was deleted/);
+  });
 
   test("wrong credentials are refused at once, and no message contains them", async () => {
     const cluster = await startNats(1, {
