@@ -5,7 +5,7 @@ import { ResponseError, ValidationError } from "../../model/errors.ts";
  * loop is left, no further page is fetched.
  *
  * A loop may delete or change the items of its list: no item that stays in the list is skipped, and no item is yielded
- * twice. See {@link listByOffset} for how.
+ * twice.
  */
 export class Pages<Item> implements AsyncIterable<Item> {
   readonly #open: () => AsyncGenerator<readonly Item[], void>;
