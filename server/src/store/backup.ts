@@ -1,6 +1,7 @@
 import {
   chmodSync,
   closeSync,
+  constants,
   copyFileSync,
   existsSync,
   linkSync,
@@ -37,7 +38,7 @@ export interface BackupOptions {
  *
  * @returns the size of the file, in bytes
  * @throws {@link ServerError} with code `BACKUP`: there is no database, a file exists or can't be written, or the
- * database is damaged. No incomplete copy is left behind.
+ * database is damaged. No file is left behind, so the call can be repeated.
  */
 export async function createBackup(
   dataDir: string,
@@ -56,21 +57,23 @@ export async function createBackup(
     assertFree(tokenKeyFile);
   }
   const partial = `${file}.partial`;
+  const created = [partial, `${partial}-journal`];
   try {
     // Replace a file that an earlier attempt left behind. Only the owner may read the copy.
     rmSync(partial, { force: true });
     closeSync(openSync(partial, "wx", ownerOnly));
     await copyDatabase(source, partial);
     syncFile(partial);
-    renameSync(partial, file);
-    syncFolder(dirname(resolve(file)));
     if (tokenKeyFile !== undefined) {
       copyTokenKey(dataDir, tokenKeyFile);
+      created.push(tokenKeyFile);
     }
+    renameSync(partial, file);
+    syncFolder(dirname(resolve(file)));
     return statSync(file).size;
   } catch (cause) {
-    for (const ending of ["", "-journal"]) {
-      rmSync(partial + ending, { force: true });
+    for (const path of created) {
+      rmSync(path, { force: true });
     }
     throw new ServerError("BACKUP", `Failed to back up ${source}: ${messageOf(cause)}`, { cause });
   }
@@ -94,17 +97,26 @@ async function copyDatabase(source: string, target: string): Promise<void> {
   }
 }
 
-/** Copies the key that encrypts the tokens of share links from a data folder to a file. */
+/**
+ * Copies the key that encrypts the tokens of share links from a data folder to a new file.
+ *
+ * @throws Error the key can't be copied. No file is left behind.
+ */
 export function copyTokenKey(dataDir: string, file: string): void {
   const source = join(dataDir, tokenKeyFileName);
   if (!existsSync(source)) {
     throw new Error(
-      `there is no ${tokenKeyFileName} in ${dataDir}; the database itself was copied`,
+      `there is no ${tokenKeyFileName} in ${dataDir}: restore that file, or make the backup without it`,
     );
   }
-  copyFileSync(source, file);
-  chmodSync(file, ownerOnly);
-  syncFile(file);
+  copyFileSync(source, file, constants.COPYFILE_EXCL);
+  try {
+    chmodSync(file, ownerOnly);
+    syncFile(file);
+  } catch (cause) {
+    rmSync(file);
+    throw cause;
+  }
 }
 
 export interface RestoreOptions {
@@ -253,7 +265,8 @@ function assertIntact(db: Connection): void {
   }
 }
 
-function assertFree(file: string): void {
+/** @throws {@link ServerError} with code `BACKUP`: the file exists, or its folder does not. */
+export function assertFree(file: string): void {
   if (existsSync(file)) {
     throw new ServerError("BACKUP", `${file} exists already: choose another name, or delete it`);
   }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { AuditRepository } from "../audit/audit-repository.ts";
 import { createCommandEntry } from "../audit/command-entry.ts";
@@ -23,7 +23,7 @@ import {
   assertTokenKeys,
   tokenKeyFileName,
 } from "../storage/sqlite/token-keys.ts";
-import { copyTokenKey } from "../store/backup.ts";
+import { assertFree, copyTokenKey } from "../store/backup.ts";
 import { createTenantLock } from "../store/postgres/call-plan.ts";
 import { commandLimits, connectCommand, readSnapshot } from "../store/postgres/command-session.ts";
 import { findOrCreateDefaultTenant } from "../store/postgres/default-tenant.ts";
@@ -79,12 +79,15 @@ export interface TenantRestoreResult {
  * Copies everything that belongs to a tenant to a new file, which can be restored into either engine. Servers may be
  * running: the file has the state of one moment.
  *
- * @throws {@link ServerError} there is no such tenant, the file exists, or it can't be written. No file is left behind.
+ * @throws {@link ServerError} there is no such tenant, a file exists, or can't be written. No file is left behind.
  */
 export async function createTenantBackup(
   file: string,
   { tenant, dataDir, store, tokenKeyFile }: TenantPlace,
 ): Promise<TenantBackup> {
+  if (tokenKeyFile !== undefined) {
+    assertFree(tokenKeyFile);
+  }
   const backup =
     store === undefined
       ? await backUpFolder(file, tenant, dataDir)
@@ -93,7 +96,12 @@ export async function createTenantBackup(
     try {
       copyTokenKey(dataDir, tokenKeyFile);
     } catch (cause) {
-      throw new ServerError("BACKUP", `${file} was written, but ${messageOf(cause)}`, { cause });
+      rmSync(file);
+      throw new ServerError(
+        "BACKUP",
+        `Failed to back up the tenant ${tenant}: ${messageOf(cause)}`,
+        { cause },
+      );
     }
   }
   return backup;

@@ -1,4 +1,11 @@
-import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { createBackup, restoreBackup } from "@millrace/server";
 import type { RunningServer } from "@millrace/server";
@@ -123,6 +130,20 @@ test("the key of links is copied and restored apart, and shows their addresses",
   expect(
     (await call(withoutKey, `GET /public/${textOf(shared.json["share_token"])}/run`)).status,
   ).toBe(200);
+});
+
+test("a backup whose key can't be copied leaves no file behind, and succeeds when the key is there", async () => {
+  const data = await temporaryFolder();
+  const other = await temporaryFolder();
+  await (await runServer({ dataDir: data })).close();
+  renameSync(join(data, "token.key"), join(data, "lost.key"));
+  const backUp = () =>
+    createBackup(data, join(other, "copy.db"), { tokenKeyFile: join(other, "copy.key") });
+  expect(await codeOf(backUp)).toEqual(refused(`there is no token.key in ${data}`));
+  expect(readdirSync(other)).toEqual([]);
+  renameSync(join(data, "lost.key"), join(data, "token.key"));
+  await backUp();
+  expect(readdirSync(other)).toEqual(["copy.db", "copy.key"]);
 });
 
 function withoutKeyFolder(file: string, parent: string): string {

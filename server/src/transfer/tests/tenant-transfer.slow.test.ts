@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -363,6 +364,24 @@ describe("a backup of a tenant", () => {
     const other = await temporaryFolder();
     expect(await restore("default", other)).toBe("");
     expect(await restore("default", other)).toContain("has data already");
+  }, 120_000);
+
+  test("is not made if the keys of links can't be copied, and no file is left behind", async () => {
+    const story = await copyStory();
+    const other = await temporaryFolder();
+    const tokenKeyFile = join(other, "acme.key");
+    const options = { dataDir: story.dataDir, tenant: "acme", tokenKeyFile };
+    const backUp = () => createTenantBackup(join(other, "acme.backup"), options);
+    renameSync(join(story.dataDir, "token.key"), join(story.dataDir, "lost.key"));
+    expect(await errorOf(backUp)).toContain("there is no token.key in");
+    expect(readdirSync(other)).toEqual([]);
+    writeFileSync(tokenKeyFile, "the key of another backup");
+    renameSync(join(story.dataDir, "lost.key"), join(story.dataDir, "token.key"));
+    expect(await errorOf(backUp)).toContain("acme.key exists already");
+    expect(readdirSync(other)).toEqual(["acme.key"]);
+    rmSync(tokenKeyFile);
+    await backUp();
+    expect(readdirSync(other).toSorted()).toEqual(["acme.backup", "acme.key"]);
   }, 120_000);
 
   test("adds the keys of links only if it is restored", async () => {
