@@ -189,6 +189,42 @@ describe.each(versions)("runs of %s", (version) => {
     });
   });
 
+  test("the server accepts every filter that the client sends", async () => {
+    const client = testServer.either(version);
+    const id = sample.id("good");
+    const since = new Date(Date.UTC(2020, 0, 1));
+    const shared = { filter: 'eq(name, "good")', treeFilter: 'eq(name, "good")', error: false };
+    const listed = client.listRuns({
+      ...shared,
+      projectName: sample.project,
+      traceFilter: 'eq(name, "good")',
+      executionOrder: 1,
+      isRoot: true,
+      runType: "chain",
+      startTime: since,
+      id: [id],
+      traceId: id,
+      limit: 1,
+      select: ["id"],
+      query: "good",
+    });
+    expect(await toArray(listed)).toEqual([expect.objectContaining({ id }) as object]);
+    const stats = client.getRunStats({
+      ...shared,
+      projectNames: [sample.project],
+      traceFilter: 'eq(name, "good")',
+      isRoot: true,
+      runType: "chain",
+      startTime: since.toISOString(),
+      endTime: new Date(Date.UTC(2100, 0, 1)).toISOString(),
+      id: [id],
+      trace: id,
+      query: "good",
+      ...(version === "@millrace/langsmith" ? {} : { dataSourceType: "current" }),
+    });
+    expect(await stats).toMatchObject({ run_count: 1 });
+  });
+
   test("a shared run has a link until it is unshared", async () => {
     const client = testServer.either(version);
     const id = sample.id("good");

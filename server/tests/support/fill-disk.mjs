@@ -139,7 +139,7 @@ await start();
 facts.writeAfterStart = (await send("one")).status;
 facts.create = (await call("POST", "/datasets", { name: "new" })).status;
 facts.missingAfterKill = await countMissing();
-facts.search = (await call("POST", "/runs/query", { search: "no such text", limit: 1 })).status;
+facts.search = (await call("POST", "/runs/query", { query: "no such text", limit: 1 })).status;
 
 // Deletions of every kind succeed, and free space.
 facts.deletions = [(await call("DELETE", `/datasets/${dataset.id}`)).status];

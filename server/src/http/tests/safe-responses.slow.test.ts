@@ -174,8 +174,8 @@ test("a body that inflates to hundreds of times its length is rejected, ordinary
   expect(bomb.status).toBe(413);
   expect(bomb.text).toContain("decompresses to more than 500 times");
   const text = randomBytes(512).toString("hex").repeat(6_000);
-  const regular = gzipSync(JSON.stringify({ filter: "eq(is_root, true)", x: text }));
-  const taken = await call(server, "POST /runs/query", { body: regular, headers });
+  const regular = gzipSync(JSON.stringify({ name: "p", description: text }));
+  const taken = await call(server, "POST /sessions", { body: regular, headers });
   expect(taken.status).toBe(200);
 });
 

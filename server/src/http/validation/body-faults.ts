@@ -27,7 +27,7 @@ export function toBodyFaults(errors: readonly ErrorObject[]): BodyFault[] {
       const within = faults.filter(isWithin);
       faults = [...faults.filter((fault) => !isWithin(fault)), ...combineUnion(error, within)];
     } else {
-      faults = [...faults, toFault(error, listAllowed(error))];
+      faults = [...faults, toFault(nameUnknownMembers(error), listAllowed(error))];
     }
   }
   return faults.map(({ instancePath, schemaPath, keyword, params, message }) => ({
@@ -125,6 +125,30 @@ function toFault(error: ErrorObject | Fault, allowed: readonly string[]): Fault 
     message: names.length > 0 ? `must be ${joinNames(names)}` : (error.message ?? "is not valid"),
     allowed: names,
   };
+}
+
+/** How many unknown members are named, and how many characters of each name. */
+const maxNamedMembers = 10;
+const maxNameChars = 60;
+
+/** Adds the names of all unknown members to an error about one of them, and the names of the known members. */
+function nameUnknownMembers(error: ErrorObject): ErrorObject {
+  if (error.keyword !== "additionalProperties") {
+    return error;
+  }
+  const known = Object.keys(
+    (readMember(error.parentSchema, "properties") as object | undefined) ?? {},
+  );
+  const unknownNames = Object.keys(error.data as object).filter((name) => !known.includes(name));
+  const named = unknownNames
+    .slice(0, maxNamedMembers)
+    .map((name) => JSON.stringify(name.slice(0, maxNameChars)));
+  const moreCount = unknownNames.length - named.length;
+  const message =
+    moreCount > 0
+      ? `unknown members ${named.join(", ")} and ${moreCount} more`
+      : `unknown member${named.length > 1 ? "s" : ""} ${new Intl.ListFormat("en").format(named)}`;
+  return { ...error, message: `${message}; known: ${known.join(", ")}` };
 }
 
 const typeNames: Readonly<Record<string, string>> = {

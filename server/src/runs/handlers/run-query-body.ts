@@ -14,31 +14,39 @@ import type { RunFilter, RunQuery } from "../run-query.ts";
 
 const Ids = Type.Array(Type.String({ maxLength: 64 }), { maxItems: 10_000 });
 
-/** Body of `POST /runs/query` and `POST /runs/stats`. Unknown members are ignored. */
-export const runQueryBody = Type.Object({
-  session: Maybe(Ids),
-  id: Maybe(Ids),
-  trace: Maybe(Type.String()),
-  parent_run: Maybe(Type.String()),
-  run_type: Maybe(Type.String()),
-  /** Clients send a single id as a string instead of a list. */
-  reference_example: Maybe(Type.Union([Ids, Type.String({ maxLength: 64 })])),
-  is_root: Maybe(Type.Boolean()),
-  /** Clients send 1 to request root runs only. */
-  execution_order: Maybe(Type.Integer({ minimum: 1, maximum: 1 })),
-  error: Maybe(Type.Boolean()),
-  start_time: Maybe(Time),
-  end_time: Maybe(Time),
-  query: Maybe(Type.String({ maxLength: 10_000 })),
-  filter: Maybe(Type.String()),
-  trace_filter: Maybe(Type.String()),
-  tree_filter: Maybe(Type.String()),
-  search_filter: Maybe(Type.String()),
-  select: Maybe(Type.Array(Type.String(), { maxItems: 200 })),
-  order: Maybe(Type.Union([Type.Literal("asc"), Type.Literal("desc")])),
-  limit: Maybe(Type.Integer({ minimum: 1, maximum: serverLimits.queryMax })),
-  cursor: Maybe(Type.String({ maxLength: 500 })),
-});
+/**
+ * Body of `POST /runs/query` and `POST /runs/stats`. Unknown members are refused, because a misspelled filter would
+ * otherwise match all runs.
+ */
+export const runQueryBody = Type.Object(
+  {
+    session: Maybe(Ids),
+    id: Maybe(Ids),
+    trace: Maybe(Type.String()),
+    parent_run: Maybe(Type.String()),
+    run_type: Maybe(Type.String()),
+    /** Clients send a single id as a string instead of a list. */
+    reference_example: Maybe(Type.Union([Ids, Type.String({ maxLength: 64 })])),
+    is_root: Maybe(Type.Boolean()),
+    /** Clients send 1 to request root runs only. */
+    execution_order: Maybe(Type.Integer({ minimum: 1, maximum: 1 })),
+    error: Maybe(Type.Boolean()),
+    start_time: Maybe(Time),
+    end_time: Maybe(Time),
+    query: Maybe(Type.String({ maxLength: 10_000 })),
+    filter: Maybe(Type.String()),
+    trace_filter: Maybe(Type.String()),
+    tree_filter: Maybe(Type.String()),
+    search_filter: Maybe(Type.String()),
+    select: Maybe(Type.Array(Type.String(), { maxItems: 200 })),
+    order: Maybe(Type.Union([Type.Literal("asc"), Type.Literal("desc")])),
+    limit: Maybe(Type.Integer({ minimum: 1, maximum: serverLimits.queryMax })),
+    cursor: Maybe(Type.String({ maxLength: 500 })),
+    /** Clients send where the hosted service should search. It has no effect here. */
+    data_source_type: Maybe(Type.String({ maxLength: 64 })),
+  },
+  { additionalProperties: false },
+);
 
 export type RunQueryBody = Static<typeof runQueryBody>;
 

@@ -183,6 +183,19 @@ test.each([
   expect(JSON.stringify(response.json["detail"])).toContain(JSON.stringify(message).slice(1, -1));
 });
 
+test("queries and statistics refuse unknown members, and name them and the known ones", async () => {
+  const server = await runServer();
+  for (const target of ["POST /runs/query", "POST /api/v1/runs/stats"]) {
+    const body = { projct_name: "p", limit: 1, filtr: 'eq(name, "x")' };
+    const { status, json } = await call(server, target, { body });
+    expect(status).toBe(422);
+    expect(json).toMatchObject({ detail: [{ loc: ["body"] }] });
+    expect(json["detail"]?.[0]?.["msg"]).toMatch(
+      /^unknown members "projct_name" and "filtr"; known: session, id, trace, .*, cursor, /,
+    );
+  }
+});
+
 test("a cursor is invalid in the other order", async () => {
   const server = await runServer();
   await call(server, "POST /runs/batch", { body: { post: [wireRun(), wireRun()] } });

@@ -47,6 +47,20 @@ const cases: readonly (readonly [string, TSchema, unknown, readonly string[]])[]
     ["/a/1: must be a string"],
   ],
   ["the kind of an object", action, { kind: "x" }, ['/a/kind: must be "queue" or "judge"']],
+  [
+    "an unknown member",
+    Type.Object({ b: Maybe(Time), c: Maybe(Time) }, { additionalProperties: false }),
+    { b: 1, bb: 1 },
+    ['/a: unknown member "bb"; known: b, c'],
+  ],
+  [
+    "many unknown members",
+    Type.Object({ b: Maybe(Time) }, { additionalProperties: false }),
+    Object.fromEntries(Array.from({ length: 12 }, (_, index) => ["x".repeat(60 + index), 1])),
+    [
+      `/a: unknown members ${Array.from({ length: 10 }, () => `"${"x".repeat(60)}"`).join(", ")} and 2 more; known: b`,
+    ],
+  ],
   ["an object without its kind", action, {}, ["/a: must have required property 'kind'"]],
   [
     "a member of the object's kind",
