@@ -58,6 +58,7 @@ import { SqliteRunProjects } from "../projects/sqlite/run-projects.ts";
 import { PriceReader, PriceWriter } from "../prices/price-repository.ts";
 import type { PriceReads, PriceWrites } from "../prices/price.ts";
 import { priceTables } from "../prices/price-tables.ts";
+import { createThreadFacetIndex } from "../runs/tables/run-facet-tables.ts";
 import { earlyCountRepairs } from "../runs/tables/run-list-tables.ts";
 import { sqliteMeasureIndexes } from "../runs/tables/run-measure-tables.ts";
 import { sharedTextTables, SqliteSharedTexts } from "../runs/shared-texts/sqlite-shared-texts.ts";
@@ -150,6 +151,7 @@ export const addedTables: readonly string[] = [
   sqliteMeasureIndexes,
   traceFirstTokenMarks,
   earlyCountRepairs,
+  createThreadFacetIndex,
 ];
 
 /** All queries, by resource. A reader thread runs one of them at a time. */

@@ -1,5 +1,6 @@
 import { createFloorDivisionSql } from "../../storage/sqlite/floor-division.ts";
-import { anyFacet, blockMicros } from "../facets.ts";
+import { threadKeys } from "millrace/model";
+import { anyFacet, blockMicros, createPairFacet } from "../facets.ts";
 
 /**
  * SQL that creates the index of facets: a row for each facet, project and block of time, however many runs of the
@@ -41,4 +42,24 @@ export const runFacetRepairs = `
     FROM projects p JOIN runs r ON r.project_id = p.id AND r.start_us < 0;
   INSERT OR IGNORE INTO run_facets SELECT DISTINCT r.project_id, '${anyFacet}', ${blockSql("r")}
     FROM runs r WHERE r.parent_run_id IS NULL AND r.posted = 0;
+`;
+
+/** SQL for whether a facet contains the id of a thread. */
+export const threadFacetCondition = `(${threadKeys
+  .map((key) => createPairFacet(key, "") ?? "")
+  .map((prefix) => `facet >= '${prefix}' AND facet < '${toPrefixEnd(prefix)}'`)
+  .join(" OR ")})`;
+
+/** Returns the first text after all texts with this prefix. */
+function toPrefixEnd(prefix: string): string {
+  const lastCharCode = prefix.charCodeAt(prefix.length - 1);
+  return prefix.slice(0, -1) + String.fromCharCode(lastCharCode + 1);
+}
+
+/** The index of the facets that contain ids of threads, in the order of the list of threads. */
+export const threadFacetIndex = "run_facets_of_threads";
+
+/** SQL that creates {@link threadFacetIndex}. A change of `threadKeys` needs a new format that creates it again. */
+export const createThreadFacetIndex = `
+  CREATE INDEX ${threadFacetIndex} ON run_facets (project_id, block, facet) WHERE ${threadFacetCondition};
 `;

@@ -1,41 +1,37 @@
 import { threadKeys } from "millrace/model";
 import { createPairFacet } from "../../runs/facets.ts";
+import { threadFacetCondition, threadFacetIndex } from "../../runs/tables/run-facet-tables.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 import { withinDeadlineSql } from "../../storage/sqlite/query-clock.ts";
 import { parseRows, textOf } from "../../storage/sqlite/rows.ts";
 import type { ThreadPosition, ThreadQuery } from "../thread.ts";
 import type { WildcardRuns } from "./thread-runs.ts";
 
-/** Number of threads that one query of the index returns. */
-const candidatesPerQuery = 200;
+/** Number of blocks of time with threads that one query returns. */
+const blocksPerQuery = 200;
 
-const keyPrefixes = threadKeys.map((key) => createPairFacet(key, "") ?? "");
+/** SQL for the id of the thread that a facet contains. The key before it contains no `=`. */
+const idSql = "substr(CAST(facet AS BLOB), instr(facet, '=') + 1)";
 
-/**
- * SQL for the ids of all threads in the index, with the last block of time in which each has runs, once for each
- * metadata key that can name a thread.
- */
-const indexedThreadsSql = keyPrefixes
-  .map(
-    (prefix) => `SELECT substr(CAST(facet AS BLOB), ${prefix.length + 1}) AS id, max(block) AS block
-      FROM run_facets WHERE project_id = ?1 AND facet >= '${prefix}' AND facet < '${toPrefixEnd(prefix)}'
-        AND ${withinDeadlineSql("block")} GROUP BY facet`,
-  )
-  .join(" UNION ALL ");
+const createListSql = (columns: string): string =>
+  `SELECT ${columns} FROM run_facets INDEXED BY ${threadFacetIndex} WHERE project_id = ?1 AND ${threadFacetCondition}
+     AND (?2 = '' OR instr(${idSql}, CAST(?2 AS BLOB)) > 0) AND ${withinDeadlineSql("block")}`;
 
 /** Lists the threads that may exist, according to the index of facets, in the order of the list of threads. */
 export class ThreadCandidates {
-  readonly #list;
+  readonly #listBlocks;
+  readonly #listThreads;
   readonly #findLastBlock;
 
   constructor(db: Connection) {
-    this.#list = db
+    this.#listBlocks = db
       .prepare(
-        `SELECT id, max(block) AS last FROM (${indexedThreadsSql})
-         WHERE ?2 = '' OR instr(id, CAST(?2 AS BLOB)) > 0
-         GROUP BY id HAVING ?3 IS NULL OR last < ?3 OR (last = ?3 AND id > CAST(?4 AS BLOB))
-         ORDER BY last DESC, id LIMIT ${candidatesPerQuery}`,
+        `${createListSql("DISTINCT block")} AND block <= ?3 ORDER BY block DESC LIMIT ${blocksPerQuery}`,
       )
+      .raw();
+    // The id is read as a blob, because a SQLite package may return a text only up to its first NUL.
+    this.#listThreads = db
+      .prepare(`${createListSql(`DISTINCT block, ${idSql}`)} AND block BETWEEN ?3 AND ?4`)
       .raw();
     this.#findLastBlock = db
       .prepare(
@@ -50,29 +46,50 @@ export class ThreadCandidates {
     wildcards: WildcardRuns,
   ): Generator<ThreadPosition> {
     const wildcardThreads = this.#listWildcardThreads(projectId, text, wildcards);
-    let position = after;
+    const wildcardIds = new Set(wildcardThreads.map(({ id }) => id));
+    let highestBlock = after?.block ?? Number.MAX_SAFE_INTEGER;
     for (;;) {
-      const rows = parseRows(
-        this.#list.all([projectId, text, position?.block ?? null, position?.id ?? ""]),
-      );
-      const isLast = rows.length < candidatesPerQuery;
-      const listed = rows.map(([id, block]) => ({ id: textOf(id), block: Number(block) }));
-      const end = isLast ? undefined : listed.at(-1);
-      const start = position;
-      const dueWildcardThreads = wildcardThreads.filter(
-        (thread) =>
-          (start === undefined || comparePositions(thread, start) > 0) &&
-          (end === undefined || comparePositions(thread, end) <= 0),
-      );
-      const wildcardIds = new Set(wildcardThreads.map(({ id }) => id));
-      yield* [...listed.filter(({ id }) => !wildcardIds.has(id)), ...dueWildcardThreads].toSorted(
-        comparePositions,
-      );
-      if (end === undefined) {
+      const blocks = parseRows(this.#listBlocks.all([projectId, text, highestBlock]));
+      const lowestListed = blocks.at(-1)?.[0];
+      const isLast = blocks.length < blocksPerQuery;
+      const lowestBlock = isLast ? Number.NEGATIVE_INFINITY : Number(lowestListed);
+      const listed =
+        lowestListed === undefined
+          ? []
+          : this.#listLastActive(projectId, text, {
+              lowestBlock: Number(lowestListed),
+              highestBlock,
+            });
+      const threads = [
+        ...listed.filter(({ id }) => !wildcardIds.has(id)),
+        ...wildcardThreads.filter(({ block }) => block >= lowestBlock && block <= highestBlock),
+      ];
+      yield* threads
+        .filter((thread) => after === undefined || comparePositions(thread, after) > 0)
+        .toSorted(comparePositions);
+      if (isLast) {
         return;
       }
-      position = end;
+      highestBlock = lowestBlock - 1;
     }
+  }
+
+  /** Lists the threads whose last runs, according to the index, are in these blocks of time. */
+  #listLastActive(
+    projectId: string,
+    text: string,
+    { lowestBlock, highestBlock }: { readonly lowestBlock: number; readonly highestBlock: number },
+  ): readonly ThreadPosition[] {
+    return parseRows(this.#listThreads.all([projectId, text, lowestBlock, highestBlock]))
+      .map(([block, id]) => ({ id: textOf(id), block: Number(block) }))
+      .filter(({ id, block }) => this.#readLastBlock(projectId, id) === block);
+  }
+
+  /** Returns the last block of time in which the thread has runs, according to the index; `-Infinity` without any. */
+  #readLastBlock(projectId: string, threadId: string): number {
+    const facets = threadKeys.flatMap((key) => createPairFacet(key, threadId) ?? []);
+    const [[block] = []] = parseRows(this.#findLastBlock.all([projectId, JSON.stringify(facets)]));
+    return Number(block ?? Number.NEGATIVE_INFINITY);
   }
 
   /** Returns the threads of the runs that the index does not cover, at their positions in the list. */
@@ -83,24 +100,14 @@ export class ThreadCandidates {
   ): readonly ThreadPosition[] {
     return [...byThread]
       .filter(([id]) => id.includes(text))
-      .map(([id, runs]) => {
-        const facets = threadKeys.flatMap((key) => createPairFacet(key, id) ?? []);
-        const [[block] = []] = parseRows(
-          this.#findLastBlock.all([projectId, JSON.stringify(facets)]),
-        );
-        const blocks = runs.map((run) => run.block);
-        return {
-          id,
-          block: blocks.reduce((last, next) => Math.max(last, next), Number(block ?? -Infinity)),
-        };
-      });
+      .map(([id, runs]) => ({
+        id,
+        block: runs.reduce(
+          (last, { block }) => Math.max(last, block),
+          this.#readLastBlock(projectId, id),
+        ),
+      }));
   }
-}
-
-/** Returns the first text after all texts with this prefix. */
-function toPrefixEnd(prefix: string): string {
-  const lastCharCode = prefix.charCodeAt(prefix.length - 1);
-  return prefix.slice(0, -1) + String.fromCharCode(lastCharCode + 1);
 }
 
 /** Orders positions as the list does: the latest block first, then ids as SQLite compares blobs. */
