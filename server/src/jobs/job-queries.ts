@@ -1,11 +1,12 @@
 import { isInList } from "../storage/dialect.ts";
-import { columnsOf, createQueryBuilder, Query } from "../storage/query.ts";
+import { columnsOf, createQueryBuilder, Query, QueryForms } from "../storage/query.ts";
 import type { Parameters } from "../storage/query.ts";
 import { attachedKinds } from "./job.ts";
 import type {
   ClaimRequest,
   Job,
   JobFailures,
+  JobListQuery,
   JobProgress,
   JobState,
   JsonObject,
@@ -110,10 +111,6 @@ const selectClaimable = ({ nowMicros, runningPerTenant }: Parameters<ClaimableVa
 export const jobQueries = {
   find: new Query(({ tenant_id, id }: Parameters<JobKey>) =>
     builder.selectFrom("jobs").selectAll().where("tenant_id", "=", tenant_id).where("id", "=", id),
-  ),
-  list: new Query(selectJobs),
-  listActive: new Query((values: Parameters<ListValues>) =>
-    selectJobs(values).where("state", "in", activeStates),
   ),
   listEnded: new Query((values: Parameters<ListValues>) =>
     selectJobs(values).where("state", "in", endedStates),
@@ -220,6 +217,19 @@ export const parseJobRow = (row: JobRow): Job => ({
   startedMicros: row.started_us,
   endedMicros: row.ended_us,
 });
+
+/** Lists the jobs of a tenant, the newest first: all, or those of one kind. */
+export const jobListQueries = new QueryForms(
+  (
+    values: Parameters<ListValues & { readonly kind?: string | undefined }>,
+    { isActive }: Pick<JobListQuery, "isActive">,
+  ) => {
+    const jobs = isActive
+      ? selectJobs(values).where("state", "in", activeStates)
+      : selectJobs(values);
+    return values.kind === undefined ? jobs : jobs.where("kind", "=", values.kind);
+  },
+);
 
 /** Returns the cursor of a job, which is the position at which its next step begins. */
 export const parseCursor = (row: JobRow): JsonValue => JSON.parse(row.cursor_json) as JsonValue;

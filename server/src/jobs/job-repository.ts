@@ -16,7 +16,7 @@ import type {
   JobWrites,
   StepRecord,
 } from "./job.ts";
-import { jobQueries, parseCursor, parseJobRow } from "./job-queries.ts";
+import { jobListQueries, jobQueries, parseCursor, parseJobRow } from "./job-queries.ts";
 import type { JobRow } from "./job-queries.ts";
 
 export class JobReader implements JobReads {
@@ -26,9 +26,11 @@ export class JobReader implements JobReads {
     this.#db = db;
   }
 
-  async list(tenantId: string, { limit, offset, isActive }: JobListQuery): Promise<readonly Job[]> {
-    const query = isActive ? jobQueries.listActive : jobQueries.list;
-    return (await this.#db.all(query, { tenantId, limit, offset })).map(parseJobRow);
+  async list(tenantId: string, { isActive, ...page }: JobListQuery): Promise<readonly Job[]> {
+    const values = { tenantId, ...page };
+    return (await this.#db.all(jobListQueries.select(values, { isActive }), values)).map(
+      parseJobRow,
+    );
   }
 
   async find(tenantId: string, id: string): Promise<Job> {

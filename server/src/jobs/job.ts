@@ -132,6 +132,8 @@ export interface JobListQuery {
   readonly offset: number;
   /** Whether to list only jobs that are queued or running. */
   readonly isActive: boolean;
+  /** The kind of the listed jobs; all kinds if omitted. */
+  readonly kind?: string;
 }
 
 export interface JobReads {

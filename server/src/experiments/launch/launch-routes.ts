@@ -40,13 +40,12 @@ export function addLaunchRoutes(app: FastifyInstance, dependencies: LaunchRouteD
     handler: async (request) => ({
       jobs: (
         await dependencies.store.forRequest(request).read.jobs.list(request.tenantId, {
-          limit: maxSearchedJobs,
+          kind: experimentJobKind,
+          limit: maxListedJobs,
           offset: 0,
           isActive: false,
         })
-      )
-        .filter(({ kind }) => kind === experimentJobKind)
-        .map(toJobJson),
+      ).map(toJobJson),
     }),
   });
   app.route<{ Body: LaunchBody }>({
@@ -80,8 +79,8 @@ export function addLaunchRoutes(app: FastifyInstance, dependencies: LaunchRouteD
   });
 }
 
-/** Number of a tenant's latest jobs that are searched for jobs that run experiments. */
-const maxSearchedJobs = 200;
+/** Maximum number of a tenant's jobs that run experiments in a list. */
+const maxListedJobs = 200;
 
 function toJobJson({ id, state, progress, failures, error, parameters }: Job) {
   const { experiment_id: experimentId, target } = parameters as unknown as LaunchParameters;

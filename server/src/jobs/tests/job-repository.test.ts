@@ -246,6 +246,22 @@ describeRepositories({ jobQueries }, (fixture) => {
     expect(await reader.list(otherId, { ...page, isActive: true })).toMatchObject([{ id }]);
   });
 
+  test("the jobs of a kind are listed without the others, the newest first", async () => {
+    const { writer, reader } = createRepositories(fixture);
+    const list = async (limit: number, isActive = false) => {
+      const page = { limit, offset: 0, isActive, kind: draft.kind };
+      return (await reader.list(tenantId, page)).map(({ id }) => id);
+    };
+    const { id: older } = await writer.create(tenantId, draft);
+    const { id: newer } = await writer.create(tenantId, draft);
+    await writer.create(tenantId, { ...draft, kind: "other" });
+    await writer.create(otherId, draft);
+    expect(await list(10)).toEqual([newer, older]);
+    expect(await list(1)).toEqual([newer]);
+    await writer.cancel(tenantId, newer);
+    expect(await list(10, true)).toEqual([older]);
+  });
+
   test("jobs that ended long ago are removed, and of many only the latest are kept", async () => {
     const { clock, writer, reader } = createRepositories(fixture);
     const page = { limit: 100, offset: 0, isActive: false };
