@@ -137,7 +137,7 @@ function parseJson(json: Buffer): unknown {
   try {
     return JSON.parse(json.toString("utf8"));
   } catch {
-    return undefined; // The JSON is nested too deeply. Such a run has no values in these dimensions.
+    return undefined; // Only damaged data is not JSON. Such a run has no values in these dimensions.
   }
 }
 

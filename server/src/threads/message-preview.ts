@@ -95,6 +95,6 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // The JSON is nested too deeply. The preview is then its beginning.
+    return undefined; // Only damaged data is not JSON. The preview is then its beginning.
   }
 }

@@ -125,7 +125,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // The JSON is nested too deeply, or the text of a preview was cut off within an escape.
+    return undefined; // Only damaged data is not JSON. The list then has its beginning, or no value.
   }
 }
 
