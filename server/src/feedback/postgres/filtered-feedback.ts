@@ -1,4 +1,9 @@
-import { parameter, toCondition, toNumbered } from "../../runs/postgres/run-conditions.ts";
+import {
+  listParameter,
+  parameter,
+  toCondition,
+  toNumbered,
+} from "../../runs/postgres/run-conditions.ts";
 import type { FeedbackStats } from "../../runs/run-feedback.ts";
 import type { RunFilter } from "../../runs/run-query.ts";
 import { sql } from "../../filter/sql.ts";
@@ -16,12 +21,15 @@ export class PostgresFilteredFeedback implements FilteredFeedback {
   }
 
   async readStats(tenantId: string, filter: RunFilter): Promise<FeedbackStats> {
-    // There is less feedback than there are runs, and `run_keys` finds its runs.
+    // With ids, an index finds the feedback of these runs. Otherwise all feedback is read, which is less than there are
+    // runs, and `run_keys` finds its runs.
+    const idCondition =
+      filter.ids === undefined ? sql`` : sql`f.run_id IN ${listParameter(filter.ids)} AND`;
     const { text, values } = toNumbered(
       sql`SELECT f.key_json, ${categoryColumn} AS category, count(*) AS n, count(f.score) AS scored, sum(f.score) AS sum
         FROM feedback f JOIN run_keys k ON k.tenant_id = f.tenant_id AND k.id = f.run_id
         JOIN runs r ON r.tenant_id = k.tenant_id AND r.trace_id = k.trace_id AND r.id = k.id AND r.root_us = k.root_us
-        WHERE f.tenant_id = ${parameter(tenantId)} AND ${toCondition(tenantId, filter)} GROUP BY 1, 2`,
+        WHERE ${idCondition} f.tenant_id = ${parameter(tenantId)} AND ${toCondition(tenantId, filter)} GROUP BY 1, 2`,
     );
     const { rows } = await this.#db.execute<{
       readonly key_json: string;
