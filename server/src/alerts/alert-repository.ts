@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { selectRunFields } from "../filter/fields.ts";
 import { readFilter, readSavedFilter } from "../filter/filter-parameter.ts";
-import { RequestError } from "../model/errors.ts";
+import { createMaximumError, RequestError } from "../model/errors.ts";
 import { runStatuses } from "../model/run-status.ts";
 import { projectQueries } from "../projects/project-queries.ts";
 import { microsNow } from "../storage/clock.ts";
@@ -72,10 +72,7 @@ export class AlertRepository implements AlertReads, AlertWrites {
     const limit = alertLimits.perProject;
     const existing = await this.#db.all(alertQueries.list, { tenantId, projectId, limit });
     if (existing.length >= limit) {
-      throw new RequestError(
-        409,
-        `The project has ${limit} alerts, and no more are possible: delete one that is not needed.`,
-      );
+      throw createMaximumError("project", `${limit} alerts`);
     }
     assertName(existing.map(parseRow), draft.name);
     assertThreshold(draft);

@@ -1,5 +1,5 @@
 import { exampleQueries } from "../datasets/examples/example-queries.ts";
-import { RequestError } from "../model/errors.ts";
+import { createMaximumError, RequestError } from "../model/errors.ts";
 import { microsNow } from "../storage/clock.ts";
 import type { Clock } from "../storage/clock.ts";
 import { columnsOf, createQueryBuilder, Query } from "../storage/query.ts";
@@ -200,9 +200,9 @@ export class CommentRepository implements CommentReads, CommentWrites {
       return parseRow(stored);
     }
     if ((await this.#count(tenantId, draft.target)) >= commentLimits.perTarget) {
-      throw new RequestError(
-        409,
-        `There are ${commentLimits.perTarget} comments here, and no more are possible: delete one that is not needed`,
+      throw createMaximumError(
+        draft.target.runId === undefined ? "example" : "run",
+        `${commentLimits.perTarget} comments`,
       );
     }
     await this.#db.run(commentQueries.insert, row);

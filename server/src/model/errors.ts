@@ -44,6 +44,18 @@ export class RequestError extends Error {
   }
 }
 
+/**
+ * Creates the error of a request that would exceed a maximum.
+ *
+ * @param owner - what has the maximum, such as "project"
+ * @param maximum - the maximum, such as "50 rules"
+ */
+export const createMaximumError = (owner: string, maximum: string): RequestError =>
+  new RequestError(
+    409,
+    `The ${owner} already has the maximum of ${maximum}. Delete one that is no longer needed.`,
+  );
+
 /** The message of anything that was thrown. */
 export const messageOf = (cause: unknown): string =>
   cause instanceof Error ? cause.message : String(cause);

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { selectRunFields } from "../filter/fields.ts";
 import { readSavedFilter } from "../filter/filter-parameter.ts";
-import { RequestError } from "../model/errors.ts";
+import { createMaximumError, RequestError } from "../model/errors.ts";
 import { projectQueries } from "../projects/project-queries.ts";
 import { microsNow } from "../storage/clock.ts";
 import type { Clock } from "../storage/clock.ts";
@@ -115,10 +115,7 @@ export class RuleRepository implements Omit<RuleReads, "scanRoots">, RuleWrites 
     const limit = ruleLimits.perProject;
     const existing = await this.#db.all(ruleQueries.list, { tenantId, projectId, limit });
     if (existing.length >= limit) {
-      throw new RequestError(
-        409,
-        `The project already has the maximum of ${limit} rules. Delete one that is no longer needed.`,
-      );
+      throw createMaximumError("project", `${limit} rules`);
     }
     const row: RuleRow = {
       tenant_id: tenantId,

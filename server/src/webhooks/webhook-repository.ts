@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { RequestError } from "../model/errors.ts";
+import { createMaximumError, RequestError } from "../model/errors.ts";
 import { microsNow } from "../storage/clock.ts";
 import type { Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/query.ts";
@@ -121,10 +121,7 @@ export class WebhookRepository implements WebhookReads, WebhookWrites {
     const limit = webhookLimits.perTenant;
     const existing = await this.#db.all(webhookQueries.list, { tenantId, limit });
     if (existing.length >= limit) {
-      throw new RequestError(
-        409,
-        `There are ${limit} webhooks, and no more are possible: delete one that is not needed.`,
-      );
+      throw createMaximumError("tenant", `${limit} webhooks`);
     }
     const id = randomUUID();
     const secret = createWebhookSecret();

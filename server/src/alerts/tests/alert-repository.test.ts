@@ -56,6 +56,18 @@ describeRepositories({ alertQueries }, (fixture) => {
     expect(await read()).toBeUndefined();
   });
 
+  test("a project has a limited number of alerts", async () => {
+    const { alerts, projectId } = await create();
+    for (let count = 1; count < alertLimits.perProject; count += 1) {
+      await alerts.create(tenantId, projectId, { ...draft, name: `alert ${count}` });
+    }
+    await expect(alerts.create(tenantId, projectId, draft)).rejects.toMatchObject({
+      status: 409,
+      message:
+        "The project already has the maximum of 50 alerts. Delete one that is no longer needed.",
+    });
+  });
+
   test("an alert that a version without filters stored has none", async () => {
     const { alert, read } = await create({ group: null });
     const { name: _name, filter: _filter, ...stored } = { ...draft, group: null };

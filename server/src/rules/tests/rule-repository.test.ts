@@ -52,6 +52,18 @@ describeRepositories({ ruleQueries, ruleRunQueries, cursorQueries }, (fixture) =
     expect(await rules.list(tenantId, projectId)).toEqual([]);
   });
 
+  test("a project has a limited number of rules", async () => {
+    const { rules, projectId } = await create();
+    for (let count = 1; count < ruleLimits.perProject; count += 1) {
+      await rules.create(tenantId, projectId, draft);
+    }
+    await expect(rules.create(tenantId, projectId, draft)).rejects.toMatchObject({
+      status: 409,
+      message:
+        "The project already has the maximum of 50 rules. Delete one that is no longer needed.",
+    });
+  });
+
   test("judges are listed apart from other actions, whatever the order of the action's members", async () => {
     const { rules, projectId, rule, clock, match } = await create();
     const judge = {

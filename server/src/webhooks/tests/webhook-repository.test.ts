@@ -202,6 +202,7 @@ describeRepositories({ webhookQueries, deliveryQueries }, (fixture) => {
     }
     await expect(webhooks.create(tenantId, { name: "n", url })).rejects.toMatchObject({
       status: 409,
+      message: `The tenant already has the maximum of ${webhookLimits.perTenant} webhooks. Delete one that is no longer needed.`,
     });
     await expect(webhooks.create(otherId, { name: "n", url })).resolves.toHaveProperty("secret");
   });
