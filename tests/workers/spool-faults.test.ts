@@ -111,7 +111,7 @@ describe("a damaged segment", () => {
     writeFileSync(onlySegmentPath(), bytes);
     const { bodies, troubles } = await recoverSpool();
     expect(bodies).toEqual(["one", "three"]);
-    expect(troubles).toEqual([expect.stringMatching(/^spoolDamaged: .* 27 bytes at 27 /)]);
+    expect(troubles).toEqual([expect.stringMatching(/^spoolDamaged: .* 27 bytes at offset 27 /)]);
     expect(spoolEntries()).toEqual(["aside"]);
     expect(readFileSync(onlySegmentPath())).toEqual(bytes);
     expect((await recoverSpool()).bodies).toEqual([]);

@@ -25,7 +25,7 @@ test("an endpoint that drips ends at the limit of the whole call, and a silent o
   });
   const dripped = await callAt(dripping.url, { totalMs: 300 });
   expect(dripped.failure).toMatchObject({ kind: "unreachable" });
-  expect(dripped.failure?.message).toMatch(/not over after 300 ms/);
+  expect(dripped.failure?.message).toMatch(/took longer than 300 ms/);
   await expect.poll(() => dripping.closedEarly, { timeout: waitMs }).toBe(1);
   const silent = await startEndpoint((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });

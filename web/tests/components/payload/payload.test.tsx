@@ -104,7 +104,7 @@ test("an image that can't be shown says why", () => {
   fireEvent.error(container.querySelector("img")!);
   expect(container.querySelectorAll("img")).toHaveLength(0);
   expect(container.textContent).toContain("[can't be shown: the data is not image/png]");
-  expect(container.textContent).toContain("[not shown: image/svg+xml. PNG,");
+  expect(container.textContent).toContain("[can't be shown: image/svg+xml. Only PNG,");
   expect(container.textContent).not.toContain("PHN2");
 });
 

@@ -18,13 +18,13 @@ test("assumed output tokens say that no earlier experiment recorded any", () => 
 
 test.each([
   [0, undefined],
-  [1, "Includes the LLM judge,"],
-  [2, "Includes the LLM judges,"],
+  [1, "The estimate includes the LLM judge,"],
+  [2, "The estimate includes the LLM judges,"],
 ])("with %i judges, the estimate says whether it includes them", (judgeCount, text) => {
   const { container } = render(
     <MantineProvider>
       <EstimatePanel estimate={{ targets: [], isMeasured: true }} judgeCount={judgeCount} />
     </MantineProvider>,
   );
-  expect(/Includes the LLM judges?,/.exec(container.textContent)?.[0]).toBe(text);
+  expect(/The estimate includes the LLM judges?,/.exec(container.textContent)?.[0]).toBe(text);
 });
