@@ -44,6 +44,10 @@ export const runQueryBody = Type.Object(
     cursor: Maybe(Type.String({ maxLength: 500 })),
     /** Clients send where the hosted service should search. It has no effect here. */
     data_source_type: Maybe(Type.String({ maxLength: 64 })),
+    /** Hints of the hosted service's API about how it should search, and which cursors it should return: without effect. */
+    skip_pagination: Maybe(Type.Boolean()),
+    skip_prev_cursor: Maybe(Type.Boolean()),
+    use_experimental_search: Maybe(Type.Boolean()),
   },
   { additionalProperties: false },
 );

@@ -193,6 +193,9 @@ test("queries and statistics refuse unknown members, and name them and the known
     expect(json["detail"]?.[0]?.["msg"]).toMatch(
       /^unknown members "projct_name" and "filtr"; known: session, id, trace, .*, cursor, /,
     );
+    // Hints that the API of the hosted service knows are accepted.
+    const hints = { skip_pagination: null, skip_prev_cursor: true, use_experimental_search: false };
+    expect((await call(server, target, { body: hints })).status).toBe(200);
   }
 });
 
