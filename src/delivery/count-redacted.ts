@@ -2,7 +2,7 @@ import type { RedactionCounts } from "../model/records/shipping.ts";
 import type { Ledger } from "../tracing/queue/ledger.ts";
 import type { Reporter } from "./reporter.ts";
 
-/** Counts the matches that redaction rules masked, and counts a warning for each record on which a rule failed. */
+/** Counts the matches that redaction rules masked, and counts a warning for each record to which the rules could not be applied. */
 export function countRedacted(
   { maskedMatches, failedRecords }: RedactionCounts,
   ledger: Ledger,
@@ -15,7 +15,7 @@ export function countRedacted(
   if (failedRecords > 0) {
     reporter.logLater(
       "redactionFailure",
-      "A rule of the option redact failed: the affected records were masked completely.",
+      "The rules of the option redact could not be applied: the affected records were masked completely.",
     );
   }
 }

@@ -157,7 +157,7 @@ export class Recording implements Recorder, EndListener {
         this.#ledger.countWarning("redactionFailure");
         this.#reporter.logLater(
           "redactionFailure headers",
-          "Tags and metadata were left out of request headers: a rule of the option redact failed, or they are too long.",
+          "Tags and metadata were left out of request headers: the rules of the option redact could not be applied, or they are too long.",
         );
       },
     });

@@ -118,7 +118,7 @@ export class Redactor {
     return { maskedMatches: this.#maskedCount, failedRecords };
   }
 
-  /** Redacts one record. Returns false if a rule failed on it, so that everything in it had to be masked. */
+  /** Redacts one record. Returns false if everything in it had to be masked. */
   #redactRecord(start: number, end: number): boolean {
     const bytes = this.#bytes;
     const state = bytes[start + headOffset.redaction];
@@ -140,7 +140,7 @@ export class Redactor {
       this.#redactFields(start, end, failureMaskName);
     }
     bytes[start + headOffset.redaction] = this.#plan.mark;
-    return canApplyRules || this.#plan.masksEverything === true;
+    return canApplyRules;
   }
 
   /** Redacts the fields of a record. If `maskName` is set, everything is masked with that name. */

@@ -423,7 +423,7 @@ describe("limits of the operator", () => {
     });
     const long = await callModel(first, { request: { ...request, settings: { maxTokens: 30 } } });
     expect(long.status).toBe(429);
-    expect(long.text).toMatch(/budget of \$0\.03 a day.*this call may cost \$0\.03/);
+    expect(long.text).toMatch(/daily budget of \$0\.03.*this call may cost \$0\.03/);
     await first.close();
     const second = await start(endpoint.url, options);
     expect((await callModel(second, { request: limited })).status).toBe(200);
