@@ -13,13 +13,14 @@ import type { Tape } from "../tracing/tape/tape.ts";
  */
 const maxCrashesOfRun = 2;
 /**
- * After this many crashes during which no run was being written, the part of the tape (the buffer of recorded runs)
- * that was sent is split into halves, which are sent one after the other.
+ * A range is the part of the tape (the buffer of recorded runs) that a worker sends. If this many workers crash with the
+ * same range, but not while they write one of its runs, the halves of the range are sent one after the other, to find
+ * the cause.
  */
 const maxCrashesOfRange = 2;
 /**
- * After this many crashes during which no run was being written, the tape is not sent any more: perhaps no worker can
- * run on this machine.
+ * If this many workers crash with a tape, but not while they write one of its runs, the tape is not sent any more:
+ * perhaps no worker can run on this machine.
  */
 const maxCrashesOfTape = 24;
 

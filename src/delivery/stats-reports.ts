@@ -42,7 +42,7 @@ export class StatsReports {
     }
   }
 
-  /** Stops sending reports. */
+  /** Stops the reports for good: a later `start` has no effect. */
   end(): void {
     this.#hasEnded = true;
     clearTimeout(this.#timer);

@@ -60,5 +60,5 @@ export type TraceableFunction<Func extends AnyFunction> = (Func extends {
           ? Intersection<TracedSignature<[A1, R1]>>
           : never) & { [Key in keyof Func]: Func[Key] };
 
-/** The type of runs in the signatures of langsmith. */
+/** The name that signatures of the package `langsmith` use for a run: always a `RunTree` here. */
 export type RunTreeLike = RunTree;

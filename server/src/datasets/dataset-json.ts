@@ -30,7 +30,7 @@ export const toDatasetJson = (dataset: Dataset): DatasetJson => ({
   baseline_experiment_id: dataset.baselineExperimentId,
 });
 
-/** Serializes a version of a dataset. */
+/** A version of a dataset, as the API returns it. */
 export const toVersionJson = ({ micros, tags }: DatasetVersion): DatasetVersionJson => ({
   as_of: toIso(micros),
   tags,

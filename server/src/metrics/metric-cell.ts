@@ -28,6 +28,7 @@ export class MetricCell {
   errors = 0;
   tokens = 0;
   cost = 0;
+  /** The tokens and the cost of the whole traces whose roots are in the group. */
   traceTokens = 0;
   traceCost = 0;
   readonly latency = new Histogram();

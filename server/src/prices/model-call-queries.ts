@@ -20,8 +20,8 @@ interface ModelCallTables {
 const builder = createQueryBuilder<ModelCallTables>();
 
 /**
- * The model that a call names if no price was looked up for it, because it reports no tokens or reports its cost
- * itself; NULL for other calls. The name is in the payload, which is read only for these calls.
+ * The name of a call's model if no price was looked up for the call, because it has no tokens or was recorded with its
+ * cost; NULL for all other calls. The name has to be read from the payload, so it is read for the former calls alone.
  */
 const unpricedModel = perEngine<string | null>({
   sqlite: sql.raw(`CASE WHEN r.cost_json IS NULL THEN ${createNamedModelSql("r")} END`),

@@ -126,7 +126,7 @@ export interface AnnotationQueueWrites {
    * @throws RequestError 404: no such queue, or no such dataset.
    */
   update(tenantId: string, id: string, changes: QueueChanges): Promise<AnnotationQueue>;
-  /** Deletes the queues that exist, and returns their ids. Their runs are not deleted. */
+  /** Deletes queues, and returns the ids of those that existed. The runs in the queues are not deleted. */
   delete(tenantId: string, ids: readonly string[]): Promise<readonly string[]>;
   /**
    * Adds runs to the end of a queue, in the order of `keys`: either all of them or none. A run that is already in the

@@ -323,8 +323,8 @@ export class ExchangeRun {
     const isUnread = this.#response.totalBytes === 0;
     this.addWarning(isUnread ? unreadWarning : abandonedWarning);
     this.end({ ending: "cancelled" });
-    // Reading the response later opens the run again, but only if nothing of the body was recorded: what was recorded
-    // is no longer in memory.
+    // If the response is read later, the run is opened again, but only if none of the body was recorded before: the
+    // recorded part is no longer in memory, so the rest can't be added to it.
     this.#isEndedUnread = isUnread;
   }
 

@@ -254,18 +254,18 @@ describe.skipIf(browser === undefined)("rules, alerts and webhooks, in Chromium"
     await page.getByRole("link", { name: "Create alert on Error rate" }).click();
     expect(await form.getByLabel("Metric").inputValue()).toBe("error_rate");
     expect(await form.getByLabel("Runs", { exact: true }).inputValue()).toBe("all");
-    expect(await form.getByLabel("Limit to one").inputValue()).toBe("");
+    expect(await form.getByLabel("Filter by").inputValue()).toBe("");
     await page.goto(`${projectAddress}/dashboard?scope=all&group=name`);
     await page.getByRole("link", { name: "Create alert on good" }).click();
     expect(await form.getByLabel("Runs", { exact: true }).inputValue()).toBe("all");
-    expect(await form.getByLabel("Limit to one").inputValue()).toBe("name");
+    expect(await form.getByLabel("Filter by").inputValue()).toBe("name");
     expect(await form.getByRole("textbox", { name: "Name" }).nth(1).inputValue()).toBe("good");
     const filter = 'eq(name, "good")';
     await page.goto(
       `${projectAddress}/dashboard?group=status&filter=${encodeURIComponent(filter)}`,
     );
     await page.getByRole("link", { name: "Create alert on success" }).click();
-    expect(await form.getByLabel("Limit to one").inputValue()).toBe("status");
+    expect(await form.getByLabel("Filter by").inputValue()).toBe("status");
     expect(await form.getByLabel("Status").inputValue()).toBe("success");
     await form.getByRole("button", { name: "Edit name = good" }).waitFor();
     await form.getByLabel("Metric").selectOption("runs");
@@ -292,7 +292,7 @@ describe.skipIf(browser === undefined)("rules, alerts and webhooks, in Chromium"
     expect(await form.getByRole("button", { name: "Create alert" }).isDisabled()).toBe(true);
     await form.getByLabel("Name").fill("Slow answers");
     await form.getByLabel("Threshold (s)").fill("2.5");
-    await form.getByLabel("Limit to one").selectOption({ label: "Name" });
+    await form.getByLabel("Filter by").selectOption({ label: "Name" });
     await form.getByRole("textbox", { name: "Name" }).nth(1).fill("good");
     await form.getByLabel("Webhook").selectOption({ index: 1 });
     await showScreen(page, "alert-form");

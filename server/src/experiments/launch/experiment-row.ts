@@ -243,11 +243,11 @@ async function scoreAnswer(
     };
   }
   const judgements = await Promise.all(
-    judges.map((judge, index) =>
+    judges.map((judge, judgeIndex) =>
       judgeAnswer(row, dependencies, {
         judge,
-        index,
-        prompt: scored.prompts[index] ?? { error: "there is no prompt" },
+        judgeIndex,
+        prompt: scored.prompts[judgeIndex] ?? { error: "there is no prompt" },
       }),
     ),
   );
@@ -262,21 +262,22 @@ async function scoreAnswer(
 
 interface JudgeCall {
   readonly judge: Judge;
-  readonly index: number;
+  /** Position of the judge among the experiment's judges. */
+  readonly judgeIndex: number;
   readonly prompt: JudgePrompt;
 }
 
 async function judgeAnswer(
   row: Row,
   dependencies: LaunchDependencies,
-  { judge, index, prompt }: JudgeCall,
+  { judge, judgeIndex, prompt }: JudgeCall,
 ): Promise<ScoredAnswer> {
-  const feedbackIndex = row.parameters.scorers.length + index;
+  const feedbackIndex = row.parameters.scorers.length + judgeIndex;
   const { key } = judge;
   if ("error" in prompt) {
     return { parts: [createFeedback(row, feedbackIndex, { key, error: prompt.error })], calls: [] };
   }
-  const id = createNamedId(row.runId, `judge:${index}`);
+  const id = createNamedId(row.runId, `judge:${judgeIndex}`);
   const { run, outcome, answer } = await callJudge(dependencies.models, {
     tenantId: row.tenantId,
     judge,

@@ -1,6 +1,6 @@
 import { RequestError } from "../../model/errors.ts";
 
-/** The calls with one name. */
+/** The queue of the calls with one name, which run one after the other. */
 interface Queue {
   /** Settles when the call that was added last has ended. */
   last: Promise<unknown>;

@@ -65,7 +65,8 @@ export function useFieldFaults<Path extends string>(
   /**
    * Sends the form.
    *
-   * @throws Error the form was rejected. The message is to be shown next to the buttons.
+   * @throws Error if the form was rejected. The caller shows its message next to the buttons: {@link fieldHint} if the
+   * reason is shown at a field.
    */
   readonly submit: (send: () => Promise<unknown>) => Promise<void>;
 } {

@@ -205,7 +205,7 @@ interface ChartPick {
   readonly endMs: number;
   /** Whether only the traces with an error are counted. */
   readonly isError: boolean;
-  /** The projects with such traces. */
+  /** The projects of the counted traces. */
   readonly projects: readonly {
     readonly project: Project;
     readonly traceCount: number;

@@ -156,7 +156,7 @@ export const AlertForm = ({
           data={Object.entries(alertScopes).map(([key, text]) => ({ value: key, label: text }))}
         />
         <NativeSelect
-          label="Limit to one"
+          label="Filter by"
           value={grouping}
           onChange={({ currentTarget }) => {
             const newGrouping = findKey(alertGroupings, currentTarget.value) ?? "";
@@ -164,7 +164,7 @@ export const AlertForm = ({
             setValue(newGrouping === "status" ? "error" : "");
           }}
           data={[
-            { value: "", label: "Not limited" },
+            { value: "", label: "Nothing" },
             ...Object.entries(alertGroupings).map(([key, text]) => ({ value: key, label: text })),
           ]}
         />

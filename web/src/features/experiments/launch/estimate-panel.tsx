@@ -69,26 +69,26 @@ export const EstimatePanel = ({
           onChange={({ currentTarget }) => setShownIndex(currentTarget.value)}
         />
       )}
-      {target !== undefined && <PromptPreview target={target} />}
+      {target !== undefined && <PromptPreview estimate={target} />}
     </>
   );
 };
 
-const PromptPreview = ({ target }: { readonly target: TargetEstimate }) => (
+const PromptPreview = ({ estimate }: { readonly estimate: TargetEstimate }) => (
   <section aria-label="First example" className="launch-preview">
     <h3>First example</h3>
-    {target.error !== undefined && (
+    {estimate.error !== undefined && (
       <Alert color="red" title="The prompt can't be filled in">
-        {toVisibleText(target.error)}
+        {toVisibleText(estimate.error)}
       </Alert>
     )}
-    {target.error === undefined && target.failing > 0 && (
+    {estimate.error === undefined && estimate.failing > 0 && (
       <Alert color="orange">
-        {target.failing} of the first {pluralize(target.sampled, "example")} do not have all
+        {estimate.failing} of the first {pluralize(estimate.sampled, "example")} do not have all
         variables of the prompt. Their rows will fail.
       </Alert>
     )}
-    {target.messages.map(({ role, content, chars }, index) => (
+    {estimate.messages.map(({ role, content, chars }, index) => (
       <div key={index} className="launch-message">
         <span className="launch-role">{role}</span>
         <pre>
@@ -97,10 +97,10 @@ const PromptPreview = ({ target }: { readonly target: TargetEstimate }) => (
         </pre>
       </div>
     ))}
-    {target.sentParts.length > 0 && (
+    {estimate.sentParts.length > 0 && (
       <p className="quiet">
         Also sent, because they are saved with the prompt:{" "}
-        {toVisibleText(target.sentParts.join(" · "))}
+        {toVisibleText(estimate.sentParts.join(" · "))}
       </p>
     )}
   </section>
