@@ -20,7 +20,7 @@ export function addMove(program: Command, env: NodeJS.ProcessEnv): void {
     .option("--data <folder>", "data folder of the server", defaultDataDir)
     .option(
       "--store <url>",
-      `PostgreSQL database that the servers will use; also ${storeVariable}, which hides the password from the list of processes`,
+      `address of the PostgreSQL database that the servers will use; also ${storeVariable}, which hides the password from the list of processes`,
     )
     .option("--abandon", "give up the move, so that the data folder accepts writes again")
     .action(async ({ data, store = env[storeVariable], abandon }: MoveFlags) => {
