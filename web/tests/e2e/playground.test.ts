@@ -504,7 +504,7 @@ describe.skipIf(browser === undefined)("the playground, in Chromium", () => {
     recorded.end({ choices: [] });
     await opened.client.flush();
     await open(`/playground?run=${recorded.id}`);
-    await message(1).getByText("too long to be edited here").waitFor();
+    await message(1).getByText("too long to edit here").waitFor();
     await page.getByText("too large for the browser to store").waitFor();
     const started = performance.now();
     await message(2).getByLabel("Text").fill("Shorter?");
