@@ -290,17 +290,25 @@ describe.skipIf(browser === undefined)("the home page, in Chromium", () => {
     await client.flush();
     const chart = page.getByRole("slider", { name: "Throughput, last 5 min", exact: true });
     const link = page.locator(".overview-picked").getByRole("link", { name: /^1 run in / });
+    // Until the chart has the run, later points may have been added, so the run need not be in the last one.
+    const pointCount = 4;
     await expect
       .poll(
         async () => {
           await chart.focus();
           await page.keyboard.press("End");
-          await page.keyboard.press("Enter");
-          return link.count();
+          for (let point = 0; point < pointCount; point += 1) {
+            await page.keyboard.press("Enter");
+            if ((await link.count()) === 1) {
+              return true;
+            }
+            await page.keyboard.press("ArrowLeft");
+          }
+          return false;
         },
         { timeout: 15_000 },
       )
-      .toBe(1);
+      .toBe(true);
     await link.click();
     await page.getByRole("link", { name: "just now", exact: true }).waitFor();
     expect(faults).toEqual([]);
