@@ -9,17 +9,29 @@ export interface DataFlags {
 }
 
 const storeVariable = "MILLRACE_STORE_URL";
+const dataVariable = "MILLRACE_DATA_DIR";
+
+/** Folder of the database if neither a flag nor a variable names another. */
+export const defaultDataDir = "./.millrace";
+
+/** Adds `--data`, whose default is the folder that `millrace serve` uses in the same environment. */
+export function addDataFlag(command: Command, env: NodeJS.ProcessEnv): Command {
+  const folder = env[dataVariable] ?? "";
+  return command.option(
+    "--data <folder>",
+    `data folder of the server; also ${dataVariable}`,
+    folder === "" ? defaultDataDir : folder,
+  );
+}
 
 /** Adds `--data` and `--store`. */
-export const addDataFlags = (command: Command, defaultDataDir: string): Command =>
-  command
-    .option("--data <folder>", "folder of the database", defaultDataDir)
-    .addOption(
-      new Option(
-        "--store <url>",
-        `address of the servers' PostgreSQL database; also ${storeVariable}, which hides the password from the list of processes`,
-      ),
-    );
+export const addDataFlags = (command: Command, env: NodeJS.ProcessEnv): Command =>
+  addDataFlag(command, env).addOption(
+    new Option(
+      "--store <url>",
+      `address of the servers' PostgreSQL database; also ${storeVariable}, which hides the password from the list of processes`,
+    ),
+  );
 
 /**
  * Returns the URL of the PostgreSQL database that the command accesses; `undefined` for a data folder. If `--data` is

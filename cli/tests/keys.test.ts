@@ -102,3 +102,12 @@ test.each([["list"], ["revoke", randomUUID()]])(
     expect(existsSync(join(place, "millrace.db"))).toBe(false);
   },
 );
+
+test("keys are created in the folder of MILLRACE_DATA_DIR, as the server uses it", async () => {
+  const data = await folder();
+  const env = { MILLRACE_DATA_DIR: data };
+  const server = start(["serve", "--port", "0"], env);
+  const url = addressOf(await firstLine(server));
+  expect((await ended(start(["keys", "create", "--name", "ci"], env))).code).toBe(0);
+  expect(await statusWith(url)).toBe(401);
+});

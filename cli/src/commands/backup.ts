@@ -3,7 +3,6 @@ import { addDataFlags, assertDataFolder, findStore } from "../data-folder.ts";
 import type { DataFlags } from "../data-folder.ts";
 import { addHelpExamples } from "../examples.ts";
 import { UsageError } from "../usage-error.ts";
-import { defaultDataDir } from "./serve.ts";
 
 interface BackupFlags extends DataFlags {
   readonly tenant?: string;
@@ -19,7 +18,7 @@ const advice =
 
 /** Adds `millrace backup` and `millrace restore`. */
 export function addBackup(program: Command, env: NodeJS.ProcessEnv): void {
-  const backup = addDataFlags(program.command("backup"), defaultDataDir)
+  const backup = addDataFlags(program.command("backup"), env)
     .description(
       "Copy the database of a data folder, or all data of one tenant, to a new file, whether or not a server is running.",
     )
@@ -52,7 +51,7 @@ export function addBackup(program: Command, env: NodeJS.ProcessEnv): void {
     "millrace backup acme.backup --tenant acme",
     "MILLRACE_STORE_URL=postgres://app:secret@db/traces millrace backup acme.backup --tenant acme",
   ]);
-  const restore = addDataFlags(program.command("restore"), defaultDataDir)
+  const restore = addDataFlags(program.command("restore"), env)
     .description(
       "Restore a backup into a data folder that no server is using, or the backup of a tenant into a data folder or PostgreSQL.",
     )

@@ -6,7 +6,6 @@ import type { KeyScope } from "millrace/model";
 import { addDataFlags, findStore } from "../data-folder.ts";
 import type { DataFlags } from "../data-folder.ts";
 import { addHelpExamples } from "../examples.ts";
-import { defaultDataDir } from "./serve.ts";
 
 interface CreateFlags {
   readonly name: string;
@@ -22,7 +21,7 @@ export function addKeys(program: Command, env: NodeJS.ProcessEnv): void {
       "Create, list and revoke the API keys of a data folder or of a PostgreSQL database. Running servers apply changes immediately.",
     );
   addHelpExamples(keys, ["millrace keys create --name laptop", "millrace keys list"]);
-  const addSubcommand = (name: string): Command => addDataFlags(keys.command(name), defaultDataDir);
+  const addSubcommand = (name: string): Command => addDataFlags(keys.command(name), env);
   addHelpExamples(addSubcommand("create"), [
     "millrace keys create --name laptop",
     "millrace keys create --name service --scope ingest",

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { addHelpExamples } from "../examples.ts";
 import { UsageError } from "../usage-error.ts";
-import { defaultDataDir } from "./serve.ts";
+import { addDataFlag } from "../data-folder.ts";
 
 interface MoveFlags {
   readonly data: string;
@@ -12,12 +12,10 @@ interface MoveFlags {
 const storeVariable = "MILLRACE_STORE_URL";
 
 export function addMove(program: Command, env: NodeJS.ProcessEnv): void {
-  const command = program
-    .command("move")
+  const command = addDataFlag(program.command("move"), env)
     .description(
       "Move the data of a server from SQLite to an empty PostgreSQL database, while the server is running. If the command is interrupted, call it again to continue.",
     )
-    .option("--data <folder>", "data folder of the server", defaultDataDir)
     .option(
       "--store <url>",
       `address of the PostgreSQL database that the servers will use; also ${storeVariable}, which hides the password from the list of processes`,

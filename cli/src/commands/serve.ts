@@ -13,6 +13,7 @@ import { OptionError } from "millrace/model";
 import { addHelpExamples } from "../examples.ts";
 import { openBrowser } from "../local-server/open-browser.ts";
 import { waitForStopRequest } from "../transfers/stop-request.ts";
+import { defaultDataDir } from "../data-folder.ts";
 import { UsageError } from "../usage-error.ts";
 
 interface ServeFlags {
@@ -45,9 +46,6 @@ interface ServeFlags {
   readonly tlsKey?: string;
   readonly open?: true;
 }
-
-/** Default folder of the database. */
-export const defaultDataDir = "./.millrace";
 
 export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
   const command = program

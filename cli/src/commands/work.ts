@@ -4,7 +4,7 @@ import { OptionError } from "millrace/model";
 import { addHelpExamples } from "../examples.ts";
 import { waitForStopRequest } from "../transfers/stop-request.ts";
 import { UsageError } from "../usage-error.ts";
-import { defaultDataDir } from "./serve.ts";
+import { defaultDataDir } from "../data-folder.ts";
 
 interface WorkFlags {
   readonly store?: string;
