@@ -66,6 +66,11 @@ describe("the inferred type of a column", () => {
     expect(parseCell("json", '"x"')).toBe("x");
     expect(() => parseCell("number", "0x10")).toThrow('"0x10" is not a number');
     expect(() => parseCell("boolean", "yes")).toThrow('"yes" is not a boolean');
+    for (const text of ["9007199254740993", "1e400"]) {
+      expect(() => parseCell("number", text)).toThrow(
+        `${text} would be rounded as a number; as a text it keeps its digits`,
+      );
+    }
   });
 });
 

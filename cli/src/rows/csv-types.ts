@@ -34,7 +34,7 @@ export function inferType(texts: Iterable<string>): CsvType {
  * Parses the value of a cell. The value of an empty cell is an empty text in a text column, and `undefined` in any
  * other column.
  *
- * @throws Error if the text is not a value of this type.
+ * @throws Error if the text is not a value of this type, or is a number that JavaScript can't represent.
  */
 export function parseCell(type: CsvType, text: string): unknown {
   if (type === "text") {
@@ -51,12 +51,17 @@ export function parseCell(type: CsvType, text: string): unknown {
       `${JSON.stringify(text.slice(0, 100))} is not ${type === "json" ? "JSON" : `a ${type}`}`,
     );
   }
+  if (type === "number" && !isExact(text)) {
+    throw new Error(
+      `${text.slice(0, 100)} would be rounded as a number; as a text it keeps its digits`,
+    );
+  }
   return value;
 }
 
-/** Whether JavaScript can represent the number exactly. Integers beyond the safe range would be rounded. */
+/** Whether JavaScript can represent the number: integers beyond the safe range would be rounded, and 1e400 is infinite. */
 const isExact = (text: string): boolean =>
-  !/^-?\d+$/.test(text) || Number.isSafeInteger(Number(text));
+  Number.isFinite(Number(text)) && (!/^-?\d+$/.test(text) || Number.isSafeInteger(Number(text)));
 
 function parseJsonOrUndefined(text: string): unknown {
   try {
