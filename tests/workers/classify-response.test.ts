@@ -19,6 +19,7 @@ describe("a response", () => {
   test.each([
     [200, "<html>Sign in"],
     [202, "\r\n<!DOCTYPE html><title>Welcome"],
+    [409, "<html>Conflict"],
   ])("%i with an HTML page is not a delivery: %j", (status, body) => {
     expect(classify(status, body)).toEqual({
       kind: "retry",

@@ -7,8 +7,9 @@ import type { SdkError } from "../../model/errors.ts";
 import type { Outcome, Rejection, Batch, BatchResult } from "./sink.ts";
 
 /**
- * Whether a body is a web page. A server that accepts runs never responds with one, whatever the status: the response
- * comes from a login page, a captive portal, or a different service at this address.
+ * Whether a body is a web page. A server that has accepted runs never responds with one: the response comes from a login
+ * page, a captive portal, or a different service at this address. If the status says that the request failed, the status
+ * decides, because a proxy in front of the server explains its own errors with a page.
  */
 export const isWebPage = (body: string): boolean =>
   /^\s*<(?:!doctype|html|head|body)\b/i.test(body);
@@ -19,16 +20,19 @@ export const isWebPage = (body: string): boolean =>
  */
 export function classifyResponse(action: string, response: HttpResponse, now: number): Outcome {
   const { status, body } = response;
-  if (isOk(status)) {
-    return isWebPage(body)
-      ? {
-          kind: "retry",
-          reason: `Failed to ${action}: ${status} with a web page instead of a response to runs. Check the endpoint`,
-          code: "ANSWER",
-          status,
-          isServerUnavailable: true,
-        }
-      : { kind: "delivered" };
+  // With 409, the server has the runs already: an earlier attempt arrived although its response was lost.
+  const isDelivered = isOk(status) || status === 409;
+  if (isDelivered && isWebPage(body)) {
+    return {
+      kind: "retry",
+      reason: `Failed to ${action}: ${status} with a web page instead of a response to runs. Check the endpoint`,
+      code: "ANSWER",
+      status,
+      isServerUnavailable: true,
+    };
+  }
+  if (isDelivered) {
+    return { kind: "delivered" };
   }
   const { detail, retryAfterMs, isQuotaExceeded, isUnavailable } = classifyErrorResponse(
     response,
@@ -36,10 +40,6 @@ export function classifyResponse(action: string, response: HttpResponse, now: nu
   );
   if (isQuotaExceeded) {
     return createRejected(new InsufficientQuotaError({ action, status, body }), status);
-  }
-  if (status === 409) {
-    // The server has the runs already: an earlier attempt arrived although its response was lost.
-    return { kind: "delivered" };
   }
   const error = new HttpError({ action, status, body: detail });
   if (status < 400 || isFinalStatus(status) || status === 413 || status === 422) {
