@@ -20,7 +20,18 @@ export async function* checkAll(
   if (endpointCheck.status === "failed") {
     yield checkVersions(undefined);
     yield await checkSpool(settings);
-    yield createSkippedCheck("server", "no valid endpoint");
+    for (const name of [
+      "proxy",
+      "dns",
+      "tls",
+      "server",
+      "clock",
+      "key",
+      "limits",
+      "run",
+    ] as const) {
+      yield createSkippedCheck(name, "no valid endpoint");
+    }
     return;
   }
   yield checkProxy(settings);
@@ -44,7 +55,7 @@ export async function* checkAll(
   yield keyCheck;
   yield await checkSpool(settings);
   yield keyCheck.status === "failed"
-    ? createSkippedCheck("run", "the server refused the key")
+    ? createSkippedCheck("run", "the check of the key failed")
     : await checkRun(settings, flags.project);
 }
 
