@@ -39,7 +39,8 @@ export interface CreateProject extends CallOptions {
   /** When the project ended; set it when you copy an existing project. */
   readonly endTime?: Date | string | undefined;
   /**
-   * Whether to return the existing project if the name is taken, instead of throwing {@link ConflictError}.
+   * Whether to change the existing project to these values if the name is taken, instead of throwing
+   * {@link ConflictError}.
    *
    * @defaultValue false
    */
@@ -65,7 +66,7 @@ export type UpdateProject = ProjectKey &
     readonly description?: string | undefined;
     /** Replaces the whole `extra` object, including its `metadata`; `{}` removes all of it. */
     readonly extra?: KeyValues | undefined;
-    /** Replaces the metadata; `{}` removes all of it. */
+    /** Replaces the metadata; `{}` removes all of it. Without `extra`, all other members of `extra` are removed, too. */
     readonly metadata?: KeyValues | undefined;
     readonly endTime?: Date | string | undefined;
   };
