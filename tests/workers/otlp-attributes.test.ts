@@ -384,6 +384,8 @@ describe("gen_ai", () => {
   test.each([
     [{ langfuse_session_id: "c", langfuse_user_id: "u" }, "c", "u"],
     [{ thread_id: "t", langfuse_session_id: "c", user_id: "v", langfuse_user_id: "u" }, "t", "v"],
+    // As for a server of Millrace, whose list of threads has the run under the same id.
+    [{ thread_id: "t", session_id: "s", user_id: "v" }, "s", "v"],
   ])("describes the thread and the user that the metadata %j names", (metadata, thread, user) => {
     const run = { name: "chain", run_type: "chain", extra: { metadata } };
     expect(attributesOf(run)).toMatchObject({

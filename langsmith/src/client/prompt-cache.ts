@@ -16,7 +16,7 @@ export interface CacheMetrics {
 }
 
 const promptCacheAdvice =
-  "The client caches prompts itself. Configure it with the options promptTtlMs and maxCachedPrompts of millrace's Client, and read its counts from client.millrace.stats().prompts.";
+  "The client caches prompts itself. Configure it with the environment variables MILLRACE_PROMPT_TTL_MS and MILLRACE_MAX_CACHED_PROMPTS, and read its counts from client.millrace.stats().prompts.";
 
 /** Not supported: the client has its own cache of prompts. */
 // oxlint-disable-next-line typescript/no-extraneous-class -- programs call it with `new`

@@ -212,7 +212,7 @@ export class ReadPool {
 const createTimeoutError = (timeoutMs: number): RequestError =>
   new RequestError(
     408,
-    `the query did not finish within ${timeoutMs} ms (queryTimeoutMs) and was canceled: narrow it to a project, a shorter time range, or a search text of three letters or more`,
+    `the query did not finish within ${timeoutMs} ms (queryTimeoutMs, or --query-timeout-ms) and was canceled: narrow it to a project, a shorter time range, or a search text of three letters or more`,
   );
 
 /** The error of a query whose client disconnected, or that was canceled because the server is closing. */

@@ -1,4 +1,4 @@
-import { userKeys } from "../../model/metadata-keys.ts";
+import { threadKeys, userKeys } from "../../model/metadata-keys.ts";
 import { payloadFields } from "../../model/run.ts";
 import type { PayloadField } from "../../model/run.ts";
 import { JsonWriter } from "../json/json-writer.ts";
@@ -8,9 +8,6 @@ import type { RunJson } from "../json/run-json.ts";
 import { firstText, toItems, toMembers } from "./json-value.ts";
 import type { Members } from "./json-value.ts";
 import type { JsonBytes } from "./protobuf-writer.ts";
-
-/** Metadata keys that may contain the id of a conversation. The first one that exists is used. */
-const threadKeys = ["thread_id", "session_id", "conversation_id", "langfuse_session_id"];
 
 const initialBytes = 65_536;
 const closeBrace = 0x7d;
