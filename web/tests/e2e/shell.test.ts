@@ -320,6 +320,9 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
     expect(key).toMatch(/^mr_/);
     await page.goto(server.url);
     await page.getByText("Live", { exact: true }).waitFor();
+    // What is still loading then would say so, too.
+    await page.getByText("Throughput, last 5 min", { exact: true }).waitFor();
+    await expect.poll(() => page.locator(".state.loading").count()).toBe(0);
     const { port } = server;
     await server.close();
     await page.getByText("The UI reconnects automatically").waitFor();
