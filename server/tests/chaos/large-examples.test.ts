@@ -8,6 +8,7 @@ import { openReader } from "../../dist/storage/sqlite/open-database.js";
 import { openSqliteStore } from "../../dist/store/sqlite-store.js";
 import { DatasetFixture, itemsOf, textOf } from "../support/dataset-fixture.ts";
 import { temporaryFolder } from "../support/running-server.ts";
+import { plainDatasetFields } from "../support/dataset-draft.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -100,16 +101,6 @@ async function openStore(folder: string) {
   onTestFinished(() => store.close());
   return { store, tenantId: store.defaultTenantId };
 }
-const fields = {
-  description: null,
-  dataType: "kv",
-  inputsSchema: null,
-  outputsSchema: null,
-  extra: null,
-  transformations: null,
-  externallyManaged: false,
-  baselineExperimentId: null,
-} as const;
 const draftsOf = (datasetId: string, count: number) =>
   Array.from({ length: count }, (_, index) => ({
     useSourceRunIo: false,
@@ -160,7 +151,12 @@ test("staged rows are invisible, and those of a server that ended in between are
   const folder = await temporaryFolder();
   const { store, tenantId } = await openStore(folder);
   const id = randomUUID();
-  await store.write.datasets.create(tenantId, { ...fields, id, name: "d", createdMicros: 1 });
+  await store.write.datasets.create(tenantId, {
+    ...plainDatasetFields,
+    id,
+    name: "d",
+    createdMicros: 1,
+  });
   const drafts = draftsOf(id, 20_000);
   const writing = store.write.largeExamples.create(tenantId, partsOf(drafts)).then(
     () => "written",
@@ -184,7 +180,12 @@ test("a large write that fails midway erases what it had staged", async () => {
   const folder = await temporaryFolder();
   const { store, tenantId } = await openStore(folder);
   const id = randomUUID();
-  await store.write.datasets.create(tenantId, { ...fields, id, name: "d", createdMicros: 1 });
+  await store.write.datasets.create(tenantId, {
+    ...plainDatasetFields,
+    id,
+    name: "d",
+    createdMicros: 1,
+  });
   const drafts = draftsOf(id, 2_000);
   const last = drafts[1_999]!;
   const broken = { ...last, draft: { ...last.draft, runAttachments: ["none"] } };
@@ -197,7 +198,12 @@ test("another write to the dataset waits until a large one ends", async () => {
   const folder = await temporaryFolder();
   const { store, tenantId } = await openStore(folder);
   const id = randomUUID();
-  await store.write.datasets.create(tenantId, { ...fields, id, name: "d", createdMicros: 1 });
+  await store.write.datasets.create(tenantId, {
+    ...plainDatasetFields,
+    id,
+    name: "d",
+    createdMicros: 1,
+  });
   const drafts = draftsOf(id, 2_000);
   const one = drafts[1_000]!.draft;
   const [large, small, second] = await Promise.allSettled([
@@ -238,7 +244,12 @@ test("a hard deletion of many examples removes every version, and can be repeate
   const folder = await temporaryFolder();
   const { store, tenantId } = await openStore(folder);
   const id = randomUUID();
-  await store.write.datasets.create(tenantId, { ...fields, id, name: "d", createdMicros: 1 });
+  await store.write.datasets.create(tenantId, {
+    ...plainDatasetFields,
+    id,
+    name: "d",
+    createdMicros: 1,
+  });
   const drafts = draftsOf(id, 1_000);
   await store.write.largeExamples.create(tenantId, partsOf(drafts));
   const ids = drafts.map(({ draft }) => draft.id);

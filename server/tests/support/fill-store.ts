@@ -1,5 +1,6 @@
 import type { Connection } from "../../src/storage/sqlite/connection.ts";
 import { toPlaceSql } from "../../src/datasets/examples/sqlite/example-place-tables.ts";
+import { plainDatasetFields } from "./dataset-draft.ts";
 
 /** The number of rows to create. */
 export interface FillSizes {
@@ -30,16 +31,7 @@ const text = [7, 11, 13, 17, 19, 23].map(wordOf).join(` || ' ' || `);
 /** When the first run began, and each example was written. */
 const firstMicros = 1_767_225_600_000_000;
 
-const datasetBody = JSON.stringify({
-  description: null,
-  dataType: "kv",
-  inputsSchema: null,
-  outputsSchema: null,
-  extra: null,
-  transformations: null,
-  externallyManaged: false,
-  baselineExperimentId: null,
-});
+const datasetBody = JSON.stringify(plainDatasetFields);
 
 const numbers = (count: number): string =>
   `WITH RECURSIVE c (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < ${count})`;

@@ -12,6 +12,7 @@ import { CurrentAuthor } from "../version-author.ts";
 import { DatasetVersions } from "../dataset-versions.ts";
 import { DatasetWriter } from "../dataset-writer.ts";
 import { SchemaChecks } from "../examples/schemas/schema-checks.ts";
+import { draftDataset } from "../../../tests/support/dataset-draft.ts";
 
 // The repositories of datasets are written once. The same tests run on SQLite and on PostgreSQL, compiled to
 // WebAssembly, and at the end each of their queries has run on PostgreSQL.
@@ -44,20 +45,8 @@ describe.each(engines)("datasets on %s", (_engine, open) => {
 
   afterAll(() => engine.close());
 
-  const draft = (rest: Partial<DatasetDraft> = {}): DatasetDraft => ({
-    id: randomUUID(),
-    createdMicros: 1_700_000_000_000_001,
-    name: "d",
-    description: null,
-    dataType: "kv",
-    inputsSchema: null,
-    outputsSchema: null,
-    extra: null,
-    transformations: null,
-    externallyManaged: false,
-    baselineExperimentId: null,
-    ...rest,
-  });
+  const draft = (rest: Partial<DatasetDraft> = {}): DatasetDraft =>
+    draftDataset({ createdMicros: 1_700_000_000_000_001, ...rest });
   const createReader = (keys = tokens) => new DatasetReader(engine.db, keys);
   const createWriter = (keys = tokens) =>
     new DatasetWriter(engine.db, {

@@ -10,6 +10,7 @@ import { RequestError } from "../../model/errors.ts";
 import type { RunQuery } from "../../runs/run-query.ts";
 import type { RuleAction } from "../rule-action.ts";
 import type { Rule, RuleDraft } from "../rule.ts";
+import { draftDataset } from "../../../tests/support/dataset-draft.ts";
 
 const secondMicros = 1_000_000;
 
@@ -307,19 +308,7 @@ test("a deleted run fails alone, and the runs with it are added", async () => {
 test("the dataset action adds inputs and outputs once", async () => {
   const { store, fixture, tenantId, createRule, readRule } = await openScene();
   const datasetId = randomUUID();
-  await store.write.datasets.create(tenantId, {
-    id: datasetId,
-    name: "d",
-    description: null,
-    dataType: "kv",
-    inputsSchema: null,
-    outputsSchema: null,
-    extra: null,
-    transformations: null,
-    externallyManaged: false,
-    baselineExperimentId: null,
-    createdMicros: 1,
-  });
+  await store.write.datasets.create(tenantId, draftDataset({ id: datasetId }));
   const rule = await createRule({ action: { kind: "dataset", dataset_id: datasetId } });
   const root = run("match");
   await fixture.send({ post: [root] });

@@ -14,6 +14,7 @@ import { SchemaChecks } from "../schemas/schema-checks.ts";
 import { UploadWriter } from "../../imports/upload-writer.ts";
 import { createQueryBuilder } from "../../../storage/query.ts";
 import { LongWrite } from "../../../storage/long-write.ts";
+import { plainDatasetFields } from "../../../../tests/support/dataset-draft.ts";
 
 // The repositories of examples are written once. The same tests run on SQLite and on PostgreSQL, compiled to
 // WebAssembly, and at the end each of their queries has run on PostgreSQL.
@@ -25,17 +26,7 @@ const [tenantId, otherId, datasetId] = [randomUUID(), randomUUID(), randomUUID()
 /** What the engine of these tests compiles it to does not depend on the text. */
 const condition: CheckedFilter = { kind: "search", text: "x" };
 /** The columns of a dataset that no query reads alone. */
-const toBody = (): string =>
-  JSON.stringify({
-    description: null,
-    dataType: "kv",
-    inputsSchema: null,
-    outputsSchema: null,
-    extra: null,
-    transformations: null,
-    externallyManaged: false,
-    baselineExperimentId: null,
-  });
+const toBody = (): string => JSON.stringify(plainDatasetFields);
 const { engines, findUnused } = createEngines();
 
 interface Row {

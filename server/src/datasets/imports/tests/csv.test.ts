@@ -8,6 +8,7 @@ import { DatasetFixture, itemsOf, textOf } from "../../../../tests/support/datas
 import { containing } from "../../../../tests/support/matchers.ts";
 import { call, runServer, temporaryFolder } from "../../../../tests/support/running-server.ts";
 import type { CallResult } from "../../../../tests/support/running-server.ts";
+import { draftDataset } from "../../../../tests/support/dataset-draft.ts";
 
 /** Parses a text that arrives in chunks of the given size. */
 async function rowsOf(text: string | Buffer, chunkBytes = 1_000_000): Promise<string[][]> {
@@ -212,19 +213,7 @@ test("a rejected upload leaves nothing behind, not even its name", async () => {
 test("an upload that was interrupted by the end of the process is deleted at the next start", async () => {
   const folder = await temporaryFolder();
   const store = await openSqliteStore(folder);
-  const draft = {
-    id: randomUUID(),
-    name: "cut off",
-    createdMicros: Date.now() * 1_000,
-    description: null,
-    dataType: "kv" as const,
-    inputsSchema: null,
-    outputsSchema: null,
-    extra: null,
-    transformations: null,
-    externallyManaged: false,
-    baselineExperimentId: null,
-  };
+  const draft = draftDataset({ name: "cut off", createdMicros: Date.now() * 1_000 });
   const tenantId = store.defaultTenantId;
   await store.write.uploads.begin(tenantId, draft);
   const row = { inputs: "{}", outputs: null, metadata: '{"dataset_split":["base"]}' };

@@ -16,6 +16,7 @@ import { PostgresConnection } from "../../../storage/postgres/postgres-connectio
 import type { MeasuredRuns } from "../../../storage/storage-use.ts";
 import { DailyIngest } from "../../../tenants/daily-ingest.ts";
 import type { Store } from "../../store.ts";
+import { draftDataset } from "../../../../tests/support/dataset-draft.ts";
 
 describe.skipIf(testServerUrl === undefined)("two servers on one PostgreSQL database", () => {
   let fixture: PostgresStores;
@@ -44,7 +45,7 @@ describe.skipIf(testServerUrl === undefined)("two servers on one PostgreSQL data
     });
 
   const createDataset = async (tenantId: string, id = randomUUID()): Promise<string> => {
-    await first.write.datasets.create(tenantId, draftDataset(id));
+    await first.write.datasets.create(tenantId, draftDataset({ id, name: id }));
     return id;
   };
 
@@ -499,12 +500,15 @@ test.skipIf(testServerUrl === undefined)(
       randomUUID(),
     ];
     for (const id of [deleted, stored]) {
-      await ended.write.datasets.create(tenantId, draftDataset(id));
+      await ended.write.datasets.create(tenantId, draftDataset({ id, name: id }));
       await ended.write.examples.create(tenantId, [draftExample(id)]);
     }
-    await ended.write.uploads.begin(tenantId, draftDataset(abandoned));
+    await ended.write.uploads.begin(tenantId, draftDataset({ id: abandoned, name: abandoned }));
     const nowMicros = Date.now() * 1_000;
-    await ended.write.uploads.begin(tenantId, draftDataset(uploading, nowMicros));
+    await ended.write.uploads.begin(
+      tenantId,
+      draftDataset({ id: uploading, name: uploading, createdMicros: nowMicros }),
+    );
     await ended.write.datasets.deleteMany(tenantId, [deleted]);
     await ended.close();
     await fixture.open();
@@ -516,20 +520,6 @@ test.skipIf(testServerUrl === undefined)(
     expect(await readIds("SELECT dataset_id AS id FROM examples")).toEqual([stored]);
   },
 );
-
-const draftDataset = (id = randomUUID(), createdMicros = 1_000) => ({
-  id,
-  name: `dataset ${randomUUID()}`,
-  description: null,
-  dataType: "kv" as const,
-  inputsSchema: null,
-  outputsSchema: null,
-  extra: null,
-  transformations: null,
-  externallyManaged: false,
-  baselineExperimentId: null,
-  createdMicros,
-});
 
 const draftExample = (datasetId: string, rest: Partial<ExampleDraft> = {}): ExampleDraft => ({
   id: randomUUID(),
