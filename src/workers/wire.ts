@@ -6,7 +6,7 @@ export { escapePartName } from "../model/records/part-name.ts";
 /** The content encodings of request bodies that the wire protocol supports. */
 export type ContentEncoding = "gzip" | "zstd";
 
-/** The parsed name of a part of a `POST /runs/multipart` body. The name tells what the part contains (docs/wire.md). */
+/** The parsed name of a part of a `POST /runs/multipart` body. The name determines what the part contains (docs/wire.md). */
 export type PartName =
   | { readonly kind: "run"; readonly operation: Operation; readonly runId: string }
   | {

@@ -58,7 +58,7 @@ function unwrapText(contents: readonly unknown[]): unknown {
 }
 
 /**
- * Converts a tool's result in a prompt to a message. In the AI SDK, `output.type` tells whether the result is text,
+ * Converts a tool's result in a prompt to a message. In the AI SDK, `output.type` says whether the result is text,
  * JSON or an error.
  */
 function toToolMessage(part: unknown): KeyValues {
